@@ -1,0 +1,142 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let package = Package(
+    name: "trueup",
+    products: [
+        .executable(name: "trueup", targets: ["trueup"]),
+        .executable(name: "appstore-simulator", targets: ["appstore-simulator"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "Subscriptions"),
+        .target(name: "Reconciliation", dependencies: ["Subscriptions"]),
+        .target(
+            name: "ReconciliationRun",
+            dependencies: [
+                "Reconciliation", "Subscriptions", .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(
+            name: "Reports",
+            dependencies: [
+                "Reconciliation", "Subscriptions",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        .target(name: "RowFiles", dependencies: ["Subscriptions"]),
+        .target(name: "HTTPTransport", dependencies: ["CLibcurl"]),
+        .target(
+            name: "JSONWebSignature",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ]),
+        .target(
+            name: "AppStoreServerAPI",
+            dependencies: ["HTTPTransport", "JSONWebSignature", "Subscriptions"]),
+        .target(
+            name: "SubscriptionStore",
+            dependencies: [
+                "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+        .target(
+            name: "AppStoreSimulation",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ]),
+        .executableTarget(
+            name: "trueup",
+            dependencies: [
+                "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Reconciliation",
+                "ReconciliationRun", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ]),
+        .executableTarget(
+            name: "appstore-simulator",
+            dependencies: [
+                "AppStoreSimulation",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+        .testTarget(name: "SubscriptionsTests", dependencies: ["Subscriptions"]),
+        .testTarget(
+            name: "ReconciliationTests", dependencies: ["Reconciliation", "Subscriptions"]),
+        .testTarget(
+            name: "ReconciliationRunTests",
+            dependencies: [
+                "Reconciliation", "ReconciliationRun", "Subscriptions",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
+            name: "ReportsTests", dependencies: ["Reconciliation", "Reports", "Subscriptions"]),
+        .testTarget(name: "RowFilesTests", dependencies: ["RowFiles", "Subscriptions"]),
+        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
+        .testTarget(
+            name: "JSONWebSignatureTests",
+            dependencies: [
+                "JSONWebSignature", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ]),
+        .testTarget(
+            name: "AppStoreServerAPITests",
+            dependencies: [
+                "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Subscriptions",
+                "TestSupport",
+            ]),
+        .testTarget(
+            name: "SubscriptionStoreTests",
+            dependencies: [
+                "SubscriptionStore", "Subscriptions",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+        .testTarget(
+            name: "AppStoreSimulationTests",
+            dependencies: [
+                "AppStoreSimulation", .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        .testTarget(
+            name: "trueupTests",
+            dependencies: ["Reconciliation", "ReconciliationRun", "Subscriptions", "trueup"]),
+        .testTarget(
+            name: "ContractTests",
+            dependencies: ["AppStoreSimulation", "HTTPTransport", "TestSupport"]),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["TestSupport", "appstore-simulator", "trueup"]),
+        .testTarget(name: "ArchitectureTests", dependencies: ["TestSupport"]),
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
+    ]
+)
+
+/// One list of compiler settings for every target of this package.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6), .strictMemorySafety(), .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+]
+for target in package.targets where target.type != .system {
+    target.swiftSettings = (target.swiftSettings ?? []) + settings
+}

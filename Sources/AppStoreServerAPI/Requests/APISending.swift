@@ -1,0 +1,14 @@
+package import Subscriptions
+
+/// Sends calls: paced, authorized, retried.
+///
+/// There is one for each app.
+package protocol APISending: Sendable {
+    func send(_ request: APIRequest) async throws(RunStop) -> APIOutcome
+
+    /// Calls so far, by endpoint and result.
+    func callCounts() -> [CallCount]
+
+    /// Tells the counters that a 200 of this endpoint could not be decoded after all.
+    func countUndecodable(_ endpoint: Endpoint)
+}

@@ -1,0 +1,78 @@
+/// A request as a value.
+///
+/// Credentials live in `headers` and are never printed.
+package struct HTTPRequest: Sendable {
+    package var method: String
+    /// Absolute `https` (or, for tests of the transport itself, `http`) URL.
+    package var url: String
+    /// Name and value pairs, sent in this order.
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]?
+
+    package init(
+        method: String, url: String, headers: [(name: String, value: String)] = [],
+        body: [UInt8]? = nil
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// A complete response as a value; a cut body is an error instead.
+package struct HTTPResponse: Sendable {
+    package var status: Int
+    /// In the order received, names in lowercase.
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]
+    /// `HTTP/1.1`, `HTTP/2`.
+    package var version: String
+
+    package init(
+        status: Int, headers: [(name: String, value: String)], body: [UInt8], version: String
+    ) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.version = version
+    }
+
+    /// The first header of this lowercase name.
+    package func header(_ name: String) -> String? {
+        headers.first { $0.name == name }?.value
+    }
+}
+
+/// HTTP as a value in, a value out.
+package protocol HTTPTransport: Sendable {
+    /// Sends once; no retry, no redirect. Cancelling the task abandons the transfer.
+    func send(_ request: HTTPRequest) async throws(HTTPTransportError) -> HTTPResponse
+}
+
+/// Why no complete response came; each case describes itself in a sentence.
+package enum HTTPTransportError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Name resolution, connection or TLS handshake failed; nothing was sent.
+    case connectionFailed(String)
+    /// Connection, or the whole exchange, took longer than its limit.
+    case timedOut(String)
+    /// The connection ended in the middle of the exchange.
+    case connectionLost(String)
+    /// The certificate of the server, or of the proxy, is not trusted.
+    case untrustedServer(String)
+    /// The body is larger than the limit.
+    case bodyTooLarge(limitBytes: Int)
+    case cancelled
+    /// The request itself cannot be sent (a bad URL, a CA file that cannot be read).
+    case invalidRequest(String)
+
+    package var description: String {
+        switch self {
+        case .connectionFailed(let text), .timedOut(let text), .connectionLost(let text),
+            .untrustedServer(let text), .invalidRequest(let text):
+            text
+        case .bodyTooLarge(let limit): "the body is larger than \(limit) bytes"
+        case .cancelled: "cancelled"
+        }
+    }
+}

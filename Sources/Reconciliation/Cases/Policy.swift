@@ -1,0 +1,35 @@
+package import Subscriptions
+
+/// What a judgement depends on besides the facts: the job's settings and the time.
+package struct Policy: Hashable, Sendable {
+    /// The time of the judgement; also decides the UTC day of an absence.
+    package var now: Timestamp
+    /// Rows whose `signed_date` is younger than this are in flight.
+    package var settleMilliseconds: Int64
+    /// Distinct UTC days before "not found" counts as confirmed.
+    package var notFoundConfirmations: Int
+    package var history: HistoryUse
+    /// Columns that are reported but never written.
+    package var reportOnlyFields: Set<String>
+    /// Only these kinds are reported and corrected; `nil` for all.
+    package var onlyKinds: Set<FindingKind>?
+    /// The configured apps: where an id may be looked for.
+    package var apps: [AppIdentity]
+
+    package init(now: Timestamp, apps: [AppIdentity]) {
+        self.now = now
+        self.settleMilliseconds = 15 * 60 * 1000
+        self.notFoundConfirmations = 3
+        self.history = .whenNeeded
+        self.reportOnlyFields = ["price", "currency"]
+        self.onlyKinds = nil
+        self.apps = apps
+    }
+}
+
+/// When a customer's transaction history is read.
+package enum HistoryUse: String, Hashable, Sendable, CaseIterable {
+    case whenNeeded = "when-needed"
+    case always
+    case never
+}

@@ -1,0 +1,59 @@
+/// The verified contents of a `JWSTransactionDecodedPayload`; only a verifier makes one.
+///
+/// All fields but the evidence may be absent, as in Apple's model. Texts of enumerations are kept
+/// raw: a value that this version does not know must survive.
+package struct SignedTransaction: Hashable, Sendable {
+    package var evidence: SignedPayload
+    package var transactionID: String
+    package var originalTransactionID: String
+    package var previousOriginalTransactionID: String?
+    package var webOrderLineItemID: String?
+    package var bundleID: String?
+    package var environment: String?
+    package var productID: String?
+    package var subscriptionGroupID: String?
+    /// `Auto-Renewable Subscription`, `Non-Consumable`, `Consumable`, `Non-Renewing Subscription`.
+    package var type: String?
+    package var purchaseDate: Timestamp?
+    package var originalPurchaseDate: Timestamp?
+    package var expiresDate: Timestamp?
+    package var signedDate: Timestamp
+    package var revocationDate: Timestamp?
+    package var revocationReason: Int?
+    package var isUpgraded: Bool
+    /// `PURCHASED`, `FAMILY_SHARED`, `ASSIGNED`.
+    package var inAppOwnershipType: String?
+    package var appAccountToken: String?
+    package var appTransactionID: String?
+    package var offerType: Int?
+    /// Milliunits of `currency` (10990 is 10.99).
+    package var price: Int64?
+    package var currency: String?
+    /// Fields and values that this version does not know.
+    package var unknowns: [UnknownValue]
+
+    package init(
+        evidence: SignedPayload, transactionID: String, originalTransactionID: String,
+        signedDate: Timestamp
+    ) {
+        self.evidence = evidence
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID
+        self.signedDate = signedDate
+        self.isUpgraded = false
+        self.unknowns = []
+    }
+}
+
+/// A field, or a value of an enumeration, that this version does not know.
+package struct UnknownValue: Hashable, Sendable {
+    /// For example `transaction.offerType` or `renewalInfo.seatPlan`.
+    package let field: String
+    /// The raw value as text; `nil` where the field itself is unknown.
+    package let value: String?
+
+    package init(field: String, value: String?) {
+        self.field = field
+        self.value = value
+    }
+}

@@ -1,0 +1,65 @@
+/// The key of a stored period.
+package struct TransactionKey: Hashable, Comparable, Sendable {
+    package let bundleID: String
+    package let environment: String
+    package let transactionID: String
+
+    package init(bundleID: String, environment: String, transactionID: String) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.transactionID = transactionID
+    }
+
+    package static func < (left: TransactionKey, right: TransactionKey) -> Bool {
+        (left.bundleID, left.environment, left.transactionID)
+            < (right.bundleID, right.environment, right.transactionID)
+    }
+}
+
+/// A row of the company's period table: one transaction of a subscription.
+package struct LocalTransaction: Hashable, Sendable {
+    package var key: TransactionKey
+    package var originalTransactionID: String
+    package var productID: String?
+    package var type: String?
+    package var purchaseDate: Timestamp?
+    package var expiresDate: Timestamp?
+    package var revocationDate: Timestamp?
+    package var revocationReason: Int?
+    package var webOrderLineItemID: String?
+    package var inAppOwnershipType: String?
+    package var isUpgraded: Bool?
+    package var offerType: Int?
+    /// Milliunits of `currency`.
+    package var price: Int64?
+    package var currency: String?
+    package var signedDate: Timestamp?
+
+    package init(key: TransactionKey, originalTransactionID: String) {
+        self.key = key
+        self.originalTransactionID = originalTransactionID
+    }
+
+    /// The value of a column.
+    package func value(of field: TransactionField) -> FieldValue {
+        switch field {
+        case .transactionID: .text(key.transactionID)
+        case .originalTransactionID: .text(originalTransactionID)
+        case .environment: .text(key.environment)
+        case .bundleID: .text(key.bundleID)
+        case .productID: FieldValue(productID)
+        case .type: FieldValue(type)
+        case .purchaseDate: FieldValue(purchaseDate)
+        case .expiresDate: FieldValue(expiresDate)
+        case .revocationDate: FieldValue(revocationDate)
+        case .revocationReason: FieldValue(revocationReason)
+        case .webOrderLineItemID: FieldValue(webOrderLineItemID)
+        case .inAppOwnershipType: FieldValue(inAppOwnershipType)
+        case .isUpgraded: FieldValue(isUpgraded.map { $0 ? 1 : 0 })
+        case .offerType: FieldValue(offerType)
+        case .price: FieldValue(price)
+        case .currency: FieldValue(currency)
+        case .signedDate: FieldValue(signedDate)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+/// Every exit status of `trueup`, in one table (contract, section 4).
+///
+/// The order of the cases is the order of precedence when several hold: the first one wins.
+package enum ExitStatus: String, Hashable, Sendable, CaseIterable {
+    case `internal`
+    case config
+    case usage
+    case data
+    case denied
+    case `protocol`
+    case busy
+    case unavailable
+    case cannotCreate = "cannot_create"
+    case output
+    case interrupted
+    case terminated
+    case failure
+    case tampered
+    case stale
+    case guarded = "guard"
+    case incomplete
+    case findings
+    case empty
+    case ok
+
+    package var code: Int32 {
+        switch self {
+        case .ok: 0
+        case .failure: 1
+        case .findings: 2
+        case .incomplete: 3
+        case .guarded: 4
+        case .empty: 5
+        case .stale: 6
+        case .tampered: 7
+        case .usage: 64
+        case .data: 65
+        case .unavailable: 69
+        case .internal: 70
+        case .cannotCreate: 73
+        case .output: 74
+        case .busy: 75
+        case .protocol: 76
+        case .denied: 77
+        case .config: 78
+        case .interrupted: 130
+        case .terminated: 143
+        }
+    }
+
+    /// The name in `summary.json` and `--help`; several codes may share one.
+    package var name: String {
+        switch self {
+        case .cannotCreate, .output: "output"
+        case .interrupted, .terminated: "signal"
+        default: rawValue
+        }
+    }
+
+    /// When a command ends with it, in a few words.
+    package var meaning: String {
+        switch self {
+        case .ok: "complete; nothing unresolved at or above fail_on"
+        case .failure: "unclassified; a bug if seen"
+        case .findings: "complete; findings at or above fail_on remain"
+        case .incomplete: "some rows could not be judged; the next run resumes"
+        case .guarded: "a guard stopped the run; no subscription row was written"
+        case .empty: "nothing in scope"
+        case .stale: "a plan was refused because rows moved since"
+        case .tampered: "a broken signature, chain, manifest or total"
+        case .usage: "bad arguments"
+        case .data: "an input file cannot be used"
+        case .unavailable: "the database did not open, or no call to Apple succeeded"
+        case .internal: "an invariant broke; stopped rather than continue wrongly"
+        case .cannotCreate: "cannot create an output"
+        case .output: "cannot write an output or the database"
+        case .busy: "another run holds the lock, or the quota wait would pass the deadline"
+        case .protocol: "Apple answered something unverifiable or undecodable"
+        case .denied: "Apple refuses the key (401), or others may read the key file"
+        case .config: "settings, also when Apple says so"
+        case .interrupted: "stopped by SIGINT; a checkpoint is kept"
+        case .terminated: "stopped by SIGTERM; a checkpoint is kept"
+        }
+    }
+
+    /// The one to exit with when several hold; `ok` when none does.
+    package static func decisive(of statuses: some Sequence<ExitStatus>) -> ExitStatus {
+        let held = Set(statuses)
+        return allCases.first(where: held.contains) ?? .ok
+    }
+}

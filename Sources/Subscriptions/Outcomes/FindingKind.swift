@@ -1,0 +1,53 @@
+/// Every kind of finding, as named in the reports (contract, section 6).
+///
+/// Names stay for ever.
+package enum FindingKind: String, Hashable, Sendable, CaseIterable {
+    case missingLocally = "missing_locally"
+    case notFound = "not_found"
+    case accountNotFound = "account_not_found"
+    case invalidID = "invalid_id"
+    case migrated
+    case wrongEnvironment = "wrong_environment"
+    case wrongApp = "wrong_app"
+    case duplicateLocal = "duplicate_local"
+    case refundReversalMissed = "refund_reversal_missed"
+    case graceMissed = "grace_missed"
+    case revocationMissed = "revocation_missed"
+    case accessMissing = "access_missing"
+    case accessUnpaid = "access_unpaid"
+    case status
+    case expiry
+    case product
+    case renewalPreference = "renewal_preference"
+    case revocationDate = "revocation_date"
+    case latestTransaction = "latest_transaction"
+    case ownership
+    case identity
+    case price
+    case transactionMissing = "transaction_missing"
+    case transactionUnknown = "transaction_unknown"
+    case notificationMissed = "notification_missed"
+    case notificationLost = "notification_lost"
+    case overlappingSubscriptions = "overlapping_subscriptions"
+    case resurrected
+    case verificationFailed = "verification_failed"
+    case contradiction
+    case unknownValue = "unknown_value"
+}
+
+/// How much a finding matters, least first.
+package enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
+    case info, low, medium, high, critical
+
+    private var rank: Int {
+        switch self {
+        case .info: 0
+        case .low: 1
+        case .medium: 2
+        case .high: 3
+        case .critical: 4
+        }
+    }
+
+    package static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
+}

@@ -1,0 +1,82 @@
+/// One written correction, as it stands in the ledger and in `corrections.jsonl`.
+package struct LedgerEntry: Hashable, Sendable {
+    /// A number without gaps, from 1.
+    package var number: Int64
+    /// Hash of the entry before, or 64 zeros for the first.
+    package var previousHash: String
+    /// SHA-256 over the previous hash's text followed by `canonicalWithoutHash.rendered`.
+    package var hash: String
+    package var runID: String
+    package var kinds: [FindingKind]
+    /// `subscriptions` or `transactions`.
+    package var table: String
+    package var subscription: SubscriptionKey
+    /// Only for `transactions`.
+    package var transactionID: String?
+    package var changes: [String: FieldChange]
+    package var evidence: EvidenceDigest
+    package var evidenceRenewal: EvidenceDigest?
+    package var appleSignedDate: Timestamp
+    package var writtenAt: Timestamp
+    /// Who ran the job: `user@host`.
+    package var actor: String
+    package var reason: String
+    /// The entry that this one takes back.
+    package var undoOf: Int64?
+
+    package static let firstPreviousHash = String(repeating: "0", count: 64)
+
+    package init(
+        number: Int64, previousHash: String, runID: String, correction: PlannedCorrection,
+        writtenAt: Timestamp, actor: String
+    ) {
+        self.number = number
+        self.previousHash = previousHash
+        self.hash = ""
+        self.runID = runID
+        self.kinds = correction.kinds
+        self.table = correction.table
+        self.subscription = correction.subscription
+        if case .insertPeriod(let key, _) = correction.target {
+            self.transactionID = key.transactionID
+        }
+        self.changes = correction.changes
+        self.evidence = correction.evidence
+        self.evidenceRenewal = correction.evidenceRenewal
+        self.appleSignedDate = correction.appleSignedDate
+        self.writtenAt = writtenAt
+        self.actor = actor
+        self.reason = correction.reason
+    }
+
+    /// The canonical object over which the hash is taken: every member but `ledger_hash`.
+    package var canonicalWithoutHash: CanonicalJSON { .object(members) }
+
+    /// The canonical object as it stands in `corrections.jsonl`.
+    package var canonical: CanonicalJSON {
+        .object(members.merging(["ledger_hash": .string(hash)]) { _, new in new })
+    }
+
+    private var members: [String: CanonicalJSON] {
+        [
+            "ledger_entry": .integer(number),
+            "ledger_previous": .string(previousHash),
+            "run_id": .string(runID),
+            "kinds": .array(kinds.map { .string($0.rawValue) }),
+            "table": .string(table),
+            "app": .string(subscription.bundleID),
+            "environment": .string(subscription.environment),
+            "original_transaction_id": .string(subscription.originalTransactionID),
+            "transaction_id": .text(transactionID),
+            "before": .object(changes.mapValues(\.before.json)),
+            "after": .object(changes.mapValues(\.after.json)),
+            "evidence": .string(evidence.hexadecimal),
+            "evidence_renewal": .text(evidenceRenewal?.hexadecimal),
+            "apple_signed_date": .time(appleSignedDate),
+            "written_at": .time(writtenAt),
+            "actor": .string(actor),
+            "reason": .string(reason),
+            "undo_of": undoOf.map(CanonicalJSON.integer) ?? .null,
+        ]
+    }
+}

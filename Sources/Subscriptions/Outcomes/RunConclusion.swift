@@ -1,0 +1,56 @@
+/// What a run says of itself when it ends; the rest of the summary is counted from what it staged.
+package struct RunConclusion: Hashable, Sendable {
+    package var ended: Timestamp
+    /// Everything that holds; the decisive one is the exit status.
+    package var statuses: [ExitStatus]
+    /// Sentences for the person on call: why it stopped, what was not changed, what to do next.
+    package var messages: [String]
+    /// Limits that were reached (`max_duration`, `guard max_changes`, `retry budget` …), in words.
+    package var limits: [String]
+    package var calls: [CallCount]
+    /// Whether the pass is over; otherwise the next run of the job continues it.
+    package var closesPass: Bool
+
+    package init(
+        ended: Timestamp, statuses: [ExitStatus], messages: [String], limits: [String],
+        calls: [CallCount], closesPass: Bool
+    ) {
+        self.ended = ended
+        self.statuses = statuses
+        self.messages = messages
+        self.limits = limits
+        self.calls = calls
+        self.closesPass = closesPass
+    }
+
+    package var exitStatus: ExitStatus { .decisive(of: statuses) }
+}
+
+/// Everything that `summary.json` and `summary.txt` state.
+package struct RunSummary: Hashable, Sendable {
+    package var header: RunHeader
+    package var conclusion: RunConclusion
+    package var resumedFrom: String?
+    package var totals: RunTotals
+    package var findings: [FindingCount]
+    package var money: [MoneyTotal]
+    /// Corrections of this pass by fate; `applied` includes those of a killed run before.
+    package var corrections: [CorrectionFate: Int]
+    /// Hash of the newest ledger entry; 64 zeros when the ledger is empty.
+    package var ledgerHead: String
+
+    package init(
+        header: RunHeader, conclusion: RunConclusion, resumedFrom: String?, totals: RunTotals,
+        findings: [FindingCount], money: [MoneyTotal], corrections: [CorrectionFate: Int],
+        ledgerHead: String
+    ) {
+        self.header = header
+        self.conclusion = conclusion
+        self.resumedFrom = resumedFrom
+        self.totals = totals
+        self.findings = findings
+        self.money = money
+        self.corrections = corrections
+        self.ledgerHead = ledgerHead
+    }
+}

@@ -1,0 +1,58 @@
+/// What is known of a run when it begins.
+package struct RunHeader: Hashable, Sendable {
+    /// For example `20261120T031704Z-7f3c9a`.
+    package var runID: String
+    package var job: String
+    package var mode: RunMode
+    package var started: Timestamp
+    package var apps: [AppIdentity]
+    /// `user@host`, for the ledger.
+    package var actor: String
+    package var toolVersion: String
+    /// SHA-256 of the effective settings and job, secrets left out: a pass is only continued by a
+    /// run with the same one.
+    package var settingsDigest: String
+    /// Every narrowing in words (`limit 100`, `shard 1/4`); empty when the whole job ran.
+    package var narrowing: [String]
+
+    package init(
+        runID: String, job: String, mode: RunMode, started: Timestamp, apps: [AppIdentity],
+        actor: String, toolVersion: String, settingsDigest: String, narrowing: [String]
+    ) {
+        self.runID = runID
+        self.job = job
+        self.mode = mode
+        self.started = started
+        self.apps = apps
+        self.actor = actor
+        self.toolVersion = toolVersion
+        self.settingsDigest = settingsDigest
+        self.narrowing = narrowing
+    }
+}
+
+/// Whether a run may write to subscription rows.
+package enum RunMode: String, Hashable, Sendable, CaseIterable {
+    case check, apply
+}
+
+/// A pass over the population: one run, or several when the first ones were stopped.
+package struct OpenPass: Hashable, Sendable {
+    package var passID: Int64
+    /// The run that was stopped in this pass, when this one continues it.
+    package var resumedFrom: String?
+    /// Apps whose notification history has been read in this pass.
+    package var recoveredApps: [AppIdentity]
+    /// The last key of the walk whose page was staged.
+    package var walkedThrough: SubscriptionKey?
+
+    package init(
+        passID: Int64, resumedFrom: String? = nil, recoveredApps: [AppIdentity] = [],
+        walkedThrough: SubscriptionKey? = nil
+    ) {
+        self.passID = passID
+        self.resumedFrom = resumedFrom
+        self.recoveredApps = recoveredApps
+        self.walkedThrough = walkedThrough
+    }
+}

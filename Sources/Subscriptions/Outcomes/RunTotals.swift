@@ -1,0 +1,61 @@
+/// The tie-out of a pass: `inScope` is always the sum of the four others.
+package struct RunTotals: Hashable, Sendable {
+    package var matched = 0
+    package var discrepant = 0
+    package var undecided: [UndecidedReason: Int] = [:]
+    package var excluded: [ExclusionReason: Int] = [:]
+
+    package init() {}
+
+    package var undecidedCount: Int { undecided.values.reduce(0, +) }
+    package var excludedCount: Int { excluded.values.reduce(0, +) }
+    package var inScope: Int { matched + discrepant + undecidedCount + excludedCount }
+}
+
+/// What the guards look at: the whole plan in numbers.
+package struct PlanTotals: Hashable, Sendable {
+    package var totals: RunTotals
+    /// Rows that the plan would change or insert, already applied ones of the same pass included.
+    package var changes: Int
+    /// Rows that Apple did not find.
+    package var notFound: Int
+    package var verificationFailures: Int
+
+    package init(totals: RunTotals, changes: Int, notFound: Int, verificationFailures: Int) {
+        self.totals = totals
+        self.changes = changes
+        self.notFound = notFound
+        self.verificationFailures = verificationFailures
+    }
+}
+
+/// How many findings of one kind, severity and state.
+package struct FindingCount: Hashable, Sendable {
+    package var kind: FindingKind
+    package var severity: Severity
+    package var state: FindingState
+    package var findings: Int
+
+    package init(kind: FindingKind, severity: Severity, state: FindingState, findings: Int) {
+        self.kind = kind
+        self.severity = severity
+        self.state = state
+        self.findings = findings
+    }
+}
+
+/// Money that findings speak of, by whom they harm.
+package struct MoneyTotal: Hashable, Sendable {
+    package var currency: String
+    package var direction: Direction
+    /// Milliunits.
+    package var amount: Int64
+    package var findings: Int
+
+    package init(currency: String, direction: Direction, amount: Int64, findings: Int) {
+        self.currency = currency
+        self.direction = direction
+        self.amount = amount
+        self.findings = findings
+    }
+}

@@ -1,0 +1,46 @@
+/// The port to Apple for one app: questions in, verified answers out.
+///
+/// An implementation paces, retries, authorizes and verifies; a caller only awaits. Faults of the
+/// whole run are thrown, everything about one question is a `Lookup` case.
+package protocol AppStore: Sendable {
+    var app: AppIdentity { get }
+
+    /// Get All Subscription Statuses, without a filter.
+    func subscriptionStatuses(
+        of id: TransactionID
+    ) async throws(RunStop) -> Lookup<StatusAnswer>
+
+    /// Get Transaction Info.
+    func transactionInfo(
+        of id: TransactionID
+    ) async throws(RunStop) -> Lookup<SignedTransaction>
+
+    /// One page of Get Transaction History V2, ascending, unfiltered, after `revision`.
+    func transactionHistory(
+        of id: TransactionID, after revision: String?
+    ) async throws(RunStop) -> Lookup<HistoryPage>
+
+    /// One page of Get Notification History for the whole app.
+    func notificationHistory(
+        in window: NotificationWindow, paginationToken: String?
+    ) async throws(RunStop) -> Lookup<NotificationPage>
+
+    /// Calls so far, by endpoint and result.
+    func callCounts() -> [CallCount]
+}
+
+/// How many calls of an endpoint ended in one way.
+package struct CallCount: Hashable, Sendable {
+    /// `subscription_statuses`, `transaction_history`, `transaction_info`, `notification_history`.
+    package var endpoint: String
+    /// `ok`, `not_found`, `rate_limited`, `server_error`, `connection`, `undecodable`, `refused`,
+    /// `unauthorized`.
+    package var result: String
+    package var calls: Int
+
+    package init(endpoint: String, result: String, calls: Int) {
+        self.endpoint = endpoint
+        self.result = result
+        self.calls = calls
+    }
+}

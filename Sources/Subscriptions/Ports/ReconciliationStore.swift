@@ -1,0 +1,114 @@
+/// The port to the database while a job runs.
+///
+/// Every method is one short transaction.
+///
+/// A *pass* holds what has been judged so far; it outlives a killed process. Within a pass each row
+/// is settled once: what is staged for a settled row is ignored, unless it `replaces`.
+package protocol ReconciliationStore: Sendable {
+    /// Records the run and opens its pass: the unfinished one of the same job, mode and settings
+    /// digest where it began less than a day before, else a new one. Older unfinished passes of
+    /// the job are dropped; their written corrections stay for the next report.
+    func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass
+
+    /// The next rows of the walk in key order that this pass has not settled.
+    func rows(
+        after key: SubscriptionKey?, limit: Int, in pass: OpenPass
+    ) async throws(StoreError) -> [ScopedRow]
+
+    /// The rows held under these original transaction ids in any app and environment.
+    func rows(
+        holding originalTransactionIDs: [String]
+    ) async throws(StoreError) -> [ScopedRow]
+
+    /// Rows of this pass staged with `asksAgain`, in key order.
+    func rowsToAskAgain(
+        limit: Int, in pass: OpenPass
+    ) async throws(StoreError) -> [ScopedRow]
+
+    /// Stores what was judged, in one transaction with the walk's position.
+    func stage(_ batch: StagedBatch, in pass: OpenPass, run: RunHeader) async throws(StoreError)
+
+    /// How far an app's notification history has been read; `nil` before the first time.
+    func watermark(of app: AppIdentity) async throws(StoreError) -> Timestamp?
+
+    /// What is known of these notifications.
+    func inbox(
+        of app: AppIdentity, notificationUUIDs: [String]
+    ) async throws(StoreError) -> [String: InboxRecord]
+
+    /// Stores one page of notifications: their findings, which subscriptions they touched and,
+    /// when `intoInbox`, the notifications themselves.
+    func record(
+        _ notifications: [RecordedNotification], findings: [Finding], of app: AppIdentity,
+        intoInbox: Bool, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError)
+
+    /// Subscriptions touched by this pass's notifications that it has not settled, by id order.
+    func touchedSubscriptions(
+        of app: AppIdentity, after originalTransactionID: String?, limit: Int, in pass: OpenPass
+    ) async throws(StoreError) -> [String]
+
+    /// Marks an app's notification history as read in this pass and, unless `nil`, moves its
+    /// watermark.
+    func finishRecovery(
+        of app: AppIdentity, watermark: Timestamp?, in pass: OpenPass
+    ) async throws(StoreError)
+
+    /// The plan in numbers, for the guards.
+    func planTotals(of pass: OpenPass) async throws(StoreError) -> PlanTotals
+
+    /// Applies up to `limit` planned corrections of the pass, oldest key first, each with its
+    /// ledger entry in the same transaction, by compare-and-set; says how many were taken up
+    /// (0 when none is left). A row that moved becomes undecided (`changed_during_run`).
+    func applyPlanned(
+        limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
+    ) async throws(StoreError) -> Int
+
+    /// Settles the rows that the pass did not reach as undecided (`deadline`) for the report;
+    /// a run that continues the pass asks them after all.
+    /// Also fixes findings' actions (`planned` where a check or a guard left them unapplied).
+    func conclude(
+        _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError)
+
+    /// The findings of the pass that count for the exit status: unresolved ones, by severity.
+    func unresolvedFindings(of pass: OpenPass) async throws(StoreError) -> [Severity: Int]
+}
+
+/// What one page of the walk, or one touched customer, brought.
+package struct StagedBatch: Hashable, Sendable {
+    package var outcomes: [RowOutcome]
+    /// Rows to ask once more at the end (5000000); they are settled as undecided until then.
+    package var asksAgain: [SubscriptionKey]
+    /// Where the next reading of a customer's history begins, by subscription.
+    package var historyRevisions: [SubscriptionKey: String]
+    /// The walk's position afterwards; `nil` when the batch is not a page of the walk.
+    package var walkedThrough: SubscriptionKey?
+    /// Whether outcomes take the place of earlier ones of the same rows.
+    package var replaces: Bool
+
+    package init(
+        outcomes: [RowOutcome] = [], asksAgain: [SubscriptionKey] = [],
+        historyRevisions: [SubscriptionKey: String] = [:], walkedThrough: SubscriptionKey? = nil,
+        replaces: Bool = false
+    ) {
+        self.outcomes = outcomes
+        self.asksAgain = asksAgain
+        self.historyRevisions = historyRevisions
+        self.walkedThrough = walkedThrough
+        self.replaces = replaces
+    }
+}
+
+/// What the store knows of one notification.
+package struct InboxRecord: Hashable, Sendable {
+    /// When the company's own endpoint received it; `nil` when it did not, or nobody told us.
+    package var receivedAt: Timestamp?
+    /// When a run of ours stored it out of Apple's history.
+    package var recoveredAt: Timestamp?
+
+    package init(receivedAt: Timestamp?, recoveredAt: Timestamp?) {
+        self.receivedAt = receivedAt
+        self.recoveredAt = recoveredAt
+    }
+}

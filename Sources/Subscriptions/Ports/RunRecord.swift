@@ -1,0 +1,100 @@
+/// A concluded run, read for its report.
+///
+/// Rows are streamed in report order, never held at once.
+///
+/// The methods block; call them away from Swift's cooperative threads. `body`'s errors pass through
+/// unchanged.
+package protocol RunRecord: Sendable {
+    func summary() throws -> RunSummary
+
+    /// Sorted by app, environment, original transaction id, kind, field.
+    func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws
+
+    /// Ledger entries that this run reports: its own and those that a killed run left unreported.
+    func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws
+
+    /// Planned corrections of the pass with what became of them, by subscription key.
+    func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws
+
+    func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws
+
+    func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws
+
+    /// Notifications read in this pass.
+    func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws
+
+    /// Every signed payload that a finding or correction of the report names, once each, by digest.
+    func forEachEvidence(_ body: (SignedPayload) throws -> Void) throws
+}
+
+/// A row that was not judged.
+package struct UndecidedRow: Hashable, Sendable {
+    package var key: SubscriptionKey
+    package var customerID: String?
+    package var reason: UndecidedReason
+
+    package init(key: SubscriptionKey, customerID: String?, reason: UndecidedReason) {
+        self.key = key
+        self.customerID = customerID
+        self.reason = reason
+    }
+}
+
+/// A row that Apple did not find in this pass.
+package struct NotFoundAccount: Hashable, Sendable {
+    package var key: SubscriptionKey
+    package var customerID: String?
+    package var absence: AbsenceRecord
+    /// Whether it was not found on enough distinct days.
+    package var isConfirmed: Bool
+    /// Our status of it.
+    package var status: Int?
+    /// When Apple last stated something that we hold about it.
+    package var lastGoodAsOf: Timestamp?
+    package var lastGoodEvidence: EvidenceDigest?
+
+    package init(
+        key: SubscriptionKey, customerID: String?, absence: AbsenceRecord, isConfirmed: Bool,
+        status: Int?, lastGoodAsOf: Timestamp?, lastGoodEvidence: EvidenceDigest?
+    ) {
+        self.key = key
+        self.customerID = customerID
+        self.absence = absence
+        self.isConfirmed = isConfirmed
+        self.status = status
+        self.lastGoodAsOf = lastGoodAsOf
+        self.lastGoodEvidence = lastGoodEvidence
+    }
+}
+
+/// One notification of Apple's history against the inbox.
+package struct NotificationAudit: Hashable, Sendable {
+    package var app: AppIdentity
+    package var notificationUUID: String
+    package var notificationType: String
+    package var subtype: String?
+    package var signedDate: Timestamp
+    package var originalTransactionID: String?
+    package var attempts: Int
+    package var lastAttemptResult: String?
+    /// `delivered`, `received`, `missed`, `lost`, `retrying`.
+    package var verdict: String
+    package var evidence: EvidenceDigest
+
+    package init(
+        app: AppIdentity, notificationUUID: String, notificationType: String, subtype: String?,
+        signedDate: Timestamp, originalTransactionID: String?, attempts: Int,
+        lastAttemptResult: String?, verdict: String, evidence: EvidenceDigest
+    ) {
+        self.app = app
+        self.notificationUUID = notificationUUID
+        self.notificationType = notificationType
+        self.subtype = subtype
+        self.signedDate = signedDate
+        self.originalTransactionID = originalTransactionID
+        self.attempts = attempts
+        self.lastAttemptResult = lastAttemptResult
+        self.verdict = verdict
+        self.evidence = evidence
+    }
+}

@@ -1,0 +1,30 @@
+/// A moment in whole UNIX milliseconds, as Apple states every time.
+package struct Timestamp: Hashable, Comparable, Sendable {
+    package let unixMilliseconds: Int64
+
+    package init(unixMilliseconds: Int64) {
+        self.unixMilliseconds = unixMilliseconds
+    }
+
+    package static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.unixMilliseconds < right.unixMilliseconds
+    }
+
+    /// The moment this many milliseconds later (earlier when negative), held inside `Int64`.
+    package func adding(milliseconds: Int64) -> Timestamp {
+        let (sum, overflow) = unixMilliseconds.addingReportingOverflow(milliseconds)
+        guard overflow else { return Timestamp(unixMilliseconds: sum) }
+        return Timestamp(unixMilliseconds: milliseconds > 0 ? .max : .min)
+    }
+
+    /// Milliseconds from `earlier` to this moment, held inside `Int64`.
+    package func milliseconds(since earlier: Timestamp) -> Int64 {
+        let (difference, overflow) = unixMilliseconds.subtractingReportingOverflow(
+            earlier.unixMilliseconds)
+        guard overflow else { return difference }
+        return unixMilliseconds > 0 ? .max : .min
+    }
+
+    /// The UTC day as `yyyy-MM-dd`.
+    package var utcDay: String { String(rfc3339.prefix(10)) }
+}
