@@ -1,0 +1,49 @@
+/// What `trueup status` shows of a database.
+package struct StoreOverview: Hashable, Sendable {
+    package var subscriptions: Int
+    /// Rows without a status.
+    package var notYetKnown: Int
+    /// Newest first.
+    package var runs: [RunListing]
+    /// When the newest pass over the whole population that was completed began.
+    package var lastCompletePass: Timestamp?
+    package var watermarks: [AppIdentity: Timestamp]
+    package var openFindings: [FindingCount]
+
+    package init(
+        subscriptions: Int, notYetKnown: Int, runs: [RunListing], lastCompletePass: Timestamp?,
+        watermarks: [AppIdentity: Timestamp], openFindings: [FindingCount]
+    ) {
+        self.subscriptions = subscriptions
+        self.notYetKnown = notYetKnown
+        self.runs = runs
+        self.lastCompletePass = lastCompletePass
+        self.watermarks = watermarks
+        self.openFindings = openFindings
+    }
+}
+
+/// One line about a run.
+package struct RunListing: Hashable, Sendable {
+    package var runID: String
+    package var job: String
+    package var mode: RunMode
+    package var started: Timestamp
+    /// `nil` while it runs, or when it was killed.
+    package var ended: Timestamp?
+    package var exitStatus: ExitStatus?
+    package var totals: RunTotals
+
+    package init(
+        runID: String, job: String, mode: RunMode, started: Timestamp, ended: Timestamp?,
+        exitStatus: ExitStatus?, totals: RunTotals
+    ) {
+        self.runID = runID
+        self.job = job
+        self.mode = mode
+        self.started = started
+        self.ended = ended
+        self.exitStatus = exitStatus
+        self.totals = totals
+    }
+}
