@@ -18,3 +18,8 @@ package func judge(
 ) -> [Finding] {
     []
 }
+
+/// Why a row is left out before it is asked for; `nil` when it is to be asked.
+package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionReason? {
+    nil
+}

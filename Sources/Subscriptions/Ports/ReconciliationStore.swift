@@ -64,9 +64,11 @@ package protocol ReconciliationStore: Sendable {
         limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int
 
-    /// Settles the rows that the pass did not reach as undecided (`deadline`) for the report;
-    /// a run that continues the pass asks them after all.
-    /// Also fixes findings' actions (`planned` where a check or a guard left them unapplied).
+    /// Records how the run ended and closes its pass, or leaves it to the next run.
+    ///
+    /// Where the conclusion says so, rows that the pass did not settle become undecided
+    /// (`deadline`) in this run's report; a run that continues the pass asks them after all.
+    /// Planned corrections that were not applied leave their findings' action as `planned`.
     func conclude(
         _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError)
