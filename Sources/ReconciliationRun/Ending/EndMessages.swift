@@ -3,7 +3,7 @@ import Subscriptions
 /// What the person on call reads: why it ended, what was not changed, what to do next.
 extension ExitDecision {
     /// Sentences in the order of importance.
-    var messages: [String] {
+    package var messages: [String] {
         var sentences: [String] = []
         if let why = endSentence { sentences.append(why) }
         if appleAnswered == false {

@@ -1,23 +1,39 @@
 import Reconciliation
-import Subscriptions
+package import Subscriptions
 
 /// Everything that decides how a run ends, as a value.
-struct ExitDecision: Hashable, Sendable {
-    var end: RunEnd
+package struct ExitDecision: Hashable, Sendable {
+    package var end: RunEnd
     /// Whether Apple answered anything at all; `nil` when nothing had to be asked.
-    var appleAnswered: Bool?
-    var totals: RunTotals
-    var walks: Bool
-    var unresolved: [Severity: Int]
-    var failOn: Severity?
+    package var appleAnswered: Bool?
+    package var totals: RunTotals
+    package var walks: Bool
+    package var unresolved: [Severity: Int]
+    package var failOn: Severity?
     /// A check has nothing to stop: there they are only told.
-    var guardBreaches: [String]
-    var mode: RunMode
+    package var guardBreaches: [String]
+    package var mode: RunMode
     /// Parts of the notification history that could not be read.
-    var incompleteRecoveries: [String]
+    package var incompleteRecoveries: [String]
+
+    package init(
+        end: RunEnd, appleAnswered: Bool?, totals: RunTotals, walks: Bool,
+        unresolved: [Severity: Int], failOn: Severity?, guardBreaches: [String], mode: RunMode,
+        incompleteRecoveries: [String]
+    ) {
+        self.end = end
+        self.appleAnswered = appleAnswered
+        self.totals = totals
+        self.walks = walks
+        self.unresolved = unresolved
+        self.failOn = failOn
+        self.guardBreaches = guardBreaches
+        self.mode = mode
+        self.incompleteRecoveries = incompleteRecoveries
+    }
 
     /// Every status that holds.
-    var statuses: [ExitStatus] {
+    package var statuses: [ExitStatus] {
         var held: [ExitStatus] = []
         switch end {
         case .completed: break
@@ -43,7 +59,7 @@ struct ExitDecision: Hashable, Sendable {
         return ExitStatus.allCases.filter(Set(held).contains)
     }
 
-    static func status(of error: StoreError) -> ExitStatus {
+    package static func status(of error: StoreError) -> ExitStatus {
         switch error {
         case .unavailable: .unavailable
         case .notWritten: .output

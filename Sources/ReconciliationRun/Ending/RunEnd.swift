@@ -1,7 +1,7 @@
-import Subscriptions
+package import Subscriptions
 
 /// Why the asking ended.
-enum RunEnd: Hashable, Sendable {
+package enum RunEnd: Hashable, Sendable {
     /// Everything in scope was asked.
     case completed
     /// `max_duration` passed.
@@ -18,7 +18,7 @@ enum RunEnd: Hashable, Sendable {
     ///
     /// A deadline or an outage leaves good evidence behind. A refused key, unbelievable answers,
     /// a broken database or somebody's wish to stop do not ask for more writing.
-    var allowsApplying: Bool {
+    package var allowsApplying: Bool {
         switch self {
         case .completed, .deadline, .unavailable, .stop(.quotaWaitPastDeadline): true
         case .signal, .stop, .unreadable, .store: false
@@ -26,7 +26,7 @@ enum RunEnd: Hashable, Sendable {
     }
 
     /// Whether the next run of the job goes on where this one ended.
-    var leavesPassOpen: Bool {
+    package var leavesPassOpen: Bool {
         switch self {
         case .completed, .unreadable: false
         case .deadline, .signal, .stop, .unavailable, .store: true

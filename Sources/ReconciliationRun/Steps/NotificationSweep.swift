@@ -1,24 +1,26 @@
-import Subscriptions
+package import Subscriptions
 
 /// Decides, page by page, how a sweep through the notification history goes on.
 ///
 /// It cannot loop and cannot end early unnoticed: a repeated token, an empty page that promises
 /// more, and more pages than the limit all end it as not finished.
-struct NotificationSweep {
-    enum Step: Hashable {
+package struct NotificationSweep {
+    package enum Step: Hashable {
         case nextPage
         case finished
         case gaveUp(String)
     }
 
-    private(set) var paginationToken: String?
+    package private(set) var paginationToken: String?
     private var pages = 0
     private var restarts = 0
     /// Brent's cycle detection: one remembered page, renewed at powers of two.
     private var remembered: [String] = []
     private var nextRemembering = 1
 
-    mutating func pageArrived(_ lookup: Lookup<NotificationPage>) -> Step {
+    package init() {}
+
+    package mutating func pageArrived(_ lookup: Lookup<NotificationPage>) -> Step {
         switch lookup {
         case .answered(let page): return pageArrived(page)
         case .restart:

@@ -1,14 +1,14 @@
-import Subscriptions
+package import Subscriptions
 
 /// Which part of an app's notification history a run reads.
-struct RecoveryWindow: Hashable {
-    let window: NotificationWindow
+package struct RecoveryWindow: Hashable {
+    package let window: NotificationWindow
     /// Notifications signed later than this are left to the next run.
-    let readThrough: Timestamp
+    package let readThrough: Timestamp
     /// How much of the time since the watermark Apple no longer keeps.
-    let lostMilliseconds: Int64
+    package let lostMilliseconds: Int64
 
-    init(
+    package init(
         watermark: Timestamp?, now: Timestamp, environment: AppStoreEnvironment,
         settings: RecoverSettings, settleMilliseconds: Int64
     ) {
@@ -30,7 +30,7 @@ struct RecoveryWindow: Hashable {
     }
 
     /// What is lost for good, in a sentence; `nil` when nothing is.
-    func shortfall(of app: AppIdentity) -> String? {
+    package func shortfall(of app: AppIdentity) -> String? {
         guard lostMilliseconds > 0 else { return nil }
         return "The notification history of \(app.bundleID) (\(app.environment.rawValue)) was last "
             + "read \(lostMilliseconds / 86_400_000 + 1) days longer ago than Apple keeps it: "
