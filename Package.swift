@@ -67,6 +67,7 @@ let package = Package(
                 "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Reconciliation",
                 "ReconciliationRun", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ]),
@@ -116,7 +117,11 @@ let package = Package(
             ]),
         .testTarget(
             name: "trueupTests",
-            dependencies: ["Reconciliation", "ReconciliationRun", "Subscriptions", "trueup"]),
+            dependencies: [
+                "Reconciliation", "ReconciliationRun", "RowFiles", "SubscriptionStore",
+                "Subscriptions", "trueup",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
         .testTarget(
             name: "ContractTests",
             dependencies: ["AppStoreSimulation", "HTTPTransport", "TestSupport"]),
