@@ -126,7 +126,11 @@ let package = Package(
             name: "ContractTests",
             dependencies: ["AppStoreSimulation", "HTTPTransport", "TestSupport"]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["TestSupport", "appstore-simulator", "trueup"]),
+            name: "EndToEndTests",
+            dependencies: [
+                "TestSupport", "appstore-simulator", "trueup",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(name: "ArchitectureTests", dependencies: ["TestSupport"]),
         .target(name: "TestSupport", path: "Tests/TestSupport"),
     ]

@@ -1,0 +1,65 @@
+import Glibc
+package import Logging
+package import Subscriptions
+import Synchronization
+
+/// The structured log of a run: JSON Lines in the report folder, and what a person should see on
+/// standard error.
+package struct RunLog: LogHandler {
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level = .info
+    private let sink: Sink
+    private let now: @Sendable () -> Timestamp
+
+    /// An append-only file, closed with its last owner.
+    package final class Sink: Sendable {
+        private let descriptor: Mutex<Int32>
+
+        /// `nil` when the file cannot be opened.
+        package init?(path: String) {
+            let opened = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
+            guard opened >= 0 else { return nil }
+            descriptor = Mutex(opened)
+        }
+
+        func append(_ line: String) {
+            descriptor.withLock { descriptor in
+                guard descriptor >= 0 else { return }
+                let bytes = Array((line + "\n").utf8)
+                // One write call per line; a log line that does not fit on the disk fails no run,
+                // the report that follows does.
+                _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+            }
+        }
+
+        /// Seals the file; later lines go nowhere.
+        package func close() {
+            descriptor.withLock { descriptor in
+                guard descriptor >= 0 else { return }
+                Glibc.close(descriptor)
+                descriptor = -1
+            }
+        }
+    }
+
+    package init(sink: Sink, now: @escaping @Sendable () -> Timestamp) {
+        self.sink = sink
+        self.now = now
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var members: [String: CanonicalJSON] = [
+            "time": .time(now()), "level": .string(event.level.rawValue),
+            "message": .string(event.message.description),
+        ]
+        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
+            members[key] = .string(value.description)
+        }
+        sink.append(CanonicalJSON.object(members).rendered)
+    }
+}
