@@ -8,7 +8,7 @@ struct InputFile: ~Copyable {
     private let descriptor: Int32
     private let isOwned: Bool
 
-    /// - Parameter path: `-` is standard input.
+    /// Opens a file; `-` is standard input.
     init(path: String) throws(RowFileError) {
         guard path != "-" else {
             name = "standard input"

@@ -8,9 +8,16 @@ package enum NotificationField: String, Hashable, Sendable, CaseIterable {
     case receivedAt
 }
 
+/// Reads a file of received notifications.
+package typealias NotificationFileReader = RowFileReader<
+    NotificationField, ReceivedNotification
+>
+
 /// Files of received notifications (contract, section 5): JSON Lines of a payload or of an id.
 extension RowFileReader where Field == NotificationField, Row == ReceivedNotification {
-    /// - Parameter path: `-` is standard input.
+    /// Opens a file of received notifications; `-` is standard input.
+    ///
+    /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(notificationsAt path: String) throws(RowFileError) {
         try self.init(
             path: path, columns: NotificationField.allCases.map { ($0, $0.rawValue) },

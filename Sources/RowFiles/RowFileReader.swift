@@ -21,7 +21,9 @@ package struct RowFileReader<Field: Hashable & Sendable, Row: Sendable>: ~Copyab
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - columns: every column of this kind of row, in the schema's order.
-    ///   - required: how many of the first columns a CSV must have.
+    ///   - required: the columns that a CSV must have.
+    ///   - makeRow: makes a row of one line's fields, or says what is wrong with it.
+    /// - Throws: `RowFileError` when the file as a whole cannot be used.
     init(
         path: String, columns: [(field: Field, name: String)], required: Set<Field>,
         makeRow: @escaping (borrowing RecordBuffer) throws(BadField) -> Row

@@ -1,10 +1,14 @@
 package import Subscriptions
 
+/// Reads a file of local subscription rows.
+package typealias SubscriptionFileReader = RowFileReader<SubscriptionField, LocalSubscription>
+
 /// Files of local subscription rows (contract, section 5).
 extension RowFileReader where Field == SubscriptionField, Row == LocalSubscription {
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - apps: the configured ones, for lines that do not name theirs.
+    /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(subscriptionsAt path: String, apps: [AppIdentity]) throws(RowFileError) {
         let resolution = AppResolution(apps: apps)
         try self.init(

@@ -1,10 +1,14 @@
 package import Subscriptions
 
+/// Reads a file of local transaction rows.
+package typealias TransactionFileReader = RowFileReader<TransactionField, LocalTransaction>
+
 /// Files of local transaction (period) rows (contract, section 5).
 extension RowFileReader where Field == TransactionField, Row == LocalTransaction {
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - apps: the configured ones, for lines that do not name theirs.
+    /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(transactionsAt path: String, apps: [AppIdentity]) throws(RowFileError) {
         let resolution = AppResolution(apps: apps)
         try self.init(
