@@ -3,7 +3,7 @@ package import Subscriptions
 
 /// Takes a command line to its exit status: parse, perform, tell.
 package enum CommandRunner {
-    /// - Parameter arguments: without the program's name.
+    /// Runs one command line; `arguments` come without the program's name.
     package static func run(_ arguments: [String], in invocation: Invocation) async -> ExitStatus {
         let verb: any ParsableCommand
         do {
