@@ -5,8 +5,9 @@ package struct HTTPRequest: Sendable {
     package var method: String
     /// Absolute `https` (or, for tests of the transport itself, `http`) URL.
     package var url: String
-    /// Name and value pairs, sent in this order. An `Accept-Encoding` here asks for a compressed
-    /// body; the transport unpacks it, so that `HTTPResponse.body` never is.
+    /// Name and value pairs, sent in this order.
+    ///
+    /// An `Accept-Encoding` here asks for a compressed body; the transport unpacks it, so that `HTTPResponse.body` never is.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]?
 

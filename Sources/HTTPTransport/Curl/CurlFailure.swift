@@ -63,7 +63,8 @@ struct CurlFailure {
     private var timedOut: HTTPTransportError {
         isConnected
             ? .timedOut(
-                "\(target) did not complete its answer within \(settings.totalTimeoutMilliseconds) ms")
+                "\(target) did not complete its answer within \(settings.totalTimeoutMilliseconds) ms"
+            )
             : .timedOut(
                 "no connection to \(route) within \(settings.connectTimeoutMilliseconds) ms")
     }
