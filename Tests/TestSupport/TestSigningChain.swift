@@ -77,6 +77,8 @@ package struct TestSigningChain: Sendable {
     ///   - payload: Usually a JSON object.
     ///   - certificates: What stands in `x5c`; the chain itself when absent.
     ///   - algorithm: What the header claims; the signature is ES256 in any case.
+    /// - Returns: The compact JWS.
+    /// - Throws: When the key cannot sign.
     package func sign(
         _ payload: String, certificates: [[UInt8]]? = nil, algorithm: String = "ES256"
     ) throws -> String {
