@@ -73,6 +73,7 @@ enum ByteScan {
 
     /// Callers have checked that eight bytes follow `offset`.
     @unsafe private static func load(_ raw: borrowing RawSpan, at offset: Int) -> UInt64 {
-        unsafe UInt64(littleEndian: raw.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        let word = unsafe raw.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        return UInt64(littleEndian: word)
     }
 }

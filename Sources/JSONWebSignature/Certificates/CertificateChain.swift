@@ -13,6 +13,7 @@ struct CertificateChain {
     private let rootFingerprint: SHA256Digest
 
     /// - Parameter entries: Certificates in DER, the leaf first; exactly three.
+    /// - Throws: `.chainLength` or `.certificate`.
     init(entries: [[UInt8]]) throws(JSONWebSignatureError) {
         guard entries.count == Self.length else {
             throw JSONWebSignatureError(

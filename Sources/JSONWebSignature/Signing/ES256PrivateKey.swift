@@ -37,6 +37,7 @@ package struct ES256PrivateKey: Sendable, CustomStringConvertible, CustomDebugSt
     /// - Parameters:
     ///   - header: A JSON object; it must say `"alg":"ES256"`.
     ///   - payload: Any bytes; for a JSON Web Token a JSON object.
+    /// - Returns: Three base64url segments.
     /// - Throws: `.key` when the cryptographic library refuses to sign.
     package func compactJWS(
         header: [UInt8], payload: [UInt8]

@@ -36,12 +36,14 @@ package final class JWSVerifier: Sendable {
     /// How many leaves are remembered; never more than `JWSLimits.cachedLeaves`.
     package var rememberedLeaves: Int { cache.count }
 
-    /// Verifies a JWS whose leaf is remembered; `nil` when it is not, then ask `verify`.
+    /// Verifies a JWS whose leaf is remembered, without suspending.
     ///
     /// - Parameters:
     ///   - jws: The JWS.
     ///   - signedDate: Reads when it was signed, in UNIX milliseconds, from a payload whose signature
     ///     and chain hold; `nil` means that it states none, and the present time counts.
+    /// - Returns: `nil` when the leaf is not remembered: then ask `verify`.
+    /// - Throws: Why the JWS is refused.
     package func verifyByRememberedLeaf(
         _ jws: UnverifiedJWS,
         signedDate: (JSONDocument) throws(JSONWebSignatureError) -> Int64?
@@ -56,6 +58,8 @@ package final class JWSVerifier: Sendable {
     /// - Parameters:
     ///   - jws: The JWS.
     ///   - signedDate: As in `verifyByRememberedLeaf`.
+    /// - Returns: The verified JWS.
+    /// - Throws: Why the JWS is refused.
     package func verify(
         _ jws: UnverifiedJWS,
         signedDate: (JSONDocument) throws(JSONWebSignatureError) -> Int64?
@@ -82,6 +86,7 @@ package final class JWSVerifier: Sendable {
     ///   - entries: Certificates in DER, the leaf first.
     ///   - unixMilliseconds: When all of them must be valid.
     /// - Returns: The leaf's P-256 key as a DER SubjectPublicKeyInfo.
+    /// - Throws: Why the chain is refused.
     package func validateChain(
         _ entries: [[UInt8]], at unixMilliseconds: Int64
     ) async throws(JSONWebSignatureError) -> [UInt8] {

@@ -7,12 +7,6 @@ package struct VerifiedJWS: Sendable {
     /// A JSON object.
     package let payload: JSONDocument
 
-    init(compact: String, digest: String, payload: JSONDocument) {
-        self.compact = compact
-        self.digest = digest
-        self.payload = payload
-    }
-
     /// SHA-256 of any text as received, in lowercase hexadecimal: how refused payloads are named.
     package static func digest(of compact: ArraySlice<UInt8>) -> String {
         SHA256Digest(of: compact).hexadecimal
