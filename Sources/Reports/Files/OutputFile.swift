@@ -40,7 +40,7 @@ package struct OutputFile: ~Copyable {
     }
 
     /// The SHA-256 of everything written so far.
-    mutating func digestSoFar() throws(ReportError) -> String {
+    package mutating func digestSoFar() throws(ReportError) -> String {
         try flush()
         return hash.finalize().hexadecimal
     }

@@ -12,7 +12,10 @@ extension ReportFile {
         ]
         let files = all.map { ($0.name, $0.purpose) } + others
         for (name, purpose) in files {
-            try file.write("  \(name.padded(to: 20))  \(purpose)\n")
+            let lines = purpose.wrapped(
+                to: SummaryText.columns, firstMargin: "  \(name.padded(to: 20))  ",
+                margin: String(repeating: " ", count: 24))
+            try file.write(lines.joined(separator: "\n") + "\n")
         }
         try file.write(manual)
     }
@@ -74,7 +77,7 @@ extension ReportFile {
 
             digest=$(head -n 1 evidence.jsonl | jq -r .sha256)
 
-           Without jq: python3 -c 'import json; print(json.loads(open("evidence.jsonl").readline())["jws"])'
+           (Without jq: python3 -c 'import json; print(json.loads(input())["jws"])' < evidence.jsonl)
 
             work=$(mktemp -d)
             jq -r --arg d "$digest" 'select(.sha256 == $d) | .jws' evidence.jsonl |

@@ -6,10 +6,7 @@ import Subscriptions
 /// list and states the SHA-256 of all bytes before that line (`head -n -1 FILE | sha256sum`). A
 /// reader can therefore stream it, and finds out when somebody edited it.
 enum SealedList {
-    /// - Parameters:
-    ///   - head: members before the list; its keys are sorted.
-    ///   - list: the name of the list.
-    ///   - items: hands each item to its argument, in order.
+    /// Writes the document; `items` hands each item of the list to its argument, in order.
     static func write(
         head: [String: CanonicalJSON], list: String, to file: inout OutputFile,
         items: (_ append: (CanonicalJSON) throws -> Void) throws -> Void

@@ -46,7 +46,6 @@ private struct Facts {
     let findings: Int
     let applied: Int
     let planned: Int
-    let isCheck: Bool
     let meaning: String
 
     init(_ summary: RunSummary) {
@@ -54,56 +53,62 @@ private struct Facts {
         findings = summary.findings.reduce(0) { $0 + $1.findings }
         applied = summary.corrections[.applied] ?? 0
         planned = summary.corrections[.planned] ?? 0
-        isCheck = summary.header.mode == .check
         meaning = summary.conclusion.exitStatus.meaning
     }
 
     func clauses(for status: ExitStatus) -> String {
-        var parts: [String]
+        let parts: [String]
         switch status {
-        case .ok, .findings: parts = [difference, corrections] + notJudged
-        case .incomplete: parts = notJudged + [difference, corrections]
+        case .ok, .findings: parts = [rows([differing(status), notJudged]), corrections]
+        case .incomplete: parts = [rows([notJudged, differing(status)]), corrections]
         case .empty: parts = ["no row was asked about"]
-        case .guarded:
-            parts = [
-                "none of the \(planned.of("planned correction")) was written", difference,
-            ]
+        case .guarded: parts = ["none of the \(planned.of("planned correction")) was written"]
         case .interrupted, .terminated:
-            parts = notJudged + [corrections, "the next run goes on from here"]
-        default: parts = [meaning] + notJudged + [corrections]
+            parts = [rows([notJudged]), corrections, "the next run goes on from here"]
+        default: parts = [meaning, rows([notJudged]), corrections]
         }
-        if parts.allSatisfy(\.isEmpty) { parts = [meaning] }
-        return parts.filter { !$0.isEmpty }.joined(separator: "; ")
+        let said = parts.filter { !$0.isEmpty }
+        return said.isEmpty ? meaning : said.joined(separator: "; ")
     }
 
-    private var difference: String {
-        guard totals.inScope > 0 else { return findings > 0 ? findings.of("finding") : "" }
-        if totals.discrepant > 0 {
-            let verb = totals.discrepant == 1 ? "differs" : "differ"
-            return "\(totals.discrepant.grouped) of \(totals.inScope.of("row")) \(verb) from Apple"
+    /// Names how many rows there are once, with the first number.
+    private func rows(_ counts: [(rows: Int, what: String)]) -> String {
+        let held = counts.filter { $0.rows > 0 }
+        guard let first = held.first else { return agreement }
+        let others = held.dropFirst().map { "\($0.rows.grouped) \($0.what)" }
+        let opening = "\(first.rows.grouped) of \(totals.inScope.of("row")) \(first.what)"
+        return ([opening] + others).joined(separator: ", ")
+    }
+
+    private func differing(_ status: ExitStatus) -> (rows: Int, what: String) {
+        // After a run that mended everything the difference is past.
+        if status == .ok && applied > 0 { return (totals.discrepant, "differed") }
+        return (totals.discrepant, totals.discrepant == 1 ? "differs" : "differ")
+    }
+
+    private var notJudged: (rows: Int, what: String) { (totals.undecidedCount, "not judged") }
+
+    private var agreement: String {
+        let beside = findings > 0 ? findings.of("finding") : ""
+        guard totals.inScope > 0 && totals.discrepant == 0 && totals.undecidedCount == 0 else {
+            return beside
         }
-        let beside = findings > 0 ? ", beside \(findings.of("finding"))" : ""
-        guard totals.matched < totals.inScope else {
-            return "all \(totals.inScope.of("row")) agree with Apple\(beside)"
+        let rows: String
+        if applied + planned > 0 {
+            // Rows that were not known yet are filled in and count as matched.
+            rows = "no row of \(totals.inScope.grouped) contradicts Apple"
+        } else if totals.matched < totals.inScope {
+            rows = "no row of \(totals.inScope.grouped) differs from Apple"
+        } else {
+            rows = "all \(totals.inScope.of("row")) agree with Apple"
         }
-        return "no row of \(totals.inScope.grouped) differs from Apple\(beside)"
+        return rows + (beside.isEmpty ? "" : ", beside " + beside)
     }
 
     private var corrections: String {
         var parts: [String] = []
         if applied > 0 { parts.append("\(applied.of("correction")) written") }
-        if planned > 0 {
-            parts.append(
-                isCheck
-                    ? "\(planned.of("correction")) planned, none written (check)"
-                    : "\(planned.of("correction")) planned but not written")
-        }
+        if planned > 0 { parts.append("\(planned.of("correction")) planned, not written") }
         return parts.joined(separator: "; ")
-    }
-
-    private var notJudged: [String] {
-        let undecided = totals.undecidedCount
-        return undecided == 0
-            ? [] : ["\(undecided.grouped) of \(totals.inScope.of("row")) not judged"]
     }
 }

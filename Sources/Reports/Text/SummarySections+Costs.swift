@@ -33,6 +33,10 @@ extension SummarySections {
             section.rows.append(
                 .init([endpoint, total.grouped, named.joined(separator: ", ")]))
         }
+        if section.rows.count > 1 {
+            let all = summary.conclusion.calls.reduce(0) { $0 + $1.calls }
+            section.rows.append(.init(["all", all.grouped, ""], isSum: true))
+        }
         return section
     }
 

@@ -30,8 +30,8 @@ enum SummarySections {
         }
         return facts.flatMap { name, fact in
             fact.wrapped(
-                to: SummaryText.columns, firstMargin: name.padded(to: 8),
-                margin: String(repeating: " ", count: 8))
+                to: SummaryText.columns, firstMargin: name.padded(to: 9),
+                margin: String(repeating: " ", count: 9))
         }
     }
 

@@ -9,10 +9,8 @@ package enum SummaryText {
     ///
     /// The first line says what happened and the exit status. Sections without content are left
     /// out, apart from the tie-out.
-    ///
-    /// - Parameters:
-    ///   - reportPath: the run's folder; `nil` where there is none.
-    ///   - isColoured: ANSI colours for a terminal; a file has none.
+    /// `reportPath` is the run's folder, `nil` where there is none. `isColoured` adds ANSI colours for a
+    /// terminal; a file has none.
     package static func render(
         _ summary: RunSummary, reportPath: String?, isColoured: Bool = false
     ) -> String {
@@ -30,7 +28,7 @@ package enum SummaryText {
             SummarySections.next(summary, headline: headline),
         ]
         for section in sections where !section.isEmpty { blocks.append(section.lines(palette)) }
-        if let reportPath { blocks.append(["Report  \(reportPath.onOneLine)"]) }
+        if let reportPath { blocks.append(["Report   \(reportPath.onOneLine)"]) }
         return blocks.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
     }
 }
