@@ -54,7 +54,7 @@ let package = Package(
         .target(
             name: "AppStoreSimulation",
             dependencies: [
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdHTTP2", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -74,7 +74,7 @@ let package = Package(
         .executableTarget(
             name: "appstore-simulator",
             dependencies: [
-                "AppStoreSimulation",
+                "AppStoreSimulation", "Subscriptions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .testTarget(name: "SubscriptionsTests", dependencies: ["Subscriptions"]),
@@ -113,7 +113,9 @@ let package = Package(
         .testTarget(
             name: "AppStoreSimulationTests",
             dependencies: [
-                "AppStoreSimulation", .product(name: "Crypto", package: "swift-crypto"),
+                "AppStoreSimulation", "Subscriptions",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "X509", package: "swift-certificates"),
             ]),
         .testTarget(
             name: "trueupTests",

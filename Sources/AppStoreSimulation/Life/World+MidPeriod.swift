@@ -1,0 +1,126 @@
+import Subscriptions
+
+/// What happens in the middle of a period by chance: a draw, then one of the customer's actions.
+extension World {
+    mutating func midPeriod(chain index: Int, at moment: Timestamp) {
+        let action = drawAction(chain: index)
+        take(action, chain: index, at: moment)
+        // Most actions leave the end of the period to come; some have planned another future.
+        if chains[index].event == .none, chains[index].phase == .active {
+            planEnd(chain: index)
+        }
+    }
+
+    private mutating func drawAction(chain index: Int) -> MidPeriodAction {
+        let shares = rates.midPeriodShares
+        var point = chains[index].random.fraction() * rates.midPeriodProbability
+        for (share, action) in shares {
+            if point < share { return action }
+            point -= share
+        }
+        return .cancel
+    }
+
+    private mutating func take(_ action: MidPeriodAction, chain index: Int, at moment: Timestamp) {
+        switch action {
+        case .cancel: cancelByChance(chain: index, at: moment)
+        case .refund: refundByChance(chain: index, at: moment)
+        case .refundOfEarlierPeriod:
+            let count = chains[index].transactions.count
+            guard count >= 2 else { return }
+            let period = Int(chains[index].random.integer(in: 0...Int64(count - 2)))
+            guard chains[index].transactions[period].revocationDate == nil else { return }
+            refund(chain: index, period: period, percent: 100, reason: 0, at: moment)
+        case .refundDeclined:
+            notify(.consumptionRequest, chain: index, at: moment)
+            notify(.refundDeclined, chain: index, at: moment.adding(milliseconds: 5_400_000))
+        case .upgrade:
+            guard let product = otherProduct(chain: index, higher: true) else { return }
+            upgrade(chain: index, to: product, offer: 0, at: moment)
+        case .downgrade:
+            guard let product = otherProduct(chain: index, higher: false) else { return }
+            changeNextProduct(chain: index, to: product, at: moment)
+        case .crossgrade:
+            guard let product = crossgradeProduct(chain: index) else { return }
+            changeNextProduct(chain: index, to: product, at: moment)
+        case .priceIncrease: increasePriceByChance(chain: index, at: moment)
+        case .extend:
+            extendRenewal(
+                chain: index, days: Int(chains[index].random.integer(in: 3...30)), at: moment)
+        case .withdraw:
+            chains[index].renewal.willRenew = false
+            chains[index].renewal.expirationIntent = 4
+        case .offer:
+            chains[index].renewal.nextOffer = 3
+            notify(.offerRedeemed, chain: index, at: moment)
+        case .familyLeaves:
+            guard chains[index].firstFollower >= 0 else { return }
+            endSharing(leader: index, at: moment)
+        }
+    }
+
+    private mutating func cancelByChance(chain index: Int, at moment: Timestamp) {
+        setRenewal(chain: index, on: false, at: moment)
+        guard let current = chains[index].current, chains[index].random.chance(rates.reenable)
+        else { return }
+        let left = current.expiresDate.milliseconds(since: moment)
+        let later = moment.adding(milliseconds: left / 3)
+        guard later < now else { return }
+        setRenewal(chain: index, on: true, at: later)
+    }
+
+    private mutating func refundByChance(chain index: Int, at moment: Timestamp) {
+        let prorated = chains[index].random.chance(0.3)
+        let percent: UInt8 =
+            prorated ? UInt8(chains[index].random.integer(in: 20...80)) : 100
+        let reason: UInt8 = chains[index].random.chance(0.4) ? 1 : 0
+        refund(
+            chain: index, period: chains[index].transactions.count - 1, percent: percent,
+            reason: reason, at: moment)
+        if chains[index].random.chance(rates.refundReversal) {
+            let days = chains[index].random.integer(in: 2...20)
+            schedule(
+                .refundReversal,
+                at: moment.adding(milliseconds: days * BillingPeriod.millisecondsPerDay),
+                chain: index)
+        } else {
+            planReturn(chain: index, after: moment)
+        }
+    }
+
+    private mutating func increasePriceByChance(chain index: Int, at moment: Timestamp) {
+        increasePrice(chain: index, percent: 20, needsConsent: true, at: moment)
+        guard !chains[index].random.chance(rates.priceIncreaseRefusal),
+            let current = chains[index].current
+        else { return }
+        let left = current.expiresDate.milliseconds(since: moment)
+        let later = moment.adding(milliseconds: left / 4)
+        guard later < now else { return }
+        acceptPriceIncrease(chain: index, at: later)
+    }
+
+    /// Another product of the group at a higher (or lower) level of service.
+    private mutating func otherProduct(chain index: Int, higher: Bool) -> UInt16? {
+        guard let current = chains[index].current else { return nil }
+        let mine = Catalogue.products[Int(current.product)]
+        let candidates = Catalogue.products.indices.filter {
+            let product = Catalogue.products[$0]
+            return product.group == mine.group && !product.isMonthlyCommitment
+                && (higher ? product.level < mine.level : product.level > mine.level)
+        }
+        guard !candidates.isEmpty, !mine.isMonthlyCommitment else { return nil }
+        let pick = chains[index].random.integer(in: 0...Int64(candidates.count - 1))
+        return UInt16(candidates[Int(pick)])
+    }
+
+    /// A product of the same level and another length, which waits for the renewal.
+    private func crossgradeProduct(chain index: Int) -> UInt16? {
+        guard let current = chains[index].current else { return nil }
+        let mine = Catalogue.products[Int(current.product)]
+        return Catalogue.products.indices.first {
+            let product = Catalogue.products[$0]
+            return product.group == mine.group && product.level == mine.level
+                && product.period != mine.period
+        }.map(UInt16.init)
+    }
+}

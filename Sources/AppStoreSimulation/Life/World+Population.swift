@@ -1,0 +1,144 @@
+import Subscriptions
+
+/// Makes accounts with lives that were lived, event by event, until now.
+extension World {
+    /// For so long after the start nothing is due by itself: a table taken at the start stays
+    /// exact while a test runs.
+    static let quietMilliseconds: Int64 = 6 * 3_600_000
+    private static let oldestStartDays: Int64 = 540
+
+    /// Adds this many customers; family members' accounts come on top.
+    mutating func populate(customers count: Int) {
+        chains.reserveCapacity(chains.count + count * 3 / 2)
+        accounts.reserveCapacity(accounts.count + count * 11 / 10)
+        let known = notifications.count
+        for number in 0..<count {
+            populateOne(number: number)
+        }
+        sortNotifications(from: known)
+        refreshNextDue()
+    }
+
+    private mutating func populateOne(number: Int) {
+        var random = SeededRandom(seed: seed, stream: UInt64(number))
+        let account = addAccount(
+            storefront: UInt8(random.integer(in: 0...Int64(Catalogue.storefronts.count - 1))),
+            hasToken: random.chance(0.85))
+        let draw = random.fraction()
+        let count = draw < 0.7 ? 1 : draw < 0.92 ? 2 : 3
+        let first = Int(random.integer(in: 0...2))
+        for place in 0..<count {
+            grow(account: account, group: (first + place) % Catalogue.groups.count)
+        }
+        if random.chance(rates.oneTimePurchase) {
+            let product = UInt16(9 + random.integer(in: 0...2))
+            let days = random.integer(in: 1...Self.oldestStartDays)
+            buyOnce(
+                account: account, product: product,
+                at: now.adding(milliseconds: -days * BillingPeriod.millisecondsPerDay + 4321))
+        }
+    }
+
+    mutating func addAccount(storefront: UInt8, hasToken: Bool) -> Int {
+        accounts.append(AppleAccount(storefront: storefront, hasToken: hasToken))
+        return accounts.count - 1
+    }
+
+    /// Grows one subscription, again with other luck until it is quiet for a while from now.
+    private mutating func grow(account: Int, group: Int) {
+        let chainCount = chains.count
+        let accountCount = accounts.count
+        let notificationCount = notifications.count
+        let patience = 60
+        for attempt in 0..<patience {
+            var random = SeededRandom(
+                seed: seed, stream: (UInt64(chainCount) << 8 | UInt64(attempt)) &+ 0x5EED << 40)
+            growOnce(account: account, group: group, random: &random)
+            if chains[chainCount...].allSatisfy(isQuiet) || attempt == patience - 1 { break }
+            chains.removeLast(chains.count - chainCount)
+            accounts.removeLast(accounts.count - accountCount)
+            notifications.removeLast(notifications.count - notificationCount)
+        }
+        for index in chainCount..<chains.count { link(chain: index) }
+    }
+
+    private mutating func growOnce(account: Int, group: Int, random: inout SeededRandom) {
+        let products = Catalogue.products.indices.filter { Catalogue.products[$0].group == group }
+        let product = UInt16(products[Int(random.integer(in: 0...Int64(products.count - 1)))])
+        let age = random.integer(
+            in: 60_000...Self.oldestStartDays * BillingPeriod.millisecondsPerDay)
+        let start = now.adding(milliseconds: -age)
+        let offer: UInt8 =
+            random.chance(rates.introductoryOffer) ? UInt8(random.integer(in: 1...2)) : 0
+        let isShared = random.chance(rates.familySharing)
+        let index = subscribe(
+            account: account, product: product, offer: offer, at: start, random: random)
+        if isShared {
+            let member = addAccount(storefront: accounts[account].storefront, hasToken: false)
+            share(chain: index, with: member)
+            mirror(chain: index)
+        }
+        planPeriod(chain: index)
+        live(chain: index, until: now)
+    }
+
+    /// A first purchase: a chain of its own with its first period.
+    mutating func subscribe(
+        account: Int, product: UInt16, offer: UInt8, at start: Timestamp, random: SeededRandom
+    ) -> Int {
+        let index = chains.count
+        chains.append(
+            PurchaseChain(
+                account: Int32(account), phase: .active, product: product, start: start,
+                random: random))
+        chains[index].renewal.nextOffer = offer
+        let isTrial = Catalogue.offers[Int(offer)].discountType == "FREE_TRIAL"
+        let period =
+            isTrial
+            ? Catalogue.offers[Int(offer)].period : Catalogue.products[Int(product)].period
+        beginPeriod(chain: index, at: start, until: period.end(after: start), isRenewal: false)
+        notify(.subscribedInitialBuy, chain: index, at: start)
+        return index
+    }
+
+    /// A consumable, non-consumable or non-renewing purchase.
+    @discardableResult
+    mutating func buyOnce(account: Int, product: UInt16, at moment: Timestamp) -> Int {
+        let index = chains.count
+        var chain = PurchaseChain(
+            account: Int32(account), phase: .single, product: product, start: moment,
+            random: SeededRandom(seed: seed, stream: UInt64(index)))
+        chain.transactions.append(
+            StoredTransaction(
+                purchaseDate: moment,
+                expiresDate: Catalogue.products[Int(product)].period.end(after: moment),
+                modifiedDate: moment,
+                price: Catalogue.price(
+                    of: product, storefront: accounts[account].storefront, offer: 0),
+                product: product, isRenewal: false, offer: 0))
+        chains.append(chain)
+        link(chain: index)
+        notify(.oneTimeCharge, chain: index, at: moment)
+        return index
+    }
+
+    /// Hangs a chain behind the account's others.
+    mutating func link(chain index: Int) {
+        let account = Int(chains[index].account)
+        guard accounts[account].firstChain >= 0 else {
+            accounts[account].firstChain = Int32(index)
+            return
+        }
+        var last = Int(accounts[account].firstChain)
+        while chains[last].nextOfAccount >= 0 { last = Int(chains[last].nextOfAccount) }
+        chains[last].nextOfAccount = Int32(index)
+    }
+
+    private func isQuiet(_ chain: PurchaseChain) -> Bool {
+        let end = now.adding(milliseconds: Self.quietMilliseconds)
+        let isWithin = { (date: Timestamp) in date > now && date <= end }
+        guard let current = chain.current else { return true }
+        return !isWithin(chain.eventDate) && !isWithin(current.expiresDate)
+            && !(chain.renewal.gracePeriodExpiresDate.map(isWithin) ?? false)
+    }
+}

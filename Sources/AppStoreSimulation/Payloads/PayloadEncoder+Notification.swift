@@ -1,0 +1,60 @@
+import Subscriptions
+
+extension PayloadEncoder {
+    /// The payload of a notification around the payloads that were signed for it.
+    func notification(
+        _ record: NotificationRecord, uuid: String, transaction: [UInt8]?, renewal: [UInt8]?
+    ) -> [UInt8] {
+        var json = JSONWriter(capacity: 12_000)
+        json.object { json in
+            json.field("notificationType", record.event.type)
+            json.field("subtype", record.event.subtype)
+            json.field("notificationUUID", uuid)
+            json.key("data")
+            json.object { json in
+                if environment == .production { json.field("appAppleId", app.appAppleID) }
+                json.field("bundleId", app.bundleID)
+                json.field("bundleVersion", "1.4.2")
+                json.field("environment", environment.rawValue)
+                if let transaction { json.field("signedTransactionInfo", jws: transaction) }
+                if let renewal { json.field("signedRenewalInfo", jws: renewal) }
+                if record.status > 0 { json.field("status", record.status) }
+                if record.event == .consumptionRequest {
+                    json.field("consumptionRequestReason", "UNSATISFIED_WITH_PURCHASE")
+                }
+            }
+            json.field("version", "2.0")
+            json.field("signedDate", record.date)
+        }
+        return json.bytes
+    }
+
+    /// The same for all retries of one notification.
+    func notificationUUID(_ record: NotificationRecord) -> String {
+        identifiers.uuid(
+            UInt64(bitPattern: record.date.unixMilliseconds),
+            UInt64(bitPattern: Int64(record.chain)) << 8 | UInt64(record.event.rawValue))
+    }
+
+    func appTransaction(account: Int, bought: Timestamp, now: Timestamp) -> [UInt8] {
+        var json = JSONWriter(capacity: 700)
+        json.object { json in
+            json.field("receiptType", environment.rawValue)
+            if environment == .production { json.field("appAppleId", app.appAppleID) }
+            json.field("bundleId", app.bundleID)
+            json.field("applicationVersion", "1.4.2")
+            json.field("versionExternalIdentifier", 871_234_567)
+            json.field("receiptCreationDate", now)
+            json.field("requestDate", now)
+            json.field("originalPurchaseDate", bought)
+            json.field("originalApplicationVersion", "1.0")
+            json.field("appTransactionId", String(identifiers.appTransactionID(account: account)))
+            json.field("originalPlatform", "iOS")
+            json.field(
+                "deviceVerification",
+                "n2Yt0dGFkV4nU1QX8v8Q3bU0b1l9bVQm0mM1bL8p9t5s2v0J8xQnY1p5cQyq7r8s")
+            json.field("deviceVerificationNonce", identifiers.uuid(UInt64(account), 7))
+        }
+        return json.bytes
+    }
+}

@@ -1,0 +1,114 @@
+import Subscriptions
+
+/// Writes the payloads that Apple signs.
+///
+/// Source: App Store Server API, `JWSTransactionDecodedPayload`, `JWSRenewalInfoDecodedPayload`,
+/// `ResponseBodyV2DecodedPayload`, `JWSAppTransactionDecodedPayload`.
+struct PayloadEncoder: Sendable {
+    let app: SimulatedApp
+    let environment: SimulatedEnvironment
+    let identifiers: IdentifierScheme
+
+    /// - Parameter period: which transaction of the chain.
+    func transaction(
+        _ snapshot: ChainSnapshot, period: Int, transaction: StoredTransaction,
+        signedDate: Timestamp
+    ) -> [UInt8] {
+        let product = Catalogue.products[Int(transaction.product)]
+        let storefront = Catalogue.storefronts[Int(snapshot.account.storefront)]
+        let isSubscription = product.kind == .autoRenewable
+        let first = identifiers.transactionID(chain: snapshot.index, period: 0)
+        var json = JSONWriter(capacity: 1200)
+        json.object { json in
+            json.field(
+                "transactionId",
+                String(identifiers.transactionID(chain: snapshot.index, period: period)))
+            json.field("originalTransactionId", String(first))
+            if snapshot.chain.predecessor >= 0 {
+                json.field(
+                    "previousOriginalTransactionId",
+                    String(
+                        identifiers.transactionID(
+                            chain: Int(snapshot.chain.predecessor), period: 0)))
+            }
+            if isSubscription {
+                json.field(
+                    "webOrderLineItemId",
+                    String(identifiers.lineItemID(chain: snapshot.index, period: period)))
+            }
+            json.field("bundleId", app.bundleID)
+            json.field("productId", product.id)
+            if isSubscription {
+                json.field("subscriptionGroupIdentifier", Catalogue.groups[product.group])
+            }
+            json.field("purchaseDate", transaction.purchaseDate)
+            json.field(
+                "originalPurchaseDate", snapshot.chain.transactions.first?.purchaseDate)
+            if isSubscription { json.field("expiresDate", transaction.expiresDate) }
+            json.field("quantity", 1)
+            json.field("type", product.kind.transactionType)
+            if snapshot.account.hasToken, !snapshot.chain.isFamilyShared {
+                json.field(
+                    "appAccountToken",
+                    identifiers.appAccountToken(account: Int(snapshot.chain.account)))
+            }
+            json.field(
+                "inAppOwnershipType",
+                snapshot.chain.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
+            json.field("signedDate", signedDate)
+            revocation(of: transaction, into: &json)
+            if transaction.isUpgraded { json.field("isUpgraded", true) }
+            offer(transaction.offer, into: &json)
+            json.field("environment", environment.rawValue)
+            json.field("transactionReason", transaction.isRenewal ? "RENEWAL" : "PURCHASE")
+            json.field("storefront", storefront.country)
+            json.field("storefrontId", storefront.id)
+            if !snapshot.chain.isFamilyShared {
+                json.field("price", transaction.price)
+                json.field("currency", storefront.currency)
+            }
+            json.field(
+                "appTransactionId",
+                String(identifiers.appTransactionID(account: Int(snapshot.chain.account))))
+            commitment(of: transaction, product: product, chain: snapshot.chain, into: &json)
+        }
+        return json.bytes
+    }
+
+    private func revocation(of transaction: StoredTransaction, into json: inout JSONWriter) {
+        guard let date = transaction.revocationDate else { return }
+        json.field("revocationDate", date)
+        json.field("revocationReason", transaction.revocationReason)
+        json.field("revocationType", transaction.revocation.name)
+        if transaction.revocation == .refundProrated {
+            json.field("revocationPercentage", Int(transaction.revocationPercent) * 1000)
+        }
+    }
+
+    func offer(_ index: UInt8, into json: inout JSONWriter) {
+        guard index > 0 else { return }
+        let offer = Catalogue.offers[Int(index)]
+        json.field("offerType", offer.type)
+        json.field("offerIdentifier", offer.identifier)
+        json.field("offerDiscountType", offer.discountType)
+        json.field("offerPeriod", offer.period.iso8601)
+    }
+
+    private func commitment(
+        of transaction: StoredTransaction, product: Product, chain: PurchaseChain,
+        into json: inout JSONWriter
+    ) {
+        guard product.isMonthlyCommitment, transaction.commitmentPayment > 0 else { return }
+        let number = Int(transaction.commitmentPayment)
+        json.field("billingPlanType", "MONTHLY")
+        json.key("commitmentInfo")
+        json.object { json in
+            json.field("billingPeriodNumber", number)
+            json.field("totalBillingPeriods", 12)
+            json.field(
+                "commitmentExpiresDate",
+                BillingPeriod.months(12 - number).end(after: transaction.expiresDate))
+            json.field("commitmentPrice", transaction.price * 12)
+        }
+    }
+}

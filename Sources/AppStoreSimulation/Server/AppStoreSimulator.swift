@@ -1,0 +1,133 @@
+import Crypto
+import FoundationEssentials
+import Hummingbird
+import HummingbirdHTTP2
+import Logging
+import Subscriptions
+import SwiftASN1
+import Synchronization
+import X509
+
+/// A simulated App Store on loopback: two HTTPS listeners (production and sandbox) and a plain one
+/// for control calls.
+package struct AppStoreSimulator: Sendable {
+    private let settings: SimulatorSettings
+    private let services: [SimulatedEnvironment: AppStoreService]
+    private let logs: [SimulatedEnvironment: RequestLog]
+    private let tls: TLSIdentity
+    private let report: SimulatorReport
+
+    /// Makes keys, certificates, worlds and files; nothing listens yet.
+    package init(settings: SimulatorSettings) throws(SimulatorError) {
+        self.settings = settings
+        let clock = SimulatedClock(fixed: settings.now)
+        let clientKey = P256.Signing.PrivateKey()
+        let chain: SigningChain
+        let signingRootPEM: String
+        do {
+            chain = try SigningChain.make(around: clock.now)
+            signingRootPEM =
+                PEMDocument(type: "CERTIFICATE", derBytes: chain.certificates[2]).pemString + "\n"
+            tls = try TLSIdentity.make(now: Date())
+        } catch {
+            throw .certificates(reason: "\(error)")
+        }
+        let folder = try SimulatorFolder.write(
+            at: settings.folder, tlsRootPEM: tls.rootPEM, signingRootPEM: signingRootPEM,
+            clientKey: clientKey, keyID: settings.app.keyID)
+        var report = SimulatorReport()
+        report.tlsRootFile = folder.tlsRootFile
+        report.signingRootFile = folder.signingRootFile
+        report.keyFile = folder.keyFile
+        report.app = settings.app
+
+        var production = World(
+            environment: .production, seed: settings.seed, now: clock.now, rates: LifeRates())
+        production.populate(customers: settings.customers)
+        if let drift = settings.drift {
+            let table = CompanyTable.make(
+                of: &production, app: settings.app, rate: drift, seed: settings.seed)
+            let files = try table.write(into: settings.folder)
+            report.tableFile = files.table
+            report.plantedFile = files.planted
+        }
+        var sandbox = World(
+            environment: .sandbox, seed: settings.seed &+ 1, now: clock.now, rates: LifeRates())
+        sandbox.populate(customers: max(20, settings.customers / 20))
+        let tokens = TokenCheck(
+            app: settings.app, key: clientKey.publicKey,
+            unixSeconds: { SimulatedClock.realSeconds })
+        let signer = PayloadSigner(chain: chain)
+        services = [
+            .production: AppStoreService(
+                world: production, app: settings.app, signer: signer, clock: clock, tokens: tokens),
+            .sandbox: AppStoreService(
+                world: sandbox, app: settings.app, signer: signer, clock: clock, tokens: tokens),
+        ]
+        logs = [.production: RequestLog(), .sandbox: RequestLog()]
+        self.report = report
+    }
+
+    /// Listens until the task is cancelled.
+    ///
+    /// - Parameter whenReady: called once, when all three listeners are up.
+    package func run(
+        whenReady: @escaping @Sendable (SimulatorReport) -> Void
+    ) async throws(SimulatorError) {
+        let ports = ListeningPorts(report: report, whenReady: whenReady)
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for environment in SimulatedEnvironment.allCases {
+                    guard let application = try application(environment, ports: ports) else {
+                        continue
+                    }
+                    group.addTask { try await application.run() }
+                }
+                let control = controlApplication(ports: ports)
+                group.addTask { try await control.run() }
+                try await group.next()
+                group.cancelAll()
+            }
+        } catch is CancellationError {
+            return
+        } catch {
+            throw .cannotListen(reason: "\(error)")
+        }
+    }
+
+    private func application(
+        _ environment: SimulatedEnvironment, ports: ListeningPorts
+    ) throws -> Application<AppStoreResponder>? {
+        guard let service = services[environment], let log = logs[environment] else { return nil }
+        let isProduction = environment == .production
+        return Application(
+            responder: AppStoreResponder(service: service, log: log),
+            server: try .http2Upgrade(
+                tlsConfiguration: try TLSListener.configuration(tls), configuration: .init()),
+            configuration: .init(
+                address: .hostname(
+                    "127.0.0.1", port: isProduction ? settings.port : settings.sandboxPort),
+                serverName: "daiquiri/5"),
+            onServerRunning: { channel in
+                let port = channel.localAddress?.port ?? 0
+                ports.note(isProduction ? .production(port) : .sandbox(port))
+            },
+            logger: Self.quietLogger)
+    }
+
+    private func controlApplication(ports: ListeningPorts) -> Application<ControlResponder> {
+        let control = SimulatorControl(
+            services: SimulatedEnvironment.allCases.compactMap { services[$0] }, logs: logs)
+        return Application(
+            responder: ControlResponder(control: control),
+            configuration: .init(address: .hostname("127.0.0.1", port: settings.controlPort)),
+            onServerRunning: { channel in ports.note(.control(channel.localAddress?.port ?? 0)) },
+            logger: Self.quietLogger)
+    }
+
+    private static let quietLogger: Logger = {
+        var logger = Logger(label: "appstore-simulator")
+        logger.logLevel = .critical
+        return logger
+    }()
+}

@@ -1,0 +1,32 @@
+/// What a client needs to know of a running simulator: the `READY` line.
+package struct SimulatorReport: Hashable, Sendable {
+    package var endpoint = ""
+    package var sandboxEndpoint = ""
+    package var control = ""
+    package var tlsRootFile = ""
+    package var signingRootFile = ""
+    package var keyFile = ""
+    package var app = SimulatedApp()
+    package var tableFile: String?
+    package var plantedFile: String?
+
+    /// One line of JSON with the names of the contract, section 1.
+    package var json: String {
+        var json = JSONWriter(capacity: 1024)
+        json.object { json in
+            json.field("endpoint", endpoint)
+            json.field("sandbox_endpoint", sandboxEndpoint)
+            json.field("control", control)
+            json.field("ca_file", tlsRootFile)
+            json.field("root_file", signingRootFile)
+            json.field("key_file", keyFile)
+            json.field("key_id", app.keyID)
+            json.field("issuer_id", app.issuerID)
+            json.field("bundle_id", app.bundleID)
+            json.field("app_apple_id", app.appAppleID)
+            json.field("table_file", tableFile)
+            json.field("planted_file", plantedFile)
+        }
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,23 @@
+package import Subscriptions
+
+/// What a simulated App Store is started with.
+package struct SimulatorSettings: Sendable {
+    /// Where the client's files are written; made where it is missing.
+    package var folder: String
+    /// 0 takes a free port.
+    package var port = 0
+    package var sandboxPort = 0
+    package var controlPort = 0
+    package var seed: UInt64 = 1
+    /// Customers of the production world; the sandbox has a twentieth, at least twenty.
+    package var customers = 2000
+    /// Share of a company's rows that are planted with drift; `nil` writes no table.
+    package var drift: Double?
+    /// Where the world's clock stands still; `nil` follows the real time.
+    package var now: Timestamp?
+    package var app = SimulatedApp()
+
+    package init(folder: String) {
+        self.folder = folder
+    }
+}

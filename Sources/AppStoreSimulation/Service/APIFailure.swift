@@ -1,0 +1,85 @@
+/// Apple's error codes, as far as read endpoints use them.
+///
+/// The HTTP status is the code divided by 10,000. Source: App Store Server API, Error codes.
+package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
+    case generalBadRequest = 4_000_000
+    case invalidAppIdentifier = 4_000_002
+    case invalidRequestRevision = 4_000_005
+    case invalidTransactionID = 4_000_006
+    case invalidOriginalTransactionID = 4_000_008
+    case startDateTooFarInPast = 4_000_012
+    case startDateAfterEndDate = 4_000_013
+    case invalidPaginationToken = 4_000_014
+    case invalidStartDate = 4_000_015
+    case invalidEndDate = 4_000_016
+    case paginationTokenExpired = 4_000_017
+    case invalidNotificationType = 4_000_018
+    case multipleFiltersSupplied = 4_000_019
+    case invalidTestNotificationToken = 4_000_020
+    case invalidSort = 4_000_021
+    case invalidProductType = 4_000_022
+    case invalidProductID = 4_000_023
+    case invalidSubscriptionGroupIdentifier = 4_000_024
+    case invalidExcludeRevoked = 4_000_025
+    case invalidInAppOwnershipType = 4_000_026
+    case invalidRevoked = 4_000_030
+    case invalidStatus = 4_000_031
+    case appTransactionIDNotSupported = 4_000_048
+    case accountNotFound = 4_040_001
+    case accountNotFoundRetryable = 4_040_002
+    case appNotFound = 4_040_003
+    case appNotFoundRetryable = 4_040_004
+    case originalTransactionIDNotFound = 4_040_005
+    case originalTransactionIDNotFoundRetryable = 4_040_006
+    case serverNotificationURLNotFound = 4_040_007
+    case testNotificationNotFound = 4_040_008
+    case transactionIDNotFound = 4_040_010
+    case appTransactionDoesNotExist = 4_040_019
+    case rateLimitExceeded = 4_290_000
+    case generalInternal = 5_000_000
+    case generalInternalRetryable = 5_000_001
+
+    package var httpStatus: Int { rawValue / 10_000 }
+
+    package var message: String {
+        switch self {
+        case .generalBadRequest: "Bad request."
+        case .invalidAppIdentifier: "Invalid request app identifier."
+        case .invalidRequestRevision: "Invalid request revision."
+        case .invalidTransactionID: "Invalid transaction id."
+        case .invalidOriginalTransactionID: "Invalid original transaction id."
+        case .startDateTooFarInPast: "Invalid start date. The start date is too far in the past."
+        case .startDateAfterEndDate: "Invalid start date. The start date is after the end date."
+        case .invalidPaginationToken: "Invalid pagination token."
+        case .invalidStartDate: "Invalid start date."
+        case .invalidEndDate: "Invalid end date."
+        case .paginationTokenExpired: "Pagination token expired."
+        case .invalidNotificationType: "Invalid notification type or subtype."
+        case .multipleFiltersSupplied: "Invalid request. Multiple filters supplied."
+        case .invalidTestNotificationToken: "Invalid test notification token."
+        case .invalidSort: "Invalid sort."
+        case .invalidProductType: "Invalid product type."
+        case .invalidProductID: "Invalid product id."
+        case .invalidSubscriptionGroupIdentifier: "Invalid subscription group identifier."
+        case .invalidExcludeRevoked: "Invalid exclude revoked."
+        case .invalidInAppOwnershipType: "Invalid in-app ownership type."
+        case .invalidRevoked: "Invalid revoked."
+        case .invalidStatus: "Invalid status."
+        case .appTransactionIDNotSupported: "App transaction id not supported."
+        case .accountNotFound: "Account not found."
+        case .accountNotFoundRetryable: "Account not found. Please try again."
+        case .appNotFound: "App not found."
+        case .appNotFoundRetryable: "App not found. Please try again."
+        case .originalTransactionIDNotFound: "Original transaction id not found."
+        case .originalTransactionIDNotFoundRetryable:
+            "Original transaction id not found. Please try again."
+        case .serverNotificationURLNotFound: "App Store server notification URL not found."
+        case .testNotificationNotFound: "Test notification not found."
+        case .transactionIDNotFound: "Transaction id not found."
+        case .appTransactionDoesNotExist: "App transaction does not exist."
+        case .rateLimitExceeded: "Rate limit exceeded."
+        case .generalInternal: "An unknown error occurred."
+        case .generalInternalRetryable: "An unknown error occurred. Please try again."
+        }
+    }
+}

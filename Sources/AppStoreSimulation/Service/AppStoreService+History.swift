@@ -1,0 +1,123 @@
+import Subscriptions
+
+/// A transaction with its place, as a page of history needs it.
+struct HistoryEntry: Sendable {
+    let snapshot: ChainSnapshot
+    let period: Int
+    let id: UInt64
+
+    var transaction: StoredTransaction { snapshot.chain.transactions[period] }
+}
+
+extension AppStoreService {
+    static let transactionsPerPage = 20
+
+    /// Get Transaction History, version 2 and 1.
+    ///
+    /// Version 1 leaves out consumables that the app has finished, unless they were revoked.
+    func history(
+        id: String, request: ServiceRequest, omitsFinishedConsumables: Bool
+    ) throws(APIFailure) -> ServiceAnswer {
+        let filter = try HistoryFilter(request)
+        let (account, all, now) = try withWorld { world, now throws(APIFailure) in
+            let account = try Self.account(of: id, in: world)
+            return (account, Self.entries(ofAccount: account, in: world), now)
+        }
+        let entries = all.filter { entry in
+            let transaction = entry.transaction
+            let kind = Catalogue.products[Int(transaction.product)].kind
+            if omitsFinishedConsumables, kind == .consumable, transaction.revocationDate == nil {
+                return false
+            }
+            return filter.admits(transaction, isFamilyShared: entry.snapshot.chain.isFamilyShared)
+        }
+        let question =
+            filter.fingerprint ^ UInt64(account) ^ (omitsFinishedConsumables ? 1 << 40 : 0)
+        return try page(
+            of: entries, key: { $0.modifiedDate }, isDescending: filter.isDescending,
+            request: request,
+            question: question, now: now)
+    }
+
+    /// Get Refund History, version 2: revoked transactions by the date of revocation.
+    func refundHistory(id: String, request: ServiceRequest) throws(APIFailure) -> ServiceAnswer {
+        let (account, all, now) = try withWorld { world, now throws(APIFailure) in
+            let account = try Self.account(of: id, in: world)
+            return (account, Self.entries(ofAccount: account, in: world), now)
+        }
+        let refunds = all.filter {
+            [.refundFull, .refundProrated].contains($0.transaction.revocation)
+        }
+        return try page(
+            of: refunds, key: { $0.revocationDate ?? $0.modifiedDate }, isDescending: false,
+            request: request,
+            question: UInt64(account) ^ 0x7EF << 44, now: now, hasEnvelope: false)
+    }
+
+    static func entries(ofAccount account: Int, in world: borrowing World) -> [HistoryEntry] {
+        var entries: [HistoryEntry] = []
+        for index in world.chains(ofAccount: account) {
+            let snapshot = world.snapshot(chain: index)
+            for period in snapshot.chain.transactions.indices {
+                entries.append(
+                    HistoryEntry(
+                        snapshot: snapshot, period: period,
+                        id: world.identifiers.transactionID(chain: index, period: period)))
+            }
+        }
+        return entries
+    }
+
+    private func page(
+        of entries: [HistoryEntry], key: @escaping (StoredTransaction) -> Timestamp,
+        isDescending: Bool, request: ServiceRequest, question: UInt64, now: Timestamp,
+        hasEnvelope: Bool = true
+    ) throws(APIFailure) -> ServiceAnswer {
+        let place = { (entry: HistoryEntry) in
+            PageTokens.Revision(
+                modified: key(entry.transaction), transactionID: entry.id)
+        }
+        var sorted = entries.sorted {
+            let (left, right) = (place($0), place($1))
+            return isDescending ? right < left : left < right
+        }
+        var last = PageTokens.Revision(
+            modified: Timestamp(unixMilliseconds: isDescending ? Int64.max : 0), transactionID: 0)
+        if let text = request.value("revision") {
+            guard let revision = pageTokens.revision(text, question: question) else {
+                throw .invalidRequestRevision
+            }
+            last = revision
+            sorted.removeAll { entry in
+                isDescending ? place(entry) >= revision : place(entry) <= revision
+            }
+        }
+        let shown = sorted.prefix(Self.transactionsPerPage)
+        if let entry = shown.last { last = place(entry) }
+        var jws: [[UInt8]] = []
+        for entry in shown {
+            jws.append(
+                try signed(
+                    encoder.transaction(
+                        entry.snapshot, period: entry.period, transaction: entry.transaction,
+                        signedDate: now)))
+        }
+        let hasMore = sorted.count > shown.count
+        let revision = pageTokens.text(last, question: question)
+        return .json { json in
+            json.field("revision", revision)
+            json.field("hasMore", hasMore)
+            if hasEnvelope { self.writeEnvelope(into: &json) }
+            json.key("signedTransactions")
+            json.array { json in
+                for text in jws { json.plain(text) }
+            }
+        }
+    }
+}
+
+extension PageTokens.Revision: Comparable {
+    static func < (left: Self, right: Self) -> Bool {
+        (left.modified, left.transactionID) < (right.modified, right.transactionID)
+    }
+}

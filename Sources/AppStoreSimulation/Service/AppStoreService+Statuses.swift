@@ -1,0 +1,97 @@
+import Subscriptions
+
+extension AppStoreService {
+    /// Get All Subscription Statuses: every subscription of the id's Apple Account, by group.
+    func statuses(id: String, request: ServiceRequest) throws(APIFailure) -> ServiceAnswer {
+        let filter = try statusFilter(request)
+        let (entries, now) = try withWorld { world, now throws(APIFailure) in
+            let account = try Self.account(of: id, in: world)
+            let chains = world.chains(ofAccount: account).filter {
+                world.chains[$0].isSubscription
+                    && (filter.isEmpty || filter.contains(world.chains[$0].phase.status))
+            }
+            // Apple promises no order; half of the accounts are answered backwards.
+            let ordered = account % 2 == 0 ? chains : chains.reversed()
+            return (ordered.map { world.snapshot(chain: $0) }, now)
+        }
+        let statements = try signedStatements(entries, now: now)
+        return .json { json in
+            self.writeEnvelope(into: &json)
+            json.key("data")
+            json.array { json in
+                for group in statements.map(\.group).uniqued() {
+                    json.object { json in
+                        json.field("subscriptionGroupIdentifier", Catalogue.groups[group])
+                        json.key("lastTransactions")
+                        json.array { json in
+                            for statement in statements where statement.group == group {
+                                statement.write(into: &json)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func statusFilter(_ request: ServiceRequest) throws(APIFailure) -> [Int] {
+        var filter: [Int] = []
+        for text in request.values("status") {
+            guard let status = Int(text), (1...5).contains(status) else { throw .invalidStatus }
+            filter.append(status)
+        }
+        return filter
+    }
+
+    private func signedStatements(
+        _ entries: [ChainSnapshot], now: Timestamp
+    ) throws(APIFailure) -> [SignedStatement] {
+        var statements: [SignedStatement] = []
+        for entry in entries {
+            guard let current = entry.chain.current else { continue }
+            let period = entry.chain.transactions.count - 1
+            let status = entry.chain.phase.status
+            let transaction = try signed(
+                encoder.transaction(
+                    entry, period: period, transaction: current, signedDate: now))
+            let renewal = try signed(
+                encoder.renewalInfo(
+                    entry, renewal: entry.chain.renewal, transaction: current, status: status,
+                    signedDate: now))
+            statements.append(
+                SignedStatement(
+                    group: Catalogue.products[Int(current.product)].group, status: status,
+                    originalTransactionID: String(
+                        encoder.identifiers.transactionID(chain: entry.index, period: 0)),
+                    transaction: transaction, renewal: renewal))
+        }
+        return statements
+    }
+}
+
+/// One `lastTransactions` entry.
+struct SignedStatement: Sendable {
+    let group: Int
+    let status: Int
+    let originalTransactionID: String
+    let transaction: [UInt8]
+    let renewal: [UInt8]
+
+    func write(into json: inout JSONWriter) {
+        json.object { json in
+            json.field("originalTransactionId", originalTransactionID)
+            json.field("status", status)
+            json.field("signedTransactionInfo", jws: transaction)
+            json.field("signedRenewalInfo", jws: renewal)
+        }
+    }
+}
+
+extension Sequence where Element: Equatable {
+    /// The elements without repetitions, in the order of their first appearance.
+    fileprivate func uniqued() -> [Element] {
+        reduce(into: []) { found, element in
+            if !found.contains(element) { found.append(element) }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Subscriptions
+
+/// Revisions and page tokens: they carry their place and what they are bound to, so that nothing
+/// has to be remembered and an old one still works.
+struct PageTokens: Sendable {
+    let seed: UInt64
+
+    /// Where a history goes on: behind this transaction in the order of modification.
+    struct Revision: Equatable, Sendable {
+        var modified: Timestamp
+        var transactionID: UInt64
+    }
+
+    /// - Parameter question: digest of what the revision belongs to.
+    func text(_ revision: Revision, question: UInt64) -> String {
+        let body = "\(revision.modified.unixMilliseconds)_\(revision.transactionID)"
+        return "\(body)_\(check(body, question: question))"
+    }
+
+    /// `nil` for a text that was not given for this question.
+    func revision(_ text: String, question: UInt64) -> Revision? {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 3, let modified = Int64(parts[0]), let id = UInt64(parts[1]),
+            String(parts[2]) == check("\(modified)_\(id)", question: question)
+        else { return nil }
+        return Revision(
+            modified: Timestamp(unixMilliseconds: modified), transactionID: id)
+    }
+
+    /// Where a reading of the notification history goes on.
+    struct Page: Equatable, Sendable {
+        var index: Int
+        /// The end of the window as it was understood on the first page.
+        var end: Timestamp
+        var issued: Timestamp
+    }
+
+    func text(_ page: Page, body: UInt64) -> String {
+        let text =
+            "\(page.index)-\(page.end.unixMilliseconds)-\(page.issued.unixMilliseconds)"
+        return "\(text)-\(check(text, question: body))"
+    }
+
+    func page(_ text: String, body: UInt64) -> Page? {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 4, let index = Int(parts[0]), let end = Int64(parts[1]),
+            let issued = Int64(parts[2]),
+            String(parts[3]) == check("\(index)-\(end)-\(issued)", question: body)
+        else { return nil }
+        return Page(
+            index: index, end: Timestamp(unixMilliseconds: end),
+            issued: Timestamp(unixMilliseconds: issued))
+    }
+
+    private func check(_ text: String, question: UInt64) -> String {
+        String(SeededRandom.mixed(Self.digest(Array(text.utf8)) ^ question ^ seed), radix: 36)
+    }
+
+    /// FNV-1a, scattered: nobody has to be kept from forging a simulator's token.
+    static func digest(_ bytes: [UInt8]) -> UInt64 {
+        var value: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in bytes { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        return SeededRandom.mixed(value)
+    }
+}

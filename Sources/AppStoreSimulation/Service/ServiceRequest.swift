@@ -1,0 +1,59 @@
+/// A request as the simulated API sees it, free of any web server.
+struct ServiceRequest: Sendable {
+    var method: String
+    /// Percent-decoded segments of the path.
+    var path: [String]
+    /// In the order of the request; names may repeat.
+    var query: [(name: String, value: String)]
+    var authorization: String?
+    var body: [UInt8]
+
+    /// - Parameter target: path and query as in the request line.
+    init(method: String, target: String, authorization: String? = nil, body: [UInt8] = []) {
+        self.method = method
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        self.path = (parts.first ?? "").split(separator: "/").map { Self.decoded($0) }
+        self.query =
+            parts.count < 2
+            ? []
+            : parts[1].split(separator: "&").map { pair in
+                let sides = pair.split(
+                    separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                return (
+                    Self.decoded(sides.first ?? ""), sides.count > 1 ? Self.decoded(sides[1]) : ""
+                )
+            }
+        self.authorization = authorization
+        self.body = body
+    }
+
+    func values(_ name: String) -> [String] {
+        query.filter { $0.name == name }.map(\.value)
+    }
+
+    func value(_ name: String) -> String? {
+        query.first { $0.name == name }?.value
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        var bytes: [UInt8] = []
+        var pending: [UInt8] = []
+        for byte in text.utf8 {
+            pending.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            guard pending[0] == UInt8(ascii: "%") else {
+                bytes.append(contentsOf: pending)
+                pending = []
+                continue
+            }
+            guard pending.count == 3 else { continue }
+            let digits = String(decoding: pending.dropFirst(), as: UTF8.self)
+            if let value = UInt8(digits, radix: 16) {
+                bytes.append(value)
+            } else {
+                bytes.append(contentsOf: pending)
+            }
+            pending = []
+        }
+        return String(decoding: bytes + pending, as: UTF8.self)
+    }
+}

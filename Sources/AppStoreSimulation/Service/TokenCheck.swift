@@ -1,0 +1,87 @@
+import Crypto
+import FoundationEssentials
+import Synchronization
+
+/// Judges the client's JWT as strictly as Apple: algorithm, key, issuer, audience, app and life.
+///
+/// Life is judged by the real clock, whatever the simulated one shows. Source: App Store Server
+/// API, Generating JSON Web Tokens for API requests.
+final class TokenCheck: Sendable {
+    /// A token may live no longer than this.
+    static let longestLifeSeconds: Double = 3600
+    /// Clocks differ a little; Apple does not document how much it forgives.
+    private static let skewSeconds: Double = 30
+    private static let rememberedTokens = 256
+
+    private let app: SimulatedApp
+    private let key: P256.Signing.PublicKey
+    private let unixSeconds: @Sendable () -> Double
+    /// Tokens whose signature held, with the end of their life.
+    private let known = Mutex<[String: Double]>([:])
+
+    init(
+        app: SimulatedApp, key: P256.Signing.PublicKey,
+        unixSeconds: @escaping @Sendable () -> Double
+    ) {
+        self.app = app
+        self.key = key
+        self.unixSeconds = unixSeconds
+    }
+
+    /// Whether the value of an `Authorization` header lets the request in.
+    func accepts(authorization: String?) -> Bool {
+        guard let authorization, authorization.hasPrefix("Bearer ") else { return false }
+        let token = String(authorization.dropFirst("Bearer ".count))
+        let now = unixSeconds()
+        if let end = known.withLock({ $0[token] }) { return now < end + Self.skewSeconds }
+        guard let end = endOfLife(token, now: now) else { return false }
+        known.withLock { known in
+            if known.count >= Self.rememberedTokens { known.removeAll(keepingCapacity: true) }
+            known[token] = end
+        }
+        return true
+    }
+
+    private func endOfLife(_ token: String, now: Double) -> Double? {
+        let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = decode(Header.self, parts[0]),
+            let claims = decode(Claims.self, parts[1]), let signature = Base64URL.decode(parts[2])
+        else { return nil }
+        guard header.alg == "ES256", header.kid == app.keyID, header.typ ?? "JWT" == "JWT",
+            claims.iss == app.issuerID, claims.aud == "appstoreconnect-v1",
+            claims.bid == app.bundleID
+        else { return nil }
+        let issued = claims.iat ?? now
+        guard claims.exp > now - Self.skewSeconds, issued <= now + Self.skewSeconds,
+            claims.exp > issued, claims.exp - issued <= Self.longestLifeSeconds,
+            claims.exp <= now + Self.longestLifeSeconds + Self.skewSeconds
+        else { return nil }
+        var signed = Array(parts[0])
+        signed.append(UInt8(ascii: "."))
+        signed.append(contentsOf: parts[1])
+        guard let value = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
+            key.isValidSignature(value, for: signed)
+        else { return nil }
+        return claims.exp
+    }
+
+    private func decode<Value: Decodable>(
+        _ type: Value.Type, _ text: some Collection<UInt8>
+    ) -> Value? {
+        Base64URL.decode(text).flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
+    }
+
+    private struct Header: Decodable {
+        var alg: String
+        var kid: String
+        var typ: String?
+    }
+
+    private struct Claims: Decodable {
+        var iss: String
+        var aud: String
+        var bid: String
+        var iat: Double?
+        var exp: Double
+    }
+}

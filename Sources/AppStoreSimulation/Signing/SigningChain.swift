@@ -1,0 +1,89 @@
+import Crypto
+import FoundationEssentials
+import Subscriptions
+import SwiftASN1
+import X509
+
+/// A throw-away chain of Apple's shape: root P-384, intermediate P-384 with Apple's marker, leaf
+/// P-256 with Apple's marker.
+///
+/// Source: `reference`, JWS verification; sizes are within a few percent of the real ones.
+struct SigningChain: Sendable {
+    static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 2, 1]
+    static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 11, 1]
+
+    let leafKey: P256.Signing.PrivateKey
+    /// DER in the order of `x5c`: leaf, intermediate, root.
+    let certificates: [[UInt8]]
+
+    /// How a chain differs from a right one.
+    struct Flaws: Sendable {
+        var leafHasMarker = true
+        var intermediateHasMarker = true
+        var leafIsExpired = false
+    }
+
+    /// - Parameter around: the moment that the certificates are valid around, years either way.
+    static func make(around moment: Timestamp, flaws: Flaws = Flaws()) throws -> SigningChain {
+        let authority = try Authority.make(around: moment, flaws: flaws)
+        return try authority.issue(around: moment, flaws: flaws)
+    }
+
+    /// Root and intermediate, which issue leaves.
+    struct Authority: Sendable {
+        let root: Certificate
+        let intermediate: Certificate
+        let intermediateKey: P384.Signing.PrivateKey
+
+        static func make(around moment: Timestamp, flaws: Flaws) throws -> Authority {
+            let rootKey = P384.Signing.PrivateKey()
+            let rootShape = CertificateShape(
+                commonName: "Simulated Root CA - G3",
+                organizationalUnit: "Simulated Certification Authority",
+                organization: "Simulated App Store Inc.", role: .root, marker: nil, responder: nil,
+                notBefore: date(moment, days: -4600), notAfter: date(moment, days: 4600))
+            let root = try rootShape.certificate(
+                for: .init(rootKey.publicKey), issuerName: rootShape.name(),
+                issuerKey: .init(rootKey), algorithm: .ecdsaWithSHA384)
+            let intermediateKey = P384.Signing.PrivateKey()
+            let shape = CertificateShape(
+                commonName: "Simulated Worldwide Developer Relations Certification Authority",
+                organizationalUnit: "G6", organization: "Simulated App Store Inc.",
+                role: .intermediate, marker: flaws.intermediateHasMarker ? intermediateMarker : nil,
+                responder: "http://127.0.0.1/ocsp03-simulatedrootcag3",
+                notBefore: date(moment, days: -2100), notAfter: date(moment, days: 3400))
+            let intermediate = try shape.certificate(
+                for: .init(intermediateKey.publicKey), issuerName: root.subject,
+                issuerKey: .init(rootKey), algorithm: .ecdsaWithSHA384)
+            return Authority(
+                root: root, intermediate: intermediate, intermediateKey: intermediateKey)
+        }
+
+        /// A leaf valid for a little over two years, or one that expired long ago.
+        func issue(around moment: Timestamp, flaws: Flaws) throws -> SigningChain {
+            let leafKey = P256.Signing.PrivateKey()
+            let shape = CertificateShape(
+                commonName: "Simulated Prod ECC Mac App Store and iTunes Store Receipt Signing",
+                organizationalUnit: "Simulated Worldwide Developer Relations",
+                organization: "Simulated App Store Inc.", role: .signer,
+                marker: flaws.leafHasMarker ? leafMarker : nil,
+                responder: "http://127.0.0.1/ocsp03-simulatedwwdrg602",
+                notBefore: date(moment, days: flaws.leafIsExpired ? -1400 : -600),
+                notAfter: date(moment, days: flaws.leafIsExpired ? -700 : 1100))
+            let leaf = try shape.certificate(
+                for: .init(leafKey.publicKey), issuerName: intermediate.subject,
+                issuerKey: .init(intermediateKey), algorithm: .ecdsaWithSHA384)
+            return SigningChain(
+                leafKey: leafKey,
+                certificates: try [leaf, intermediate, root].map { certificate in
+                    var coder = DER.Serializer()
+                    try coder.serialize(certificate)
+                    return coder.serializedBytes
+                })
+        }
+    }
+
+    private static func date(_ moment: Timestamp, days: Double) -> Date {
+        Date(timeIntervalSince1970: Double(moment.unixMilliseconds / 1000) + days * 86_400)
+    }
+}

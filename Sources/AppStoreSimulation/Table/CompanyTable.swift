@@ -1,0 +1,68 @@
+import Subscriptions
+
+/// A company's table of the world's subscriptions: exact, except where drift was planted.
+///
+/// Columns and meanings are those of the contract, section 5.
+struct CompanyTable: Sendable {
+    var rows: [LocalSubscription] = []
+    var planted: [PlantedDrift] = []
+
+    /// Rows as they would stand after a faultless day: taken now, signed a day ago.
+    static func exactRow(of index: Int, in world: borrowing World, app: SimulatedApp)
+        -> LocalSubscription
+    {
+        let chain = world.chains[index]
+        let account = Int(chain.account)
+        var row = LocalSubscription(
+            key: SubscriptionKey(
+                bundleID: app.bundleID, environment: world.environment.rawValue,
+                originalTransactionID: world.originalTransactionID(chain: index)))
+        row.customerID = customer(account)
+        if world.accounts[account].hasToken, !chain.isFamilyShared {
+            row.appAccountToken = world.identifiers.appAccountToken(account: account)
+        }
+        row.status = chain.phase.status
+        row.autoRenewStatus = chain.renewal.willRenew ? 1 : 0
+        row.autoRenewProductID = Catalogue.products[Int(chain.renewal.nextProduct)].id
+        row.gracePeriodExpiresDate = chain.renewal.gracePeriodExpiresDate
+        row.inAppOwnershipType = chain.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED"
+        if let current = chain.current {
+            let period = chain.transactions.count - 1
+            row.productID = Catalogue.products[Int(current.product)].id
+            row.expiresDate = current.expiresDate
+            row.revocationDate = current.revocationDate
+            row.latestTransactionID = String(
+                world.identifiers.transactionID(chain: index, period: period))
+            row.webOrderLineItemID = String(
+                world.identifiers.lineItemID(chain: index, period: period))
+        }
+        var random = SeededRandom(seed: world.seed, stream: UInt64(index) &+ 0x0DA7E)
+        row.signedDate = world.now.adding(
+            milliseconds: -random.integer(in: 86_400_000...108_000_000))
+        return row
+    }
+
+    static func customer(_ account: Int) -> String {
+        let digits = String(account + 1)
+        return "customer-" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+    }
+
+    /// The table of every subscription, with drift planted at this rate (share of the rows).
+    ///
+    /// Planting may also change the world: a deleted account and an undelivered notification are
+    /// facts about Apple, not about the row.
+    static func make(
+        of world: inout World, app: SimulatedApp, rate: Double, seed: UInt64
+    ) -> CompanyTable {
+        let subscriptions = world.chains.indices.filter { world.chains[$0].isSubscription }
+        var planting = DriftPlanting(
+            world: world, app: app, subscriptions: subscriptions, seed: seed)
+        planting.plant(count: Int((Double(subscriptions.count) * rate).rounded()))
+        let table = planting.table
+        for account in planting.deletedAccounts { world.accounts[account].isDeleted = true }
+        for notification in planting.lostNotifications {
+            world.notifications[notification].delivery = .never
+        }
+        return table
+    }
+}

@@ -1,0 +1,89 @@
+import Subscriptions
+
+/// Makes a row wrong in one respect.
+struct RowDrift {
+    /// Alternates between the forms of a kind.
+    let variant: Int
+    let now: Timestamp
+
+    private var day: Int64 { BillingPeriod.millisecondsPerDay }
+
+    /// - Returns: the field that is wrong now.
+    func apply(
+        _ kind: DriftKind, to row: inout LocalSubscription, chain: PurchaseChain, world: World,
+        index: Int
+    ) -> SubscriptionField {
+        switch kind {
+        case .refundReversalMissed:
+            row.status = 5
+            row.revocationDate = now.adding(milliseconds: -9 * day)
+            return .status
+        case .graceMissed: return missGrace(&row)
+        case .revocationMissed:
+            row.status = 1
+            row.revocationDate = nil
+            return .status
+        case .accessMissing:
+            row.status = variant.isMultiple(of: 2) ? 2 : 3
+            return .status
+        case .accessUnpaid:
+            row.status = 1
+            return .status
+        case .status:
+            row.status = row.status == 2 ? 3 : 2
+            return .status
+        case .expiry:
+            let days: Int64 = variant.isMultiple(of: 2) ? -2 : 3
+            row.expiresDate = row.expiresDate?.adding(milliseconds: days * day)
+            return .expiresDate
+        case .product:
+            row.productID = otherProduct(than: row.productID)
+            return .productID
+        case .renewalPreference:
+            guard variant.isMultiple(of: 2) else {
+                row.autoRenewProductID = otherProduct(than: row.autoRenewProductID)
+                return .autoRenewProductID
+            }
+            row.autoRenewStatus = row.autoRenewStatus == 1 ? 0 : 1
+            return .autoRenewStatus
+        case .revocationDate:
+            row.revocationDate = row.revocationDate?.adding(milliseconds: -3 * day)
+            return .revocationDate
+        case .latestTransaction:
+            let earlier = chain.transactions.count - 2
+            row.latestTransactionID = String(
+                world.identifiers.transactionID(chain: index, period: earlier))
+            row.webOrderLineItemID = String(
+                world.identifiers.lineItemID(chain: index, period: earlier))
+            return .latestTransactionID
+        case .ownership:
+            row.inAppOwnershipType =
+                row.inAppOwnershipType == "PURCHASED" ? "FAMILY_SHARED" : "PURCHASED"
+            return .inAppOwnershipType
+        case .identity:
+            row.appAccountToken = world.identifiers.uuid(UInt64(index), 0x0DD)
+            return .appAccountToken
+        case .missingLocally, .notFound, .accountNotFound, .invalidID, .duplicateLocal,
+            .notificationMissed:
+            return .originalTransactionID
+        }
+    }
+
+    private func missGrace(_ row: inout LocalSubscription) -> SubscriptionField {
+        guard variant.isMultiple(of: 2) else {
+            row.gracePeriodExpiresDate = row.gracePeriodExpiresDate?.adding(milliseconds: -3 * day)
+            return .gracePeriodExpiresDate
+        }
+        row.status = 3
+        row.gracePeriodExpiresDate = nil
+        return .status
+    }
+
+    /// Another product of the same group.
+    private func otherProduct(than id: String?) -> String? {
+        guard let id, let product = Catalogue.products.first(where: { $0.id == id }) else {
+            return nil
+        }
+        return Catalogue.products.first { $0.group == product.group && $0.id != id }?.id
+    }
+}

@@ -1,0 +1,89 @@
+import Subscriptions
+
+/// Ids follow from the place in the world, so a lookup is arithmetic and nothing is stored.
+///
+/// All are decimal texts as Apple's; production and sandbox ids never meet.
+struct IdentifierScheme: Sendable {
+    /// Room for the periods of one chain: 78 years of weekly ones.
+    static let periodsPerChain: UInt64 = 4096
+
+    let environment: SimulatedEnvironment
+    let seed: UInt64
+
+    private var transactionBase: UInt64 {
+        environment == .production ? 420_001_000_000_000 : 2_000_000_100_000_000
+    }
+    private var lineItemBase: UInt64 {
+        environment == .production ? 420_000_400_000_000 : 2_000_000_000_000_000
+    }
+    private var appTransactionBase: UInt64 {
+        environment == .production ? 704_300_000_000_000_000 : 705_300_000_000_000_000
+    }
+
+    func transactionID(chain: Int, period: Int) -> UInt64 {
+        transactionBase + UInt64(chain) * Self.periodsPerChain + UInt64(period)
+    }
+
+    func lineItemID(chain: Int, period: Int) -> UInt64 {
+        lineItemBase + UInt64(chain) * Self.periodsPerChain + UInt64(period)
+    }
+
+    func appTransactionID(account: Int) -> UInt64 {
+        appTransactionBase + UInt64(account) * 7919
+    }
+
+    /// The chain and period that an id could name; the caller checks that they exist.
+    func place(ofTransaction id: UInt64) -> (chain: Int, period: Int)? {
+        guard id >= transactionBase, id - transactionBase < 90_000_000_000_000 else { return nil }
+        let offset = id - transactionBase
+        return (Int(offset / Self.periodsPerChain), Int(offset % Self.periodsPerChain))
+    }
+
+    /// The account that an id could name.
+    func account(ofAppTransaction id: UInt64) -> Int? {
+        guard id >= appTransactionBase, (id - appTransactionBase) % 7919 == 0,
+            id - appTransactionBase < 900_000_000_000_000
+        else { return nil }
+        return Int((id - appTransactionBase) / 7919)
+    }
+
+    /// For example `M0000AB12C`: the order of a transaction, for Look Up Order ID.
+    func orderID(chain: Int, period: Int) -> String {
+        let number = UInt64(chain) * Self.periodsPerChain + UInt64(period)
+        let digits = String(number, radix: 36, uppercase: true)
+        return "M" + String(repeating: "0", count: max(0, 9 - digits.count)) + digits
+    }
+
+    /// The inverse of `orderID`.
+    func place(ofOrder id: String) -> (chain: Int, period: Int)? {
+        guard id.hasPrefix("M"), id.utf8.count >= 10,
+            let number = UInt64(id.dropFirst(), radix: 36),
+            number < 90_000_000_000_000
+        else { return nil }
+        return (Int(number / Self.periodsPerChain), Int(number % Self.periodsPerChain))
+    }
+
+    /// The token that the app supplies with an account's purchases.
+    func appAccountToken(account: Int) -> String {
+        uuid(UInt64(account), 0x70_6B_65_6E)
+    }
+
+    /// A UUID of version 4 that follows from the seed and two numbers.
+    func uuid(_ first: UInt64, _ second: UInt64) -> String {
+        var random = SeededRandom(seed: seed ^ SeededRandom.mixed(first), stream: second)
+        let high = (random.next() & 0xFFFF_FFFF_FFFF_0FFF) | 0x4000
+        let low = (random.next() & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000
+        let digits = Self.hexadecimal(high) + Self.hexadecimal(low)
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { text.append("-") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    private static func hexadecimal(_ value: UInt64) -> String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

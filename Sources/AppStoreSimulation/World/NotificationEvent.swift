@@ -1,0 +1,73 @@
+/// Apple's notification types with their subtypes, as far as the simulation makes them.
+///
+/// Source: App Store Server Notifications, `notificationType` and `subtype`.
+package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
+    case subscribedInitialBuy, subscribedResubscribe
+    case didRenew, didRenewBillingRecovery
+    case didChangeRenewalPrefUpgrade, didChangeRenewalPrefDowngrade, didChangeRenewalPref
+    case didChangeRenewalStatusEnabled, didChangeRenewalStatusDisabled
+    case offerRedeemed, offerRedeemedUpgrade, offerRedeemedDowngrade
+    case didFailToRenewGracePeriod, didFailToRenew
+    case gracePeriodExpired
+    case expiredVoluntary, expiredBillingRetry, expiredPriceIncrease, expiredProductNotForSale
+    case expired
+    case priceIncreasePending, priceIncreaseAccepted
+    case refund, refundDeclined, refundReversed, revoke, consumptionRequest
+    case renewalExtended
+    case oneTimeCharge
+    case test
+
+    package var type: String { name.type }
+    package var subtype: String? { name.subtype }
+
+    private var name: (type: String, subtype: String?) {
+        switch self {
+        case .subscribedInitialBuy: ("SUBSCRIBED", "INITIAL_BUY")
+        case .subscribedResubscribe: ("SUBSCRIBED", "RESUBSCRIBE")
+        case .didRenew: ("DID_RENEW", nil)
+        case .didRenewBillingRecovery: ("DID_RENEW", "BILLING_RECOVERY")
+        case .didChangeRenewalPrefUpgrade: ("DID_CHANGE_RENEWAL_PREF", "UPGRADE")
+        case .didChangeRenewalPrefDowngrade: ("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE")
+        case .didChangeRenewalPref: ("DID_CHANGE_RENEWAL_PREF", nil)
+        case .didChangeRenewalStatusEnabled: ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED")
+        case .didChangeRenewalStatusDisabled: ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED")
+        case .offerRedeemed: ("OFFER_REDEEMED", nil)
+        case .offerRedeemedUpgrade: ("OFFER_REDEEMED", "UPGRADE")
+        case .offerRedeemedDowngrade: ("OFFER_REDEEMED", "DOWNGRADE")
+        case .didFailToRenewGracePeriod: ("DID_FAIL_TO_RENEW", "GRACE_PERIOD")
+        case .didFailToRenew: ("DID_FAIL_TO_RENEW", nil)
+        case .gracePeriodExpired: ("GRACE_PERIOD_EXPIRED", nil)
+        case .expiredVoluntary: ("EXPIRED", "VOLUNTARY")
+        case .expiredBillingRetry: ("EXPIRED", "BILLING_RETRY")
+        case .expiredPriceIncrease: ("EXPIRED", "PRICE_INCREASE")
+        case .expiredProductNotForSale: ("EXPIRED", "PRODUCT_NOT_FOR_SALE")
+        case .expired: ("EXPIRED", nil)
+        case .priceIncreasePending: ("PRICE_INCREASE", "PENDING")
+        case .priceIncreaseAccepted: ("PRICE_INCREASE", "ACCEPTED")
+        case .refund: ("REFUND", nil)
+        case .refundDeclined: ("REFUND_DECLINED", nil)
+        case .refundReversed: ("REFUND_REVERSED", nil)
+        case .revoke: ("REVOKE", nil)
+        case .consumptionRequest: ("CONSUMPTION_REQUEST", nil)
+        case .renewalExtended: ("RENEWAL_EXTENDED", nil)
+        case .oneTimeCharge: ("ONE_TIME_CHARGE", nil)
+        case .test: ("TEST", nil)
+        }
+    }
+
+    /// Types that the notification history filter knows though this world never sends them.
+    static let knownTypes: Set<String> = Set(allCases.map(\.type)).union([
+        "RENEWAL_EXTENSION", "EXTERNAL_PURCHASE_TOKEN", "RESCIND_CONSENT", "METADATA_UPDATE",
+        "MIGRATION", "PRICE_CHANGE",
+    ])
+
+    /// Whether the filter's pair exists.
+    static func exists(type: String, subtype: String?) -> Bool {
+        guard let subtype else { return knownTypes.contains(type) }
+        if type == "RENEWAL_EXTENSION" { return ["SUMMARY", "FAILURE"].contains(subtype) }
+        if type == "EXTERNAL_PURCHASE_TOKEN" {
+            return ["UNREPORTED", "CREATED", "ACTIVE_TOKEN_REMINDER"].contains(subtype)
+        }
+        return allCases.contains { $0.type == type && $0.subtype == subtype }
+    }
+}

@@ -1,0 +1,42 @@
+import Subscriptions
+
+/// One purchased period or one-time purchase, kept small: a world holds millions.
+///
+/// Its ids follow from its place (`IdentifierScheme`), so they are not stored.
+struct StoredTransaction: Sendable {
+    var purchaseDate: Timestamp
+    /// Meaningless for one-time purchases other than non-renewing ones.
+    var expiresDate: Timestamp
+    /// Moves when the customer upgrades away or the store revokes it; history is sorted by it.
+    var modifiedDate: Timestamp
+    var revocationDate: Timestamp?
+    /// Milliunits of the storefront's currency.
+    var price: Int64
+    var product: UInt16
+    /// The first one of a subscription, a resubscription or an upgrade is bought, not renewed.
+    var isRenewal: Bool
+    var isUpgraded = false
+    /// Index into `Catalogue.offers`.
+    var offer: UInt8
+    var revocation = Revocation.none
+    /// Percent refunded; 0 where it does not apply.
+    var revocationPercent: UInt8 = 0
+    /// 1 = issue in the app, 0 = other.
+    var revocationReason: UInt8 = 0
+    /// Number of the monthly payment within a twelve months' commitment, else 0.
+    var commitmentPayment: UInt8 = 0
+
+    /// Apple's `revocationType`.
+    enum Revocation: UInt8, Sendable {
+        case none, refundFull, refundProrated, familyRevoke
+
+        var name: String? {
+            switch self {
+            case .none: nil
+            case .refundFull: "REFUND_FULL"
+            case .refundProrated: "REFUND_PRORATED"
+            case .familyRevoke: "FAMILY_REVOKE"
+            }
+        }
+    }
+}

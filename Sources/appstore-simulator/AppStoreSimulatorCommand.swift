@@ -1,0 +1,119 @@
+import AppStoreSimulation
+package import ArgumentParser
+import Foundation
+import Subscriptions
+
+/// Serves a simulated App Store on loopback until it is interrupted.
+@main
+package struct AppStoreSimulatorCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "appstore-simulator",
+        abstract:
+            "A fake App Store Server over HTTPS on loopback, for tests, demos and rehearsals.",
+        discussion: """
+            Serves Apple's App Store Server API for one app with a population of customers made \
+            from a seed: production and sandbox over HTTPS (HTTP/2 and HTTP/1.1), and control \
+            calls over plain HTTP under /_simulator/. It listens on 127.0.0.1 only.
+
+            When all listeners are up it prints one line, READY {json}, with endpoint, \
+            sandbox_endpoint, control, ca_file, root_file, key_file, key_id, issuer_id, bundle_id \
+            and app_apple_id (with --drift also table_file and planted_file), and serves until \
+            SIGINT or SIGTERM. Exit status: 0 stopped, 64 bad arguments, 69 could not listen, \
+            73 could not write its files.
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the client's files are written: TLS root, signing root, private key.",
+            discussion: "Default: a new folder for temporary files."))
+    var folder: String?
+
+    @Option(help: "Port of the production API; 0 takes a free one.")
+    var port = 0
+
+    @Option(help: "Port of the sandbox API; 0 takes a free one.")
+    var sandboxPort = 0
+
+    @Option(help: "Port of the control calls; 0 takes a free one.")
+    var controlPort = 0
+
+    @Option(help: "Seed of the world; the same seed makes the same world.")
+    var seed: UInt64 = 1
+
+    @Option(help: "Customers of the production world; the sandbox has a twentieth.")
+    var customers = 2000
+
+    @Option(
+        help: ArgumentHelp(
+            "Also write a company's table with this share of its rows planted wrong (0 to 1).",
+            discussion: "0 writes an exact table.", valueName: "rate"))
+    var drift: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the world's clock stands still, for example 2026-11-20T03:00:00Z.",
+            discussion: "Default: the real time, running.", valueName: "time"))
+    var now: String?
+
+    package init() {}
+
+    package func validate() throws {
+        for (name, value) in [
+            ("--port", port), ("--sandbox-port", sandboxPort), ("--control-port", controlPort),
+        ] where !(0...65_535).contains(value) {
+            throw ValidationError("\(name) must be from 0 to 65535.")
+        }
+        guard (0...1_000_000).contains(customers) else {
+            throw ValidationError("--customers must be from 0 to 1000000.")
+        }
+        if let drift, !(0...1).contains(drift) {
+            throw ValidationError("--drift must be from 0 to 1.")
+        }
+        if let now, Timestamp(rfc3339: now) == nil {
+            throw ValidationError("--now must be a time such as 2026-11-20T03:00:00Z.")
+        }
+    }
+
+    package func run() async throws {
+        var settings = SimulatorSettings(folder: folder ?? Self.newTemporaryFolder())
+        settings.port = port
+        settings.sandboxPort = sandboxPort
+        settings.controlPort = controlPort
+        settings.seed = seed
+        settings.customers = customers
+        settings.drift = drift
+        settings.now = now.flatMap { Timestamp(rfc3339: $0) }
+        do {
+            let simulator = try AppStoreSimulator(settings: settings)
+            let serving = Task {
+                try await simulator.run { Self.announce($0) }
+            }
+            let signals = InterruptSignals { serving.cancel() }
+            try await serving.value
+            signals.cancel()
+        } catch let error as SimulatorError {
+            try? FileHandle.standardError.write(contentsOf: Data("\(error)\n".utf8))
+            throw ExitCode(Self.exitStatus(of: error))
+        }
+    }
+
+    private static func exitStatus(of error: SimulatorError) -> Int32 {
+        switch error {
+        case .badOption: 64
+        case .cannotRead: 65
+        case .cannotListen: 69
+        case .certificates: 70
+        case .cannotWrite: 73
+        }
+    }
+
+    /// One line, written at once: whoever started the simulator waits for it.
+    private static func announce(_ report: SimulatorReport) {
+        try? FileHandle.standardOutput.write(contentsOf: Data("READY \(report.json)\n".utf8))
+    }
+
+    private static func newTemporaryFolder() -> String {
+        FileManager.default.temporaryDirectory.path
+            + "/appstore-simulator-\(UUID().uuidString.lowercased())"
+    }
+}
