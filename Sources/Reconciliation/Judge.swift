@@ -34,8 +34,3 @@ package func judge(
         notification: notification, inbox: inbox, inboxIsKept: inboxIsKept, app: app)
     return AllRules.notification.compactMap { $0.finding(about: reading) } + reading.unknownValues
 }
-
-/// Why a row is left out before it is asked for; `nil` when it is to be asked.
-package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionReason? {
-    nil
-}

@@ -11,12 +11,12 @@ package struct Invocation {
     package var diagnostics: any ByteSink
     package var outputIsTerminal: Bool
     package var diagnosticsAreTerminal: Bool
-    package var now: () -> Timestamp
+    package var now: @Sendable () -> Timestamp
 
     package init(
         environment: [String: String], output: any ByteSink, diagnostics: any ByteSink,
         outputIsTerminal: Bool = false, diagnosticsAreTerminal: Bool = false,
-        now: @escaping () -> Timestamp
+        now: @escaping @Sendable () -> Timestamp
     ) {
         self.environment = environment
         self.output = output

@@ -28,7 +28,9 @@ struct JobRun {
         let clock = try runClock(settings: settings, job: job)
         let header = runHeader(settings, jobSettings, mode: mode, started: clock.now())
         let connections = try settings.apps.map { app in
-            try AppConnection(app, environment: invocation.environment, deadline: clock.deadline)
+            try AppConnection(
+                app, environment: invocation.environment, deadline: clock.deadline,
+                wallClock: invocation.now)
         }
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath, holder: "\(mode.rawValue) \(jobSettings.name)",
