@@ -62,7 +62,10 @@ struct JobRun {
             progress.finish()
             if !isQuiet { Self.tell("trueup: \(text)\n") }
         }
-        let logger = Logger(label: "trueup") { _ in RunLog(sink: sink, now: clock.now) }
+        let echo = common.verbose ? RunLog.Echo(format: common.logFormat, write: Self.tell) : nil
+        let logger = Logger(label: "trueup") { _ in
+            RunLog(sink: sink, now: clock.now, echo: echo)
+        }
         let reconciler = Reconciler(
             job: job, header: header, appStores: connections.map(\.appStore), store: store,
             clock: clock, stop: stop, logger: logger,

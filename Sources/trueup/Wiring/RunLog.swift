@@ -10,6 +10,14 @@ package struct RunLog: LogHandler {
     package var logLevel: Logger.Level = .info
     private let sink: Sink
     private let now: @Sendable () -> Timestamp
+    /// Where each line is also shown, and in which form.
+    private let echo: Echo?
+
+    /// Shows log lines to the person at the terminal (`--verbose`).
+    package struct Echo: Sendable {
+        let format: LogFormat
+        let write: @Sendable (String) -> Void
+    }
 
     /// An append-only file, closed with its last owner.
     package final class Sink: Sendable {
@@ -42,9 +50,10 @@ package struct RunLog: LogHandler {
         }
     }
 
-    package init(sink: Sink, now: @escaping @Sendable () -> Timestamp) {
+    package init(sink: Sink, now: @escaping @Sendable () -> Timestamp, echo: Echo?) {
         self.sink = sink
         self.now = now
+        self.echo = echo
     }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -60,6 +69,18 @@ package struct RunLog: LogHandler {
         for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
             members[key] = .string(value.description)
         }
-        sink.append(CanonicalJSON.object(members).rendered)
+        let line = CanonicalJSON.object(members).rendered
+        sink.append(line)
+        switch echo?.format {
+        case nil: break
+        case .json: echo?.write(line + "\n")
+        case .text: echo?.write(text(of: event) + "\n")
+        }
+    }
+
+    private func text(of event: LogEvent) -> String {
+        let all = metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
+        let pairs = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
+        return "\(now().rfc3339) \(event.level.rawValue) \(event.message)" + pairs.joined()
     }
 }
