@@ -8,7 +8,8 @@ extension JobSettings {
         "fail_on", "not_found_confirmations", "recover", "guards", "authority",
     ]
 
-    init(yaml: String, file: String) throws(ConfigurationError) {
+    /// The job in a text; `file` gives it its name.
+    package init(yaml: String, file: String) throws(ConfigurationError) {
         self.init(name: SettingsPath.stem(of: file), file: file)
         // A file without any key is a job with every default.
         guard let root = try YAMLDocument.root(of: yaml, file: file) else { return }

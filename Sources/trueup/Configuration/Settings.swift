@@ -45,7 +45,8 @@ package struct Settings: Hashable, Sendable {
         return try Settings(yaml: text, file: file, environment: environment)
     }
 
-    init(
+    /// The settings in a text; `file` is only named in errors and tells where paths start.
+    package init(
         yaml: String, file: String, environment: [String: String]
     ) throws(ConfigurationError) {
         guard let root = try YAMLDocument.root(of: yaml, file: file) else {
