@@ -33,7 +33,8 @@ struct Denial {
         guard let serverDate, let server = HTTPDate.unixMilliseconds(serverDate) else { return nil }
         let ahead = wallClock.unixMilliseconds - server
         guard abs(ahead) > Self.suspiciousSkewMilliseconds else { return nil }
-        return "Likely: the clock of this machine is \(abs(ahead) / 1000) seconds"
+        // The header has whole seconds, and the answer took its time: rounded, not cut.
+        return "Likely: the clock of this machine is \((abs(ahead) + 500) / 1000) seconds"
             + " \(ahead > 0 ? "ahead of" : "behind") Apple's. Set it right (NTP)."
     }
 }

@@ -44,9 +44,6 @@ final class NumberedTokens: AuthorizationTokens {
 
     var issued: Int { number.withLock { $0 } }
 
-    /// Time goes by: the token in use becomes another one.
-    func age() { number.withLock { $0 += 1 } }
-
     func current() -> String { "token-\(issued)" }
 
     func renewed(after rejected: String) -> String {
