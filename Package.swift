@@ -102,7 +102,7 @@ let package = Package(
             name: "AppStoreServerAPITests",
             dependencies: [
                 "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Subscriptions",
-                "TestSupport",
+                "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "SubscriptionStoreTests",
