@@ -29,7 +29,12 @@ extension CaseContext {
     }
 
     private var historyQuestion: Question? {
-        guard policy.history != .never, item.history == nil else { return nil }
+        guard item.history == nil else { return nil }
+        switch policy.history {
+        case .never: return nil
+        case .whenNeeded where !rows.contains { !$0.periods.isEmpty }: return nil
+        case .whenNeeded, .always: break
+        }
         let drafts = drafts()
         let needing = drafts.filter { draft in
             switch policy.history {

@@ -42,7 +42,7 @@ struct NotificationReading: Sendable {
 
     /// Values of the notification that this version does not know.
     ///
-    /// `now` and the inbox make no difference: a new type is worth a look whoever received it.
+    /// The inbox makes no difference: a new type is worth a look whoever received it.
     var unknownValues: [Finding] {
         Dictionary(grouping: notification.unknowns, by: \.field)
             .sorted { $0.key < $1.key }

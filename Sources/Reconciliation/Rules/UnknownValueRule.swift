@@ -6,9 +6,8 @@ import Subscriptions
 /// of its own) and are counted so that somebody looks. One finding for each field of a row, with
 /// the values in `apple_value`.
 struct UnknownValueRule: Sendable {
-    /// - Parameters:
-    ///   - unknowns: what was met, with the payload that it stood in where it was signed.
-    ///   - row: the row that the findings name.
+    /// The findings of a row about what was met, each with the payload that it stood in where it
+    /// was signed.
     func differences(
         _ unknowns: [(UnknownValue, SignedPayload?)], row: LocalSubscription
     ) -> [Difference] {
