@@ -49,7 +49,7 @@ extension SummarySections {
     }
 
     /// What a person does now, as far as the status tells.
-    static func next(_ summary: RunSummary, headline: Headline) -> Section {
+    static func next(_ summary: RunSummary) -> Section {
         var sentences: [String] = []
         if let advice = summary.conclusion.exitStatus.advice { sentences.append(advice) }
         let absent = summary.findings.filter { $0.kind == .notFound }
