@@ -84,7 +84,9 @@ import Testing
         #expect(result.output.contains("Verified OK"), "\(result.output)")
         #expect(result.output.contains("com.example.app"))
         #expect(result.output.contains(try folder.text("fingerprint")))
-        #expect(!result.output.contains("broken"), "\(result.output)")
+        for word in ["broken", "edited", "other payload"] {
+            #expect(!result.output.contains(word), "\(result.output)")
+        }
     }
 
     @Test(.enabled(if: toolsAreHere, "needs openssl, jq and xxd"))
@@ -102,6 +104,28 @@ import Testing
         let result = try shell(commands, in: report.path)
         #expect(result.status != 0, "\(result.output)")
         #expect(!result.output.contains("Verified OK"), "\(result.output)")
+    }
+
+    @Test(.enabled(if: toolsAreHere, "needs openssl, jq and xxd"))
+    func `its commands find an edited plan and a broken ledger`() throws {
+        let folder = try TemporaryFolder()
+        var run = try Samples.run()
+        run.corrections[1].hash = Samples.digest
+        let report = try folder.report(run)
+        let plan = try folder.text("latest/plan.json")
+        try folder.write(
+            plan.replacing("\"expected_row_version\":4", with: "\"expected_row_version\":5"),
+            to: "latest/plan.json")
+        let commands = try Self.commands(of: try folder.text("latest/README.txt"))
+        let start = try #require(commands.range(of: "    for file in"))
+        let end = try #require(commands.range(of: "    digest="))
+        let result = try shell(
+            String(commands[start.lowerBound..<end.lowerBound]), in: report.path)
+        #expect(result.output.contains("edited: plan.json\n"))
+        #expect(!result.output.contains("edited: undo.json"))
+        let broken = result.output.split(separator: "\n").filter { $0.hasPrefix("broken: ") }
+        #expect(broken.count == 1)
+        #expect(broken.allSatisfy { $0.contains("\"ledger_entry\":2,") })
     }
 
     @Test func `names every file of the folder and any narrowing`() throws {

@@ -165,6 +165,12 @@ import Testing
         #expect(try folder.text("index.csv") == (try other.text("index.csv")))
     }
 
+    @Test func `is closed to others: it names customers`() throws {
+        let report = try folder.report()
+        let modes = try shell("stat -c %a . .. * ../../index.csv", in: report.path)
+        #expect(modes.output.split(separator: "\n").filter { !$0.hasSuffix("0") } == [])
+    }
+
     @Test func `passes sha256sum, and no longer when a byte is flipped`() throws {
         let report = try folder.report()
         let result = try shell("sha256sum -c SHA256SUMS", in: report.path)

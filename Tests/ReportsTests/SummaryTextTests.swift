@@ -61,8 +61,8 @@ import Testing
 
                 NEXT
                   - Run the job again: rows that were not judged are asked again. undecided.csv names them.
-                  - not_found.csv names the ids that Apple does not find; access is never removed for it. Check them
-                    before you decide.
+                  - Apple does not find 3 ids, 0 of them new: not_found.csv says since when. Access is never removed
+                    for it; check them before you decide.
                   - corrections.csv holds every change with its evidence, undo.json the way back.
 
                 Report   reports/2026-11-20/x
@@ -151,6 +151,12 @@ import Testing
         #expect(text.contains("  - a [2Jb c d e\n"))
         #expect(text.contains("job x y,"))
         #expect(text.contains("Report   p q\n"))
+    }
+
+    @Test func `leaves out the apps where there are none`() {
+        var summary = Situations.empty
+        summary.header.apps = []
+        #expect(!SummaryText.render(summary, reportPath: nil).contains("\nApp"))
     }
 
     @Test func `adds up to the rows in scope`() throws {

@@ -159,11 +159,14 @@ extension String {
             }
     }
 
-    /// ASCII letters, digits and dashes: safe in a path, a CSV line and a shell.
+    /// ASCII letters, digits, dashes and underscores: safe in a path, a CSV line and a shell.
     var isPlainName: Bool {
         !isEmpty
-            && unicodeScalars.allSatisfy {
-                $0.isASCII && ($0.properties.isAlphabetic || $0.isDigitOrDash)
+            && unicodeScalars.allSatisfy { scalar in
+                switch scalar {
+                case "a"..."z", "A"..."Z", "0"..."9", "-", "_": true
+                default: false
+                }
             }
     }
 
@@ -172,8 +175,4 @@ extension String {
         while text.utf8.count > 1 && text.hasSuffix("/") { text.removeLast() }
         return text.isEmpty ? "." : String(text)
     }
-}
-
-extension Unicode.Scalar {
-    fileprivate var isDigitOrDash: Bool { ("0"..."9").contains(self) || self == "-" }
 }

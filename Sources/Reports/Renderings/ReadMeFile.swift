@@ -39,7 +39,7 @@ extension ReportFile {
             """
     }
 
-    /// The commands work from inside the folder, in any POSIX shell; a test runs them.
+    /// The commands work from inside the folder, in any shell of a Linux machine; a test runs them.
     private static let manual = #"""
 
         HOW TO CHECK THEM BY HAND
@@ -59,8 +59,10 @@ extension ReportFile {
         3. Nobody edited the plan or the way back: each file states the digest of all its lines but the
            last.
 
-            [ "$(head -n -1 plan.json | sha256sum | cut -c1-64)" = "$(jq -r .sha256 plan.json)" ]
-            [ "$(head -n -1 undo.json | sha256sum | cut -c1-64)" = "$(jq -r .sha256 undo.json)" ]
+            for file in plan.json undo.json; do
+              stated=$(tail -n 1 "$file" | cut -d'"' -f4)
+              [ "$(head -n -1 "$file" | sha256sum | cut -c1-64)" = "$stated" ] || echo "edited: $file"
+            done
 
         4. The ledger's hashes hold: each is the SHA-256 of the hash before and the entry without its
            own hash.
@@ -73,7 +75,7 @@ extension ReportFile {
             done < corrections.jsonl
 
         5. Apple signed what a finding or correction rests on. Take the digest from its "evidence"; the
-           first payload stands here as an example.
+           first payload stands here as an example. (An empty evidence.jsonl: nothing rests on any.)
 
             digest=$(head -n 1 evidence.jsonl | jq -r .sha256)
 
@@ -82,7 +84,7 @@ extension ReportFile {
             work=$(mktemp -d)
             jq -r --arg d "$digest" 'select(.sha256 == $d) | .jws' evidence.jsonl |
               tr -d '\n' > "$work/jws"
-            [ "$(sha256sum < "$work/jws" | cut -c1-64)" = "$digest" ]
+            [ "$(sha256sum < "$work/jws" | cut -c1-64)" = "$digest" ] || echo "other payload"
 
            Its three parts are base64url. The header holds the certificates, leaf first:
 

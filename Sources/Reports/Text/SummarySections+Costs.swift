@@ -49,13 +49,17 @@ extension SummarySections {
     }
 
     /// What a person does now, as far as the status tells.
-    static func next(_ summary: RunSummary, headline: Headline) -> Section {
+    static func next(_ summary: RunSummary) -> Section {
         var sentences: [String] = []
         if let advice = summary.conclusion.exitStatus.advice { sentences.append(advice) }
-        if summary.findings.contains(where: { $0.kind == .notFound && $0.findings > 0 }) {
+        let absent = summary.findings.filter { $0.kind == .notFound }
+        let count = absent.reduce(0) { $0 + $1.findings }
+        if count > 0 {
+            let new = absent.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
             sentences.append(
-                "not_found.csv names the ids that Apple does not find; access is never removed "
-                    + "for it. Check them before you decide.")
+                "Apple does not find \(count.of("id")), \(new.grouped) of them new: not_found.csv "
+                    + "says since when. Access is never removed for it; check them before you decide."
+            )
         }
         if summary.corrections[.applied, default: 0] > 0 {
             sentences.append(

@@ -15,7 +15,9 @@ enum SummarySections {
             ),
         ]
         let apps = header.apps.sorted().map { "\($0.bundleID) (\($0.environment.rawValue))" }
-        facts.append((apps.count == 1 ? "App" : "Apps", apps.joined(separator: ", ")))
+        if !apps.isEmpty {
+            facts.append((apps.count == 1 ? "App" : "Apps", apps.joined(separator: ", ")))
+        }
         if !header.narrowing.isEmpty {
             facts.append(("Scope", "only " + header.narrowing.joined(separator: ", ")))
         }

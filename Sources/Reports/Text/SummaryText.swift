@@ -25,7 +25,7 @@ package enum SummaryText {
             SummarySections.findings(summary), SummarySections.corrections(summary),
             SummarySections.money(summary), SummarySections.calls(summary),
             SummarySections.limits(summary), SummarySections.messages(summary),
-            SummarySections.next(summary, headline: headline),
+            SummarySections.next(summary),
         ]
         for section in sections where !section.isEmpty { blocks.append(section.lines(palette)) }
         if let reportPath { blocks.append(["Report   \(reportPath.onOneLine)"]) }
