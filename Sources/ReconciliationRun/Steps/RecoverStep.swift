@@ -97,11 +97,16 @@ struct RecoverStep {
                 && seen.insert($0.notificationUUID).inserted
         }
         let now = context.clock.now()
-        let findings = fresh.flatMap {
+        var findings = fresh.flatMap {
             judge(
                 $0, inbox: inbox[$0.notificationUUID],
                 inboxIsKept: context.job.recover.inboxIsKept, app: app, now: now)
         }.filter { context.job.policy.onlyKinds?.contains($0.kind) ?? true }
+        if context.job.mode == .check {
+            for index in findings.indices where findings[index].action == .recovered {
+                findings[index].action = .planned
+            }
+        }
         try await context.storing { () async throws(StoreError) in
             try await context.store.record(
                 fresh, findings: findings, of: app, intoInbox: context.job.mode == .apply,
