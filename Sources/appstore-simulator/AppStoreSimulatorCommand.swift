@@ -1,5 +1,6 @@
 import AppStoreSimulation
 package import ArgumentParser
+import Dispatch
 import Foundation
 import Subscriptions
 
@@ -88,7 +89,11 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
             let serving = Task {
                 try await simulator.run { Self.announce($0) }
             }
-            let signals = InterruptSignals { serving.cancel() }
+            let signals = InterruptSignals {
+                serving.cancel()
+                // A client that keeps its connection open must not keep the simulator alive.
+                DispatchQueue.global().asyncAfter(deadline: .now() + 0.5) { Foundation.exit(0) }
+            }
             try await serving.value
             signals.cancel()
         } catch let error as SimulatorError {

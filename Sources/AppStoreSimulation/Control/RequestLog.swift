@@ -34,7 +34,7 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// - Parameter status: 0 where the connection was cut instead of an answer.
+    /// `status`: 0 where the connection was cut instead of an answer.
     func end(endpoint: String, id: String, status: Int) {
         state.withLock { state in
             state.inFlight -= 1

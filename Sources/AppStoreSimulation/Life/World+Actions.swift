@@ -41,7 +41,7 @@ extension World {
 
     /// Refunds one period; the subscription ends only when it is the current one.
     ///
-    /// - Parameter percent: 100 for a full refund, less for a prorated one.
+    /// `percent`: 100 for a full refund, less for a prorated one.
     mutating func refund(
         chain index: Int, period: Int, percent: UInt8, reason: UInt8, at moment: Timestamp
     ) {

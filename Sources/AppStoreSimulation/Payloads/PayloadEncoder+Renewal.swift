@@ -1,9 +1,9 @@
 import Subscriptions
 
 extension PayloadEncoder {
-    /// - Parameters:
-    ///   - renewal: the state to show: the present one, or that of a notification.
-    ///   - status: Apple's status at that moment.
+    /// The renewal info of a subscription.
+    ///
+    /// `renewal` and `status` are the state to show: the present one, or that of a notification.
     func renewalInfo(
         _ snapshot: ChainSnapshot, renewal: RenewalState, transaction: StoredTransaction,
         status: Int, signedDate: Timestamp

@@ -9,7 +9,7 @@ struct PayloadEncoder: Sendable {
     let environment: SimulatedEnvironment
     let identifiers: IdentifierScheme
 
-    /// - Parameter period: which transaction of the chain.
+    /// `period`: which transaction of the chain.
     func transaction(
         _ snapshot: ChainSnapshot, period: Int, transaction: StoredTransaction,
         signedDate: Timestamp

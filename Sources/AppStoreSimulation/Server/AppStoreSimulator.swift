@@ -15,7 +15,9 @@ package struct AppStoreSimulator: Sendable {
     private let services: [SimulatedEnvironment: AppStoreService]
     private let logs: [SimulatedEnvironment: RequestLog]
     private let tls: TLSIdentity
-    private let report: SimulatorReport
+    private let control: SimulatorControl
+    /// What a client needs to know; the addresses are empty until the simulator listens.
+    package let report: SimulatorReport
 
     /// Makes keys, certificates, worlds and files; nothing listens yet.
     package init(settings: SimulatorSettings) throws(SimulatorError) {
@@ -58,19 +60,37 @@ package struct AppStoreSimulator: Sendable {
             app: settings.app, key: clientKey.publicKey,
             unixSeconds: { SimulatedClock.realSeconds })
         let signer = PayloadSigner(chain: chain)
-        services = [
-            .production: AppStoreService(
+        let services = [
+            SimulatedEnvironment.production: AppStoreService(
                 world: production, app: settings.app, signer: signer, clock: clock, tokens: tokens),
             .sandbox: AppStoreService(
                 world: sandbox, app: settings.app, signer: signer, clock: clock, tokens: tokens),
         ]
-        logs = [.production: RequestLog(), .sandbox: RequestLog()]
+        let logs = [
+            SimulatedEnvironment.production: RequestLog(), .sandbox: RequestLog(),
+        ]
+        self.services = services
+        self.logs = logs
+        control = SimulatorControl(
+            services: SimulatedEnvironment.allCases.compactMap { services[$0] }, logs: logs)
         self.report = report
+    }
+
+    /// Answers a request without a network.
+    package func answer(
+        _ request: ServiceRequest, in environment: SimulatedEnvironment = .production
+    ) -> ServiceAnswer {
+        services[environment]?.answer(request) ?? .noSuchPath
+    }
+
+    /// Answers a control call without a network.
+    package func answerControl(_ request: ServiceRequest) -> ServiceAnswer {
+        control.answer(request)
     }
 
     /// Listens until the task is cancelled.
     ///
-    /// - Parameter whenReady: called once, when all three listeners are up.
+    /// `whenReady`: called once, when all three listeners are up.
     package func run(
         whenReady: @escaping @Sendable (SimulatorReport) -> Void
     ) async throws(SimulatorError) {
@@ -116,9 +136,7 @@ package struct AppStoreSimulator: Sendable {
     }
 
     private func controlApplication(ports: ListeningPorts) -> Application<ControlResponder> {
-        let control = SimulatorControl(
-            services: SimulatedEnvironment.allCases.compactMap { services[$0] }, logs: logs)
-        return Application(
+        Application(
             responder: ControlResponder(control: control),
             configuration: .init(address: .hostname("127.0.0.1", port: settings.controlPort)),
             onServerRunning: { channel in ports.note(.control(channel.localAddress?.port ?? 0)) },

@@ -2,7 +2,9 @@ import Subscriptions
 
 extension AppStoreService {
     static let notificationsPerPage = 20
-    /// A page token works for so long. Apple does not document its life.
+    /// A page token works for so long.
+    ///
+    /// Apple does not document its life.
     static let pageTokenLifeMilliseconds: Int64 = 3_600_000
 
     /// Get Notification History: oldest first, as sent.

@@ -34,7 +34,9 @@ extension AppStoreService {
         return .json { $0.field("signedAppTransactionInfo", jws: jws) }
     }
 
-    /// Look Up Order ID; production only. An unknown order is an answer, not an error.
+    /// Look Up Order ID; production only.
+    ///
+    /// An unknown order is an answer, not an error.
     func orderLookup(id: String) throws(APIFailure) -> ServiceAnswer {
         guard environment == .production else { return .noSuchPath }
         guard !id.isEmpty, id.utf8.count <= 64 else { throw .generalBadRequest }

@@ -22,7 +22,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
 
     /// Which endpoint a path names, and the id in it.
     ///
-    /// - Parameter path: decoded segments; `inApps` is case-sensitive.
+    /// `path`: decoded segments; `inApps` is case-sensitive.
     static func match(_ path: [String]) -> (endpoint: Endpoint, id: String)? {
         guard path.count >= 4, path[0] == "inApps" else { return nil }
         let words = Array(path[1...])

@@ -22,7 +22,7 @@ struct NotificationHistoryQuestion: Sendable {
         var onlyFailures: Bool?
     }
 
-    /// - Parameter now: a later `endDate` means this.
+    /// `now`: a later `endDate` means this.
     init(
         body: [UInt8], now: Timestamp, environment: SimulatedEnvironment
     ) throws(APIFailure) {

@@ -11,7 +11,7 @@ struct PageTokens: Sendable {
         var transactionID: UInt64
     }
 
-    /// - Parameter question: digest of what the revision belongs to.
+    /// `question`: digest of what the revision belongs to.
     func text(_ revision: Revision, question: UInt64) -> String {
         let body = "\(revision.modified.unixMilliseconds)_\(revision.transactionID)"
         return "\(body)_\(check(body, question: question))"

@@ -1,9 +1,9 @@
 /// An answer of the simulated API.
-struct ServiceAnswer: Sendable {
-    var status: Int
-    var contentType: String?
-    var headers: [(name: String, value: String)] = []
-    var body: [UInt8]
+package struct ServiceAnswer: Sendable {
+    package var status: Int
+    package var contentType: String?
+    package var headers: [(name: String, value: String)] = []
+    package var body: [UInt8]
 
     static func json(_ write: (inout JSONWriter) -> Void) -> ServiceAnswer {
         var json = JSONWriter(capacity: 12_000)

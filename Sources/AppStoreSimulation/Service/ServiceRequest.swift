@@ -1,5 +1,5 @@
 /// A request as the simulated API sees it, free of any web server.
-struct ServiceRequest: Sendable {
+package struct ServiceRequest: Sendable {
     var method: String
     /// Percent-decoded segments of the path.
     var path: [String]
@@ -8,8 +8,8 @@ struct ServiceRequest: Sendable {
     var authorization: String?
     var body: [UInt8]
 
-    /// - Parameter target: path and query as in the request line.
-    init(method: String, target: String, authorization: String? = nil, body: [UInt8] = []) {
+    /// `target`: path and query as in the request line.
+    package init(method: String, target: String, authorization: String? = nil, body: [UInt8] = []) {
         self.method = method
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         self.path = (parts.first ?? "").split(separator: "/").map { Self.decoded($0) }

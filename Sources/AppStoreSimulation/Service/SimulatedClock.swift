@@ -12,7 +12,7 @@ final class SimulatedClock: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter fixed: where the clock stands still; `nil` follows the real time.
+    /// `fixed`: where the clock stands still; `nil` follows the real time.
     init(fixed: Timestamp?) {
         state = Mutex(State(fixed: fixed))
     }

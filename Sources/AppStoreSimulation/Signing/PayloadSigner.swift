@@ -6,7 +6,7 @@ import FoundationEssentials
 /// The header is the same in every JWS of one leaf, so its text and its part of the digest are
 /// computed once.
 struct PayloadSigner: Sendable {
-    /// `base64url(header).`
+    /// The encoded header with its point.
     private let prefix: [UInt8]
     private let prefixDigest: SHA256
     private let key: P256.Signing.PrivateKey
@@ -15,7 +15,7 @@ struct PayloadSigner: Sendable {
         self.init(header: Self.header(certificates: chain.certificates), key: chain.leafKey)
     }
 
-    /// - Parameter header: the JSON of the protected header.
+    /// `header`: the JSON of the protected header.
     init(header: [UInt8], key: P256.Signing.PrivateKey) {
         var prefix: [UInt8] = []
         Base64URL.append(header, to: &prefix)

@@ -23,7 +23,7 @@ struct SigningChain: Sendable {
         var leafIsExpired = false
     }
 
-    /// - Parameter around: the moment that the certificates are valid around, years either way.
+    /// `around`: the moment that the certificates are valid around, years either way.
     static func make(around moment: Timestamp, flaws: Flaws = Flaws()) throws -> SigningChain {
         let authority = try Authority.make(around: moment, flaws: flaws)
         return try authority.issue(around: moment, flaws: flaws)
@@ -38,9 +38,9 @@ struct SigningChain: Sendable {
         static func make(around moment: Timestamp, flaws: Flaws) throws -> Authority {
             let rootKey = P384.Signing.PrivateKey()
             let rootShape = CertificateShape(
-                commonName: "Simulated Root CA - G3",
-                organizationalUnit: "Simulated Certification Authority",
-                organization: "Simulated App Store Inc.", role: .root, marker: nil, responder: nil,
+                commonName: "Simulated Root",
+                organizationalUnit: "Simulated Authority",
+                organization: "Simulated Inc.", role: .root, marker: nil, responder: nil,
                 notBefore: date(moment, days: -4600), notAfter: date(moment, days: 4600))
             let root = try rootShape.certificate(
                 for: .init(rootKey.publicKey), issuerName: rootShape.name(),
@@ -48,7 +48,7 @@ struct SigningChain: Sendable {
             let intermediateKey = P384.Signing.PrivateKey()
             let shape = CertificateShape(
                 commonName: "Simulated Worldwide Developer Relations Certification Authority",
-                organizationalUnit: "G6", organization: "Simulated App Store Inc.",
+                organizationalUnit: "G6", organization: "Simulated Inc.",
                 role: .intermediate, marker: flaws.intermediateHasMarker ? intermediateMarker : nil,
                 responder: "http://127.0.0.1/ocsp03-simulatedrootcag3",
                 notBefore: date(moment, days: -2100), notAfter: date(moment, days: 3400))
@@ -65,7 +65,7 @@ struct SigningChain: Sendable {
             let shape = CertificateShape(
                 commonName: "Simulated Prod ECC Mac App Store and iTunes Store Receipt Signing",
                 organizationalUnit: "Simulated Worldwide Developer Relations",
-                organization: "Simulated App Store Inc.", role: .signer,
+                organization: "Simulated Inc.", role: .signer,
                 marker: flaws.leafHasMarker ? leafMarker : nil,
                 responder: "http://127.0.0.1/ocsp03-simulatedwwdrg602",
                 notBefore: date(moment, days: flaws.leafIsExpired ? -1400 : -600),

@@ -8,7 +8,7 @@ package struct SimulatorFolder: Sendable {
     package let keyFile: String
     package let path: String
 
-    /// - Parameter path: made where it is missing.
+    /// `path`: made where it is missing.
     static func write(
         at path: String, tlsRootPEM: String, signingRootPEM: String,
         clientKey: P256.Signing.PrivateKey, keyID: String

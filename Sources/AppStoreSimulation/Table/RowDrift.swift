@@ -8,7 +8,7 @@ struct RowDrift {
 
     private var day: Int64 { BillingPeriod.millisecondsPerDay }
 
-    /// - Returns: the field that is wrong now.
+    /// Returns the field that is wrong now.
     func apply(
         _ kind: DriftKind, to row: inout LocalSubscription, chain: PurchaseChain, world: World,
         index: Int

@@ -21,13 +21,8 @@ struct ConformanceTally {
         }
     }
 
-    /// A pass of a vector that is not signed data.
-    mutating func countPass() { passed += 1 }
-
-    mutating func countSkip(_ why: String) { skipped[why, default: 0] += 1 }
-
     /// Failures of level `must` fail the suite; others are findings to be listed.
-    mutating func note(_ line: String, of vector: ConformanceVector) {
+    private mutating func note(_ line: String, of vector: ConformanceVector) {
         if vector.name.hasPrefix("baseline-") {
             isVoid.append("\(vector.text("kind") ?? "?")/\(vector.publicKeyInfrastructure)")
         }

@@ -1,0 +1,112 @@
+import AppStoreSimulation
+import Foundation
+import Subscriptions
+import Testing
+
+/// Compares the table with the answers by a few lines of its own and expects exactly what the list
+/// of planted drift says.
+@Suite struct `A company's table` {
+    @Test(arguments: [(1, 0.0), (1, 0.05), (5, 0.2)] as [(UInt64, Double)])
+    func `differs from the store exactly where drift was planted`(seed: UInt64, rate: Double)
+        throws
+    {
+        let client = try SimulatorClient(customers: 500, seed: seed, drift: rate)
+        let planted = try plantedKinds(client)
+        let rows = try client.tableRows()
+        let held = Set(rows.compactMap { $0["original_transaction_id"] })
+        var found: [String: Set<String>] = [:]
+        var lineItems: [String: [String]] = [:]
+        for row in rows {
+            let id = try #require(row["original_transaction_id"])
+            lineItems[row["web_order_line_item_id"] ?? "", default: []].append(id)
+            found[id, default: []].formUnion(try differences(of: row, id: id, client, held: held))
+            for missing in try missing(id: id, client, rows: rows, held: held) {
+                found[missing, default: []].insert("missing_locally")
+            }
+        }
+        for ids in lineItems.values where ids.count > 1 {
+            for id in ids { found[id, default: []].insert("duplicate_local") }
+        }
+        found = found.filter { !$0.value.isEmpty }
+        var expected = planted
+        for (id, kinds) in planted where kinds.contains("notification_missed") {
+            expected[id] = nil
+        }
+        #expect(found == expected)
+        #expect(rate == 0 ? planted.isEmpty : Set(planted.values.flatMap(\.self)).count >= 19)
+    }
+
+    private func plantedKinds(_ client: SimulatorClient) throws -> [String: Set<String>] {
+        let path = try #require(client.simulator.report.plantedFile)
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        let list = try #require(JSONSerialization.jsonObject(with: data) as? [[String: Any]])
+        var planted: [String: Set<String>] = [:]
+        for entry in list {
+            let id = try #require(entry["original_transaction_id"] as? String)
+            #expect(planted[id] == nil)
+            planted[id] = Set(try #require(entry["kinds"] as? [String]))
+            if entry["kind"] as? String == "notification_missed" {
+                #expect(entry["notification_uuid"] != nil)
+            }
+        }
+        return planted
+    }
+
+    private func missing(
+        id: String, _ client: SimulatorClient, rows: [[String: String]], held: Set<String>
+    ) throws -> [String] {
+        guard let statements = try? client.statements(id), statements[id] != nil else { return [] }
+        return statements.keys.filter { !held.contains($0) }
+    }
+
+    private func differences(
+        of row: [String: String], id: String, _ client: SimulatorClient, held: Set<String>
+    ) throws -> Set<String> {
+        let answer = try client.get("/inApps/v1/subscriptions/\(id)")
+        if answer.errorCode == 4_040_010 { return ["not_found"] }
+        if answer.errorCode == 4_040_001 { return ["account_not_found"] }
+        guard let apple = try client.statements(id)[id] else { return ["invalid_id"] }
+        var kinds: Set<String> = []
+        if let kind = statusKind(ours: row["status"] ?? "", apple: apple, row: row) {
+            kinds.insert(kind)
+        }
+        func compare(_ column: String, _ value: Any?, _ kind: String) {
+            if (row[column] ?? "") != text(value) { kinds.insert(kind) }
+        }
+        func compareDate(_ column: String, _ value: Int64?, _ kind: String) {
+            let text = value.map { Timestamp(unixMilliseconds: $0).rfc3339 } ?? ""
+            if (row[column] ?? "") != text { kinds.insert(kind) }
+        }
+        compareDate("expires_date", apple.date("expiresDate"), "expiry")
+        compare("product_id", apple.transaction["productId"], "product")
+        compare("auto_renew_status", apple.renewal["autoRenewStatus"], "renewal_preference")
+        compare("auto_renew_product_id", apple.renewal["autoRenewProductId"], "renewal_preference")
+        compare("in_app_ownership_type", apple.transaction["inAppOwnershipType"], "ownership")
+        compare("latest_transaction_id", apple.transaction["transactionId"], "latest_transaction")
+        compare("app_account_token", apple.transaction["appAccountToken"], "identity")
+        if apple.status == 5, row["status"] == "5" {
+            compareDate("revocation_date", apple.date("revocationDate"), "revocation_date")
+        }
+        return kinds
+    }
+
+    private func statusKind(ours: String, apple: Statement, row: [String: String]) -> String? {
+        let grace = apple.date("gracePeriodExpiresDate").map {
+            Timestamp(unixMilliseconds: $0).rfc3339
+        }
+        switch (ours, apple.status) {
+        case ("5", 1), ("5", 4): return "refund_reversal_missed"
+        case ("4", 4): return row["grace_period_expires_date"] == grace ? nil : "grace_missed"
+        case (_, 4): return "grace_missed"
+        case ("1", 5), ("4", 5): return "revocation_missed"
+        case ("2", 1), ("3", 1): return "access_missing"
+        case ("1", 2), ("1", 3), ("4", 2), ("4", 3): return "access_unpaid"
+        default: return ours == String(apple.status) ? nil : "status"
+        }
+    }
+
+    private func text(_ value: Any?) -> String {
+        if let value = value as? String { return value }
+        return (value as? Int).map(String.init) ?? ""
+    }
+}

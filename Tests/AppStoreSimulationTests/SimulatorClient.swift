@@ -1,0 +1,149 @@
+import AppStoreSimulation
+import Crypto
+import Foundation
+import Subscriptions
+
+/// A client of an in-process simulator: tokens, requests, and payloads unfolded without trust.
+struct SimulatorClient {
+    let simulator: AppStoreSimulator
+    let key: P256.Signing.PrivateKey
+    let app = SimulatedApp()
+
+    init(
+        customers: Int = 60, seed: UInt64 = 1, drift: Double? = nil,
+        now: String? = "2026-11-20T03:00:00Z",
+        change: (inout SimulatorSettings) -> Void = { _ in }
+    ) throws {
+        let folder =
+            FileManager.default.temporaryDirectory.path + "/simulation-" + UUID().uuidString
+        var settings = SimulatorSettings(folder: folder)
+        settings.customers = customers
+        settings.seed = seed
+        settings.drift = drift
+        settings.now = now.flatMap { Timestamp(rfc3339: $0) }
+        change(&settings)
+        simulator = try AppStoreSimulator(settings: settings)
+        key = try P256.Signing.PrivateKey(
+            pemRepresentation: String(contentsOfFile: simulator.report.keyFile, encoding: .utf8))
+    }
+
+    func token(
+        header: [String: Any] = [:], claims: [String: Any] = [:],
+        key other: P256.Signing.PrivateKey? = nil
+    ) throws -> String {
+        let now = Date().timeIntervalSince1970.rounded()
+        var head: [String: Any] = ["alg": "ES256", "kid": app.keyID, "typ": "JWT"]
+        head.merge(header) { $1 }
+        var body: [String: Any] = [
+            "iss": app.issuerID, "iat": now, "exp": now + 300, "aud": "appstoreconnect-v1",
+            "bid": app.bundleID,
+        ]
+        body.merge(claims) { $1 }
+        let parts = try [head, body.filter { !($0.value is NSNull) }].map {
+            Self.base64URL(try JSONSerialization.data(withJSONObject: $0))
+        }
+        let signed = parts.joined(separator: ".")
+        let signature = try (other ?? key).signature(for: Data(signed.utf8))
+        return signed + "." + Self.base64URL(signature.rawRepresentation)
+    }
+
+    func get(
+        _ target: String, environment: SimulatedEnvironment = .production, token: String? = nil
+    ) throws -> Answer {
+        try ask(
+            ServiceRequest(
+                method: "GET", target: target,
+                authorization: "Bearer " + (token ?? self.token())), environment)
+    }
+
+    func post(
+        _ target: String, _ body: [String: Any], environment: SimulatedEnvironment = .production
+    ) throws -> Answer {
+        try ask(
+            try ServiceRequest(
+                method: "POST", target: target, authorization: "Bearer " + self.token(),
+                body: Array(JSONSerialization.data(withJSONObject: body, options: .sortedKeys))),
+            environment)
+    }
+
+    private func ask(
+        _ request: ServiceRequest, _ environment: SimulatedEnvironment
+    ) throws -> Answer {
+        let answer = simulator.answer(request, in: environment)
+        let json = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+        return Answer(status: answer.status, json: json ?? [:], raw: answer)
+    }
+
+    func control(_ method: String, _ target: String, _ body: [String: Any] = [:]) throws -> Answer {
+        let bytes = Array(try JSONSerialization.data(withJSONObject: body))
+        let answer = simulator.answerControl(
+            ServiceRequest(method: method, target: target, body: bytes))
+        let json = try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+        return Answer(status: answer.status, json: json ?? [:], raw: answer)
+    }
+
+    /// One id of every subscription, from the table file.
+    func tableRows() throws -> [[String: String]] {
+        guard let path = simulator.report.tableFile else { return [] }
+        let lines = try String(contentsOfFile: path, encoding: .utf8)
+            .components(separatedBy: "\r\n").filter { !$0.isEmpty }
+        let names = lines[0].components(separatedBy: ",")
+        return lines.dropFirst().map { line in
+            Dictionary(uniqueKeysWithValues: zip(names, line.components(separatedBy: ",")))
+        }
+    }
+
+    /// The statements of a status answer, by original transaction id.
+    func statements(_ id: String) throws -> [String: Statement] {
+        let answer = try get("/inApps/v1/subscriptions/\(id)")
+        var found: [String: Statement] = [:]
+        for group in answer.json["data"] as? [[String: Any]] ?? [] {
+            for entry in group["lastTransactions"] as? [[String: Any]] ?? [] {
+                guard let id = entry["originalTransactionId"] as? String,
+                    let status = entry["status"] as? Int,
+                    let transaction = entry["signedTransactionInfo"] as? String,
+                    let renewal = entry["signedRenewalInfo"] as? String
+                else { continue }
+                found[id] = Statement(
+                    status: status, transaction: try Self.payload(transaction),
+                    renewal: try Self.payload(renewal))
+            }
+        }
+        return found
+    }
+
+    static func payload(_ jws: String) throws -> [String: Any] {
+        let parts = jws.components(separatedBy: ".")
+        guard parts.count == 3, let data = data(base64URL: parts[1]) else { return [:] }
+        return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    }
+
+    static func data(base64URL text: String) -> Data? {
+        let padded = text.replacingOccurrences(of: "-", with: "+")
+            .replacingOccurrences(of: "_", with: "/")
+        return Data(base64Encoded: padded + String(repeating: "=", count: (4 - text.count % 4) % 4))
+    }
+
+    static func base64URL(_ data: Data) -> String {
+        data.base64EncodedString().replacingOccurrences(of: "+", with: "-")
+            .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+    }
+}
+
+struct Answer {
+    let status: Int
+    let json: [String: Any]
+    let raw: ServiceAnswer
+
+    var errorCode: Int? { json["errorCode"] as? Int }
+}
+
+struct Statement {
+    let status: Int
+    let transaction: [String: Any]
+    let renewal: [String: Any]
+
+    func date(_ name: String) -> Int64? {
+        (transaction[name] ?? renewal[name]) as? Int64
+    }
+}
