@@ -126,7 +126,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "ContractTests",
-            dependencies: ["AppStoreSimulation", "HTTPTransport", "TestSupport"]),
+            dependencies: ["HTTPTransport", "TestSupport", "appstore-simulator"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -122,8 +122,10 @@ package struct AppStoreSimulator: Sendable {
         let isProduction = environment == .production
         return Application(
             responder: AppStoreResponder(service: service, log: log),
-            server: try .http2Upgrade(
-                tlsConfiguration: try TLSListener.configuration(tls), configuration: .init()),
+            server: settings.offersHTTP2
+                ? try .http2Upgrade(
+                    tlsConfiguration: try TLSListener.configuration(tls), configuration: .init())
+                : try .tls(tlsConfiguration: try TLSListener.configuration(tls)),
             configuration: .init(
                 address: .hostname(
                     "127.0.0.1", port: isProduction ? settings.port : settings.sandboxPort),
