@@ -2,6 +2,7 @@ import Crypto
 import FoundationEssentials
 import Hummingbird
 import HummingbirdHTTP2
+import HummingbirdTLS
 import Logging
 import Subscriptions
 import SwiftASN1
