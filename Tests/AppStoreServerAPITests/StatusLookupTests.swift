@@ -6,8 +6,10 @@ import Testing
 @Suite struct `Asking for statuses` {
     let chain: TestSigningChain
     let verifier: SignedDataVerifier
+    let id: TransactionID
 
     init() throws {
+        id = try #require(TransactionID("2000000000000001"))
         chain = try TestSigningChain()
         verifier = try TestVerifiers.verifier(trusting: chain)
     }
@@ -34,7 +36,7 @@ import Testing
     @Test func `asks without a filter`() async throws {
         let sender = RecordingSender(body: SamplePayloads.envelope(["data": .array([])]))
         let client = AppStoreServerClient(sender: sender, verifier: verifier)
-        _ = try await client.subscriptionStatuses(of: Self.id)
+        _ = try await client.subscriptionStatuses(of: id)
         #expect(sender.requests.map(\.path) == ["/inApps/v1/subscriptions/2000000000000001"])
         #expect(sender.requests.allSatisfy { $0.query.isEmpty && $0.method == "GET" })
     }
@@ -47,7 +49,7 @@ import Testing
     @Test func `takes a missing list for no answer`() async throws {
         let sender = RecordingSender(body: SamplePayloads.envelope([:]))
         let client = AppStoreServerClient(sender: sender, verifier: verifier)
-        guard case .undecodable = try await client.subscriptionStatuses(of: Self.id) else {
+        guard case .undecodable = try await client.subscriptionStatuses(of: id) else {
             Issue.record("a missing list was believed")
             return
         }
@@ -119,11 +121,9 @@ import Testing
         #expect(answer.unknowns.map(\.value) == ["6"])
     }
 
-    private static let id = TransactionID("2000000000000001")!
-
     private func ask(_ body: String) async throws -> Lookup<StatusAnswer> {
         try await AppStoreServerClient(sender: RecordingSender(body: body), verifier: verifier)
-            .subscriptionStatuses(of: Self.id)
+            .subscriptionStatuses(of: id)
     }
 
     private func answered(_ lookup: Lookup<StatusAnswer>) -> StatusAnswer? {
