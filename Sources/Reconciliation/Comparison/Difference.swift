@@ -26,6 +26,7 @@ struct Difference: Hashable, Sendable {
     /// Every column that a correction of this finding touches.
     var columns: Set<SubscriptionField> { companions.union(column.map { [$0] } ?? []) }
 
-    /// Whether it makes a row that otherwise agrees discrepant: all but what is only unknown to us.
-    var contradictsMatch: Bool { kind != .unknownValue }
+    /// Whether it makes a row that otherwise agrees discrepant: all but what is only unknown to us
+    /// and what concerns no subscription.
+    var contradictsMatch: Bool { kind != .unknownValue && finding.key != nil }
 }

@@ -15,9 +15,14 @@ struct CustomerReading: Sendable {
             uniquingKeysWith: { context.belongsToApp($1) ? $1 : $0 })
     }
 
-    /// Statements that can be believed: a status that we know and that the signed parts allow.
-    var believable: [StatedSubscription] {
-        subscriptions.filter { $0.status.isKnown && $0.contradiction == nil }
+    /// Statements that can be held beside each other: a status that we know and that the signed
+    /// parts allow, of a subscription that has not gone on under another id.
+    var comparable: [StatedSubscription] {
+        let migrated = Set(subscriptions.compactMap(\.transaction.previousOriginalTransactionID))
+        return subscriptions.filter {
+            $0.status.isKnown && $0.contradiction == nil
+                && !migrated.contains($0.originalTransactionID)
+        }
     }
 
     /// Whether we hold the subscription, under whatever app and environment.

@@ -7,7 +7,7 @@ import Subscriptions
 /// Nobody but the customer can end one of them: never corrected.
 struct OverlappingSubscriptionsRule: CustomerRule {
     func differences(in reading: CustomerReading) -> [Difference] {
-        let paid = reading.believable.filter {
+        let paid = reading.comparable.filter {
             $0.status.isEntitling && $0.isPurchased && !$0.transaction.isUpgraded
         }
         return Dictionary(grouping: paid, by: \.group).values.flatMap { members -> [Difference] in

@@ -7,7 +7,7 @@ import Subscriptions
 /// id's word alone; `apple_value` is the newest entitling id. High, never corrected.
 struct ResurrectedRule: CustomerRule {
     func differences(in reading: CustomerReading) -> [Difference] {
-        let purchased = reading.believable.filter(\.isPurchased)
+        let purchased = reading.comparable.filter(\.isPurchased)
         return purchased.compactMap { old in
             guard old.status == .billingRetry || old.status == .billingGracePeriod else {
                 return nil
