@@ -38,7 +38,6 @@ struct CSVSyntax {
             throw refuse(
                 file, "column \"\(buffer.columnNames[place])\" is missing and required")
         }
-        buffer.advance(by: recordBytes)
     }
 
     /// Indices into the schema's columns.

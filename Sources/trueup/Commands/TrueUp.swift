@@ -6,7 +6,11 @@ package struct TrueUp: ParsableCommand {
         commandName: "trueup",
         abstract: "Compares a company's subscriptions with what Apple states, and corrects them.",
         version: ToolVersion.current,
-        subcommands: [])
+        subcommands: [
+            Init.self,
+            Import.self,
+            Export.self,
+        ])
 
     package init() {}
 

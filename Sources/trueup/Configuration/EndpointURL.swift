@@ -1,6 +1,8 @@
 package import Subscriptions
 
 /// The server to ask, as far as the settings may choose it: Apple's own hosts or this machine.
+///
+/// Only this machine may be asked without TLS: there is no wire on which a token could be read.
 package struct EndpointURL: Hashable, Sendable {
     /// Scheme, host and port without a slash at the end.
     package let url: String
@@ -31,7 +33,9 @@ package struct EndpointURL: Hashable, Sendable {
         _ value: SettingsValue, environment: AppStoreEnvironment
     ) throws(ConfigurationError) {
         let text = try value.text("a URL")
-        guard let parts = URLParts(text), parts.scheme == "https", !parts.hasMore else {
+        guard let parts = URLParts(text), !parts.hasMore,
+            parts.scheme == "https" || (parts.scheme == "http" && parts.isLoopback)
+        else {
             throw value.error(
                 "must be https://host or https://host:port, not \"\(text)\"",
                 suggestion: "leave it out for Apple's own host")

@@ -49,10 +49,8 @@ package enum CommandRunner {
             return .usage
         }
         do throws(CommandFailure) {
-            try invocation.output.line(text)
-            if text.hasPrefix("OVERVIEW: ") {
-                try invocation.output.line("\n" + ExitStatusHelp.text)
-            }
+            try invocation.output.line(
+                text.hasPrefix("OVERVIEW: ") ? text + "\n" + ExitStatusHelp.text : text)
             try invocation.output.flush()
             return .ok
         } catch {

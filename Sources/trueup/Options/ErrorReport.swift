@@ -1,5 +1,6 @@
 import ArgumentParser
 import RowFiles
+import SubscriptionStore
 package import Subscriptions
 
 /// The one place where an error becomes an exit status and a message.
@@ -26,6 +27,9 @@ package struct ErrorReport {
         case let error as StoreError:
             status = Self.status(of: error)
             message = error.description
+        case let error as RunLockError:
+            status = Self.status(of: error)
+            message = error.description
         case let error as RunStop:
             (status, message) = Self.statusAndMessage(of: error)
         case is CancellationError:
@@ -34,6 +38,13 @@ package struct ErrorReport {
         default:
             status = .failure
             message = "unexpected: \(error)"
+        }
+    }
+
+    private static func status(of error: RunLockError) -> ExitStatus {
+        switch error {
+        case .held: .busy
+        case .cannotLock: .output
         }
     }
 

@@ -82,7 +82,7 @@ import trueup
 
     @Test(arguments: [
         "https://127.0.0.1", "https://127.255.3.4:1", "https://localhost:8443/",
-        "https://LOCALHOST", "https://[::1]:8443",
+        "https://LOCALHOST", "https://[::1]:8443", "http://127.0.0.1:8080",
     ])
     func `take any spelling of this machine for a loopback endpoint`(url: String) throws {
         let yaml = SettingsText.loopback.replacing("https://127.0.0.1:8443", with: "\"\(url)\"")
