@@ -117,16 +117,7 @@ package struct Reconciler: Sendable {
     private func conclude(
         _ ending: Ending, in context: RunContext
     ) async throws(StoreError) -> RunConclusion {
-        let isOpen = ending.end.leavesPassOpen
-        let interrupted = isOpen || ending.end != .completed
         let calls = appStores.keys.sorted().flatMap { appStores[$0]?.callCounts() ?? [] }
-        var conclusion = RunConclusion(
-            ended: clock.now(), statuses: [], messages: [], limits: limits(of: ending),
-            calls: Self.summed(calls), closesPass: !isOpen,
-            settlesUnreached: interrupted && job.steps.contains(.walk)
-                && !job.narrowing.isNarrowed)
-        // The totals of the decision count the unreached rows, so they are settled first.
-        try await store.conclude(conclusion, in: context.pass, run: header)
         let plan = try await store.planTotals(of: context.pass)
         let decision = ExitDecision(
             end: ending.end, appleAnswered: context.tally.appleAnswered, totals: plan.totals,
@@ -134,8 +125,11 @@ package struct Reconciler: Sendable {
             unresolved: try await store.unresolvedFindings(of: context.pass), failOn: job.failOn,
             guardBreaches: ending.guardBreaches, mode: job.mode,
             incompleteRecoveries: ending.incompleteRecoveries)
-        conclusion.statuses = decision.statuses
-        conclusion.messages = decision.messages
+        let conclusion = RunConclusion(
+            ended: clock.now(), statuses: decision.statuses, messages: decision.messages,
+            limits: limits(of: ending), calls: Self.summed(calls),
+            closesPass: !ending.end.leavesPassOpen,
+            settlesUnreached: ending.end != .completed)
         try await store.conclude(conclusion, in: context.pass, run: header)
         log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])
         return conclusion

@@ -10,13 +10,13 @@ package struct RunConclusion: Hashable, Sendable {
     package var calls: [CallCount]
     /// Whether the pass is over; otherwise the next run of the job continues it.
     package var closesPass: Bool
-    /// Whether every row that the pass did not settle counts as undecided (`deadline`): the walk
-    /// was to reach all of them and did not.
+    /// Whether rows that the job meant to judge and did not reach count as undecided (`deadline`):
+    /// the asking ended early.
     package var settlesUnreached: Bool
 
     package init(
         ended: Timestamp, statuses: [ExitStatus], messages: [String], limits: [String],
-        calls: [CallCount], closesPass: Bool, settlesUnreached: Bool
+        calls: [CallCount], closesPass: Bool, settlesUnreached: Bool = false
     ) {
         self.ended = ended
         self.statuses = statuses

@@ -8,6 +8,8 @@ package struct TrueUp: ParsableCommand {
         version: ToolVersion.current,
         subcommands: [
             Init.self,
+            Run.self,
+            Check.self,
             Import.self,
             Export.self,
         ])

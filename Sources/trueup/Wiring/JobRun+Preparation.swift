@@ -57,12 +57,15 @@ extension JobRun {
         _ settings: Settings, _ job: JobSettings, mode: RunMode, started: Timestamp
     ) -> RunHeader {
         let narrowing = options.narrowingInWords
-        return RunHeader(
+        var header = RunHeader(
             runID: Self.runID(started: started), job: job.name, mode: mode, started: started,
             apps: settings.identities, actor: Self.actor(invocation.environment),
             toolVersion: ToolVersion.current,
             settingsDigest: SettingsDigest.of(settings, job, mode: mode, narrowing: narrowing),
             narrowing: narrowing)
+        header.coversEveryRow = job.steps.contains(.walk)
+        header.notFoundConfirmations = job.notFoundConfirmations
+        return header
     }
 
     /// For example `20261120T031704Z-7f3c9a`: sorts by time, and no two runs share one.
