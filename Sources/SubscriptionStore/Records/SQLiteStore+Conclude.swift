@@ -45,7 +45,7 @@ struct ChunkedConclusion: Sendable {
                 try forRange(of: "trueup_pass_rows", start, db) { try listUndecided($0, db) }
             }
         ]
-        if !conclusion.closesPass {
+        if conclusion.settlesUnreached {
             let scope = coversEveryRow ? "subscriptions" : "trueup_touched"
             steps.append(
                 Step { start, db in
@@ -53,7 +53,8 @@ struct ChunkedConclusion: Sendable {
                         try listUnreached(range, scope, db)
                     }
                 })
-        } else if header.mode == .apply, header.narrowing.isEmpty {
+        }
+        if conclusion.closesPass, header.mode == .apply, header.narrowing.isEmpty {
             steps.append(
                 Step { start, db in
                     try forRange(of: "trueup_pass_revisions", start, db) {
