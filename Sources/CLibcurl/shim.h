@@ -36,6 +36,10 @@ static inline CURLcode shim_easy_set_sink(CURL *easy, CURLoption option, curl_wr
     return curl_easy_setopt(easy, option, value);
 }
 
+static inline CURLcode shim_easy_set_socket_hook(CURL *easy, curl_sockopt_callback value) {
+    return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, value);
+}
+
 /* The option by name appeared in 7.85, which deprecated the one by bits. */
 static inline CURLcode shim_easy_allow_only(CURL *easy, int plain_http) {
 #if LIBCURL_VERSION_NUM >= 0x075500

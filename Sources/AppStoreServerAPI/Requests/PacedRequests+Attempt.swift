@@ -43,7 +43,7 @@ extension PacedRequests {
             case .success(let response):
                 try state.responseCame(
                     response, to: endpoint, at: now, wallClock: wallClock,
-                    isTokenRenewed: renewedToken != nil, &changed)
+                    token: token, isTokenRenewed: renewedToken != nil, &changed)
             case .failure(let error):
                 try state.transferFailed(error, to: endpoint, at: now, start, &changed)
             }
@@ -80,9 +80,13 @@ extension PacedRequests {
                 }
                 try await wait(until: until)
             case .paused(let until):
-                try await waitForQuota(until: until)
+                try await waitAsOrdered(until: until)
             case .slot(let slot):
-                if slot > now { try await waitForQuota(until: slot) }
+                // No fault of the quota: with its share, the run was not done in its time.
+                if slot > now, isPastDeadline(slot) {
+                    return .never("the next free slot of the quota lies after the deadline")
+                }
+                if slot > now { try await wait(until: slot) }
                 let start = try state.withLock { state throws(RunStop) in
                     try state.slotCame(endpoint, at: time.now())
                 }
@@ -91,7 +95,8 @@ extension PacedRequests {
         }
     }
 
-    private func waitForQuota(until end: Duration) async throws(RunStop) {
+    /// The wait that a 429 ordered.
+    private func waitAsOrdered(until end: Duration) async throws(RunStop) {
         guard !isPastDeadline(end) else {
             let (seconds, attoseconds) = (end - time.now()).components
             let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
@@ -124,7 +129,9 @@ extension PacedRequests {
     /// A token other than the refused one, the same for all who were refused with it.
     func newToken(after refused: String) throws(RunStop) -> String {
         do throws(AuthorizationError) {
-            return try tokens.renewed(after: refused)
+            let token = try tokens.renewed(after: refused)
+            state.withLock { $0.unprovenToken = token }
+            return token
         } catch {
             throw noToken(error)
         }

@@ -3,19 +3,23 @@ import Subscriptions
 
 /// What the end of an attempt means for its call and for all others.
 extension RequestState {
-    /// A complete response came; `isTokenRenewed` when it answers to the second token of a call.
+    /// A complete response came to a request with `token`.
+    ///
+    /// `isTokenRenewed` when it is the second token of its call.
     ///
     /// - Throws: what ends the run.
     mutating func responseCame(
         _ response: HTTPResponse, to endpoint: Endpoint, at now: Duration, wallClock: Timestamp,
-        isTokenRenewed: Bool, _ progress: inout Progress
+        token: String, isTokenRenewed: Bool, _ progress: inout Progress
     ) throws(RunStop) -> Step {
         let reading = Reading(response)
         counter.attemptEnded(endpoint, CallResult(reading))
         if case .refused(500...599, _) = reading {} else { withLane(endpoint) { $0.answerCame() } }
+        if CallResult(reading) != .unauthorized, token == unprovenToken { unprovenToken = nil }
         switch reading {
         case .unauthorized:
-            guard isTokenRenewed else { return .renewToken }
+            if let stop { throw stop }
+            guard isTokenRenewed || token == unprovenToken else { return .renewToken }
             let denial = Denial(
                 app: app, keyID: keyID, serverDate: response.header("date"), wallClock: wallClock)
             throw wasStopped(.denied(denial.text))

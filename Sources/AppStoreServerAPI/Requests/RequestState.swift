@@ -29,6 +29,8 @@ struct RequestState {
     let keyID: String
     private(set) var stop: RunStop?
     var counter = CallCounter()
+    /// A token made because another was refused, until Apple accepts it; never printed.
+    var unprovenToken: String?
     private var lanes: [Endpoint: EndpointLane]
     private var budget = RetryBudget()
     private var generator: SeededGenerator

@@ -13,6 +13,7 @@ extension CurlEasyHandle {
         try set(CURLOPT_MAXFILESIZE_LARGE, bytes: settings.bodyLimitBytes)
         try set(CURLOPT_USERAGENT, settings.userAgent)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
+        try setUnacknowledgedLimit(milliseconds: settings.connectTimeoutMilliseconds)
         try applyProtection(settings, for: target)
         try applyVersion(for: target)
         try applyProxy(settings.proxy)
@@ -50,6 +51,16 @@ extension CurlEasyHandle {
         try set(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
         try set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
         try set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+    }
+
+    /// Keeps away from connections that are older than the last time-out.
+    ///
+    /// `isFresh` opens a new one whatever there is.
+    func avoidConnections(
+        olderThanSeconds age: Int, isFresh: Bool
+    ) throws(HTTPTransportError) {
+        try set(CURLOPT_MAXLIFETIME_CONN, max(1, age))
+        if isFresh { try set(CURLOPT_FRESH_CONNECT, 1) }
     }
 
     /// Method, body and the wish for compression.

@@ -1,4 +1,5 @@
 import CLibcurl
+import Glibc
 
 /// The process-wide state of libcurl.
 enum CurlLibrary {
@@ -74,6 +75,23 @@ struct CurlEasyHandle: ~Copyable {
     /// Lets a transfer go whose host name is still being resolved, instead of blocking for it.
     func setQuickExit() throws(HTTPTransportError) {
         try check(unsafe shim_easy_set_quick_exit(easy))
+    }
+
+    /// Lets the kernel drop a connection whose data nobody has acknowledged for that long.
+    ///
+    /// Without it, requests would be written into a dead path for many minutes.
+    func setUnacknowledgedLimit(milliseconds: Int) throws(HTTPTransportError) {
+        let context = unsafe UnsafeRawPointer(bitPattern: milliseconds)
+        try check(unsafe shim_easy_set_pointer(easy, CURLOPT_SOCKOPTDATA, context))
+        let hook = unsafe shim_easy_set_socket_hook(easy) { context, socket, _ in
+            var milliseconds = UInt32(clamping: UInt(bitPattern: context))
+            // Refused on a system that does not know it: then it takes as long as it takes.
+            _ = unsafe setsockopt(
+                socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds,
+                socklen_t(MemoryLayout<UInt32>.size))
+            return CURL_SOCKOPT_OK
+        }
+        try check(hook)
     }
 
     /// Sends the head line by line, and the body piece by piece, to `transfer`, which must outlive

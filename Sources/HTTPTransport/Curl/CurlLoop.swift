@@ -11,6 +11,7 @@ final class CurlLoop {
     private let settings: CurlTransport.Settings
     private let multi: CurlMultiHandle
     private var transfers: [UInt64: CurlTransfer] = [:]
+    private var trust = ConnectionTrust()
 
     /// Runs until the mailbox is closed.
     static func run(mailbox: CurlMailbox, settings: CurlTransport.Settings) {
@@ -60,6 +61,9 @@ final class CurlLoop {
     private func start(_ submission: CurlSubmission) {
         do throws(HTTPTransportError) {
             let transfer = try CurlTransfer(submission, settings: settings)
+            if let age = trust.secondsSinceTimeout(at: .now) {
+                try transfer.easy.avoidConnections(olderThanSeconds: age, isFresh: trust.isLost)
+            }
             guard multi.add(transfer.easy) else {
                 throw .connectionFailed("libcurl could not start the transfer")
             }
@@ -81,6 +85,11 @@ final class CurlLoop {
         var ended: [(CurlTransfer, Result<HTTPResponse, HTTPTransportError>)] = []
         while let (transfer, code) = multi.nextEnded() {
             let result = transfer.result(code)
+            switch result {
+            case .success: trust.responseCame()
+            case .failure(.timedOut): trust.exchangeTimedOut(at: .now)
+            case .failure: break
+            }
             multi.remove(transfer.easy)
             transfers[transfer.number] = nil
             ended.append((transfer, result))

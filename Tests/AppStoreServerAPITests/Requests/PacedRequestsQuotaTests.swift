@@ -103,6 +103,35 @@ import Testing
         #expect(bench.clock.elapsed <= .milliseconds(1))
     }
 
+    @Test func `is not made when its turn comes after the deadline`() async {
+        let bench = Bench(ratePerSecond: 1, concurrencyLimit: 100, deadline: .seconds(5)) { _, _ in
+            .answer(200)
+        }
+        let words = await bench.crowd(20).map(\.word)
+        #expect(words.count { $0 == "answered {}" } == 6)
+        #expect(words.count { $0.contains("after the deadline") } == 14)
+    }
+
+    @Test func `leaves the queue when its task is cancelled, and the queue goes on`() async throws {
+        let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+        let (releases, release) = AsyncStream<Void>.makeStream()
+        let bench = Bench(concurrencyLimit: 1) { _, number in
+            arrival.yield()
+            if number == 1 { for await _ in releases { break } }
+            return .answer(200)
+        }
+        let first = Task { await bench.ask().word }
+        for await _ in arrivals { break }
+        let second = Task { await bench.ask().word }
+        let third = Task { await bench.ask().word }
+        second.cancel()
+        #expect(await second.value == "cancelled")
+        release.yield()
+        #expect(await first.value == "answered {}")
+        #expect(await third.value == "answered {}")
+        #expect(bench.apple.requests.count == 2)
+    }
+
     @Test func `ends when its task is cancelled in a wait or in the transfer`() async {
         let (stream, sleepers) = AsyncStream<Void>.makeStream()
         let requests = PacedRequests(

@@ -24,13 +24,13 @@ import Testing
     }
 
     @Test func `says that a connection was refused`() async throws {
-        let port = try LoopbackServer { _ in }.port
-        let error = try await failure(of: "http://127.0.0.1:\(port)")
+        let server = try LoopbackServer(listening: false) { _ in }
+        let error = try await failure(of: server.url)
         guard case .connectionFailed(let text) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(text.contains("127.0.0.1:\(port)"))
+        #expect(text.contains("127.0.0.1:\(server.port)"))
     }
 
     @Test func `says that a name is unknown`() async throws {
@@ -46,7 +46,7 @@ import Testing
         let server = try LoopbackServer { connection in
             _ = connection.request()
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"half\":")
-            connection.reset()
+            connection.resetAtEnd()
         }
         let error = try await failure(of: server.url)
         guard case .connectionLost = error else {

@@ -9,7 +9,8 @@ import Synchronization
 final class LoopbackServer: Sendable {
     let port: UInt16
     private let listener: Int32
-    private let connections = Mutex<[Int32]>([])
+    private let isListening: Bool
+    private let open = OpenConnections()
     private let accepted = Atomic<Int>(0)
 
     /// How many connections came so far.
@@ -17,7 +18,8 @@ final class LoopbackServer: Sendable {
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    init(script: @escaping @Sendable (Connection) -> Void) throws {
+    /// A server that is not `listening` keeps its port, so that connections to it are refused.
+    init(listening: Bool = true, script: @escaping @Sendable (Connection) -> Void) throws {
         signal(SIGPIPE, SIG_IGN)
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -26,32 +28,59 @@ final class LoopbackServer: Sendable {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                unsafe bind(listener, pointer, length) == 0 && listen(listener, 64) == 0
+                unsafe bind(listener, pointer, length) == 0
+                    && (!listening || listen(listener, 64) == 0)
                     && getsockname(listener, pointer, &length) == 0
             }
         }
         guard result else { throw POSIXError(.EADDRNOTAVAIL) }
         self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
+        isListening = listening
+        guard listening else { return }
+        let open = open
         Thread { [weak self] in
             while true {
                 let descriptor = accept(listener, nil, nil)
-                guard descriptor >= 0, let self else { return }
+                guard descriptor >= 0, let self else { break }
                 self.accepted.add(1, ordering: .sequentiallyConsistent)
-                self.connections.withLock { $0.append(descriptor) }
+                open.insert(descriptor)
                 Thread {
                     script(Connection(descriptor: descriptor))
-                    Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
+                    open.close(descriptor)
                 }.start()
             }
+            // Only here is it certain that nobody accepts on this number any more.
+            close(listener)
         }.start()
     }
 
     deinit {
         Glibc.shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-        for descriptor in connections.withLock({ $0 }) {
-            Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
+        if !isListening { close(listener) }
+        open.endAll()
+    }
+
+    /// Descriptors are numbers that the system gives out again, to tests that run at the same
+    /// time: one may be used only as long as it is known to be open.
+    private final class OpenConnections: Sendable {
+        private let descriptors = Mutex<Set<Int32>>([])
+
+        func insert(_ descriptor: Int32) {
+            descriptors.withLock { _ = $0.insert(descriptor) }
+        }
+
+        func close(_ descriptor: Int32) {
+            descriptors.withLock {
+                $0.remove(descriptor)
+                Glibc.close(descriptor)
+            }
+        }
+
+        func endAll() {
+            descriptors.withLock { open in
+                for descriptor in open { Glibc.shutdown(descriptor, Int32(SHUT_RDWR)) }
+            }
         }
     }
 
@@ -100,12 +129,11 @@ final class LoopbackServer: Sendable {
             Thread.sleep(forTimeInterval: Double(milliseconds) / 1000)
         }
 
-        /// Ends the connection with a TCP reset.
-        func reset() {
+        /// Lets the connection end with a TCP reset when the script does.
+        func resetAtEnd() {
             var option = linger(l_onoff: 1, l_linger: 0)
             unsafe setsockopt(
                 descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
-            close(descriptor)
         }
 
         /// Blocks until the client goes or the server ends.
