@@ -74,8 +74,17 @@ package struct JSONValue: Sendable {
 
     /// Whether this is exactly the given text, escapes resolved.
     package func isText(_ expected: String) -> Bool {
-        guard let bytes = textBytes, bytes.count == expected.utf8.count else { return false }
-        return bytes.elementsEqual(expected.utf8)
+        // Models look every member up by name; a plain text is compared where it lies.
+        guard node.kind == .text else {
+            return textBytes?.elementsEqual(expected.utf8) ?? false
+        }
+        let expected = expected.utf8Span.span
+        let start = Int(node.start)
+        guard expected.count == Int(node.end) - start else { return false }
+        for index in expected.indices where document.bytes[start + index] != expected[index] {
+            return false
+        }
+        return true
     }
 
     private var children: [JSONValue] {

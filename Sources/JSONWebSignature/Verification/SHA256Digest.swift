@@ -3,6 +3,8 @@ import FoundationEssentials
 
 /// The SHA-256 of some bytes, comparable with a fingerprint.
 struct SHA256Digest: Hashable, Sendable {
+    private static let alphabet = Array("0123456789abcdef".utf8)
+
     let bytes: [UInt8]
 
     init(of bytes: some DataProtocol) {
@@ -21,7 +23,7 @@ struct SHA256Digest: Hashable, Sendable {
     }
 
     var hexadecimal: String {
-        let alphabet = Array("0123456789abcdef".utf8)
+        let alphabet = Self.alphabet
         var output: [UInt8] = []
         output.reserveCapacity(64)
         for byte in bytes {
