@@ -9,11 +9,14 @@ extension CaseContext {
             return drafts
         }
         if answerContainsAsked {
-            let reading = CustomerReading(self, answer: answer)
-            for difference in AllRules.customer.flatMap({ $0.differences(in: reading) }) {
-                attach(difference, to: &drafts)
+            // The asked row's subscription alone has nothing beside it to be compared with.
+            if answer.subscriptions.count > 1 || item.asked == nil {
+                let reading = CustomerReading(self, answer: answer)
+                for difference in AllRules.customer.flatMap({ $0.differences(in: reading) }) {
+                    attach(difference, to: &drafts)
+                }
+                addMissing(reading, to: &drafts)
             }
-            addMissing(reading, to: &drafts)
             addRejectedSiblings(answer, to: &drafts)
         } else {
             addUnheldRejection(to: &drafts)

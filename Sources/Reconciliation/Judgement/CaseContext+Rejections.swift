@@ -20,12 +20,13 @@ extension CaseContext {
     /// A rejection on a verified signature: the payload is genuine, and made for another app or
     /// environment.
     ///
-    /// The unsigned envelope of an answer says the same without proving it.
+    /// The unsigned envelope of an answer says the same without proving it, and an entry without a
+    /// usable id may be about another subscription.
     func signedRejection(
         of row: LocalSubscription, for reason: VerificationFailure.Reason
     ) -> RejectedStatement? {
         guard let rejected = rejection(of: row), rejected.failure.reason == reason,
-            rejected.payload != nil
+            rejected.payload != nil, answer?.unattributed.contains(rejected) != true
         else { return nil }
         return rejected
     }

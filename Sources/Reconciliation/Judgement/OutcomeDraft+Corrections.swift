@@ -60,7 +60,8 @@ extension OutcomeDraft {
     ///
     /// A corrected row says what Apple says in every column that Apple states, the ones not yet
     /// known included, for it rests on the new statement from then on. Held back are columns that
-    /// are only reported, and those that only findings left out of this run would mend.
+    /// are only reported, and those that only findings left out of this run would mend. A run that
+    /// is narrowed to some kinds fills no rows: a fill mends none of them.
     private func correction(
         of comparison: Comparison, mending correctable: [Difference], policy: Policy
     ) -> PlannedCorrection? {

@@ -27,7 +27,7 @@ extension CaseContext {
         }
         if case .excluded = draft.verdict { return draft }
         draft.add(AllRules.local.differences(in: scoped))
-        if isAsked(row), let answer {
+        if isAsked(row), let answer, !answer.unknowns.isEmpty {
             draft.add(AllRules.unknown.differences(answer.unknowns.map { ($0, nil) }, row: row))
         }
         return draft
@@ -67,17 +67,20 @@ extension CaseContext {
                     .map { $0 })
             draft.add(AllRules.row.flatMap { $0.differences(in: comparison) })
         }
-        let periods = PeriodComparison(
-            scoped: comparison.scoped, current: comparison.stated.transaction,
-            history: item.history, now: policy.now)
-        draft.periods = periods
-        draft.add(AllRules.period.flatMap { $0.differences(in: periods) })
-        let unknowns =
-            UnknownValueRule.unknowns(in: comparison.stated)
-            + periods.stated.flatMap { period in
+        var unknowns = UnknownValueRule.unknowns(in: comparison.stated)
+        if !comparison.scoped.periods.isEmpty || item.history != nil {
+            let periods = PeriodComparison(
+                scoped: comparison.scoped, current: comparison.stated.transaction,
+                history: item.history, now: policy.now)
+            draft.periods = periods
+            draft.add(AllRules.period.flatMap { $0.differences(in: periods) })
+            unknowns += periods.stated.flatMap { period in
                 period.transaction.unknowns.map { ($0, period.transaction.evidence) }
             }
-        draft.add(AllRules.unknown.differences(unknowns, row: comparison.row))
+        }
+        if !unknowns.isEmpty {
+            draft.add(AllRules.unknown.differences(unknowns, row: comparison.row))
+        }
     }
 
     /// The verdict on the asked row when nothing was found out about it.

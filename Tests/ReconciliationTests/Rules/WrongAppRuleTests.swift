@@ -38,6 +38,16 @@ struct WrongAppRuleTests {
         #expect(outcome.kinds == [.verificationFailed])
     }
 
+    @Test func `does not take a payload without an id for the asked one's`() throws {
+        let rejected = RejectedStatement(
+            originalTransactionID: nil,
+            failure: VerificationFailure(reason: .app, detail: "another bundle"),
+            payload: Sample.payload("foreign"))
+        let answer = StatusAnswer(subscriptions: [], rejected: [rejected])
+        let outcome = try outcome(Sample.item(Sample.row(), .answered(answer)))
+        #expect(outcome.kinds == [.verificationFailed])
+    }
+
     @Test func `finds it in a held row and inserts nothing beside it`() throws {
         let held = Sample.row(app: Sample.otherApp)
         let item = Sample.item(Sample.row(), [Sample.stated()], held: [held])

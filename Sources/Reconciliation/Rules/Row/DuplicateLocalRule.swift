@@ -7,6 +7,7 @@ import Subscriptions
 /// columns; `apple_value` is empty, `local_value` names the first of the other rows.
 struct DuplicateLocalRule: Sendable {
     func differences(in scoped: ScopedRow) -> [Difference] {
+        guard !scoped.duplicates.isEmpty else { return [] }
         let row = scoped.row
         let sharesOriginal = scoped.duplicates.filter {
             $0.originalTransactionID == row.key.originalTransactionID
