@@ -108,6 +108,7 @@ let package = Package(
             name: "SubscriptionStoreTests",
             dependencies: [
                 "SubscriptionStore", "Subscriptions",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(

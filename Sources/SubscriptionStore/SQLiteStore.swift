@@ -1,17 +1,16 @@
 import GRDB
 package import Subscriptions
-import Synchronization
 
 /// The company's rows and this job's bookkeeping in one SQLite file.
 ///
 /// One connection writes; whatever streams reads over a connection of its own, so a reader never
 /// keeps the job or the company's services waiting.
-package final class SQLiteStore: Sendable {
+package final class SQLiteStore: ReconciliationStore {
     let file: DatabaseFile
     let access: StoreAccess
     let connection: DatabaseQueue
     /// Keys that cannot be spelled as text, by what they read as; see `rows(after:limit:in:)`.
-    let unspeakableKeys = Mutex<[SubscriptionKey: StoredKey]>([:])
+    let unspeakableKeys = UnspeakableKeys()
 
     private init(file: DatabaseFile, access: StoreAccess, connection: DatabaseQueue) {
         self.file = file

@@ -23,6 +23,19 @@ extension SQLiteStore {
         try await retried(doing) { [connection] in try await connection.read(body) }
     }
 
+    /// A write transaction that something of the company's may roll back under our hands.
+    func writeOrUndo<Value: Sendable>(
+        _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Result<Value, PlanApplication.Undone> {
+        try await retried(doing) { [connection] in
+            do {
+                return .success(try await connection.write(body))
+            } catch let undone as PlanApplication.Undone {
+                return .failure(undone)
+            }
+        }
+    }
+
     private func retried<Value: Sendable>(
         _ doing: String, _ work: @escaping @Sendable () async throws -> Value
     ) async throws(StoreError) -> Value {
