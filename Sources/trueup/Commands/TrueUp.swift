@@ -10,6 +10,7 @@ package struct TrueUp: ParsableCommand {
             Init.self,
             Import.self,
             Export.self,
+            Status.self,
         ])
 
     package init() {}
