@@ -3,7 +3,7 @@ struct JSONLinesSyntax {
     private var nextLine = 1
     private var recordBytes = 0
     /// Which of the schema's columns any line so far has named.
-    private(set) var seen: Set<Int> = []
+    private(set) var seen = ColumnSet()
 
     /// Brings the next object's values into the buffer; `nil` at the end of the file.
     mutating func next(

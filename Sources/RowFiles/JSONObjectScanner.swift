@@ -12,23 +12,23 @@ struct JSONObjectScanner {
 
     /// Fills in the buffer's fields.
     mutating func scan(
-        _ buffer: inout RecordBuffer, seen: inout Set<Int>
+        _ buffer: inout RecordBuffer, seen: inout ColumnSet
     ) throws(BadField) {
         skipSpace(buffer)
         guard position < count else { throw BadField("is empty") }
         guard take(UInt8(ascii: "{"), buffer) else {
             throw BadField("is not a JSON object")
         }
-        var named: Set<Int> = []
+        var named = ColumnSet()
         skipSpace(buffer)
         if !take(UInt8(ascii: "}"), buffer) {
             repeat {
                 skipSpace(buffer)
                 let place = try key(buffer)
-                guard named.insert(place).inserted else {
+                guard !named.contains(place) else {
                     throw BadField("names \"\(buffer.columnNames[place])\" twice")
                 }
-                if !seen.contains(place) { seen.insert(place) }
+                named.insert(place)
                 skipSpace(buffer)
                 guard take(UInt8(ascii: ":"), buffer) else { throw malformed("a colon") }
                 skipSpace(buffer)
@@ -39,6 +39,7 @@ struct JSONObjectScanner {
         }
         skipSpace(buffer)
         guard position == count else { throw BadField("has text behind the JSON object") }
+        seen.formUnion(named)
     }
 
     private func malformed(_ expected: String) -> BadField {
@@ -65,34 +66,34 @@ struct JSONObjectScanner {
     private mutating func key(_ buffer: borrowing RecordBuffer) throws(BadField) -> Int {
         guard take(UInt8(ascii: "\""), buffer) else { throw malformed("a key in quotes") }
         let field = try text(buffer)
-        let content = try buffer.decoded(field)
-        let names = buffer.columnNames
-        for step in names.indices {
-            let place = (expected + step) % names.count
-            if names[place].utf8.elementsEqual(content) {
-                expected = place + 1
-                return place
-            }
+        if expected < buffer.columnNames.count, buffer.isColumn(expected, field) {
+            expected += 1
+            return expected - 1
         }
-        throw BadField(
-            ColumnSuggestion.unknown(String(decoding: content, as: UTF8.self), among: names)
-                .replacing("column", with: "key", maxReplacements: 1))
+        if let place = buffer.columnNames.indices.first(where: { buffer.isColumn($0, field) }) {
+            expected = place + 1
+            return place
+        }
+        let name = String(decoding: try buffer.decoded(field), as: UTF8.self)
+        if let place = buffer.columnNames.firstIndex(of: name) { return place }
+        throw BadField(ColumnSuggestion.unknown(name, among: buffer.columnNames, called: "key"))
     }
 
     /// A JSON text whose opening quote has been read.
     private mutating func text(_ buffer: borrowing RecordBuffer) throws(BadField) -> RawField {
         let begin = position
         var form = RawField.Form.plain
-        while let byte = peek(buffer) {
-            position += 1
-            switch byte {
+        while position < count {
+            position = buffer.findTextEnd(from: position, before: count)
+            switch peek(buffer) {
+            case nil: break
             case UInt8(ascii: "\""):
+                position += 1
                 return RawField(offset: begin, count: position - begin - 1, form: form)
             case UInt8(ascii: "\\"):
                 form = .escaped
-                position += 1
-            case 0..<0x20: throw BadField("is not JSON: a control character inside a text")
-            default: break
+                position += 2
+            default: throw BadField("is not JSON: a control character inside a text")
             }
         }
         position = min(position, count)

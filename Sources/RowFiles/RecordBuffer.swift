@@ -17,10 +17,12 @@ struct RecordBuffer: ~Copyable {
     /// The fields of the record, in the order of the schema's columns.
     var fields: [RawField]
     let columnNames: [String]
+    private let columnNameBytes: [[UInt8]]
 
     init(file: consuming InputFile, columnNames: [String]) throws(RowFileError) {
         self.file = file
         self.columnNames = columnNames
+        columnNameBytes = columnNames.map { Array($0.utf8) }
         bytes = [UInt8](repeating: 0, count: Self.chunkBytes)
         fields = [RawField](repeating: .absent, count: columnNames.count)
         try skipByteOrderMark()
@@ -83,6 +85,26 @@ struct RecordBuffer: ~Copyable {
             }
         }
         return nil
+    }
+
+    /// The offset of the first quote, backslash or control character of a JSON text, or `end`.
+    func findTextEnd(from offset: Int, before end: Int) -> Int {
+        var position = start + offset
+        while position < start + end {
+            let byte = bytes[position]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+            position += 1
+        }
+        return position - start
+    }
+
+    /// Whether a field spells a column's name, byte by byte.
+    func isColumn(_ column: Int, _ field: RawField) -> Bool {
+        let name = columnNameBytes[column]
+        guard name.count == field.count else { return false }
+        let first = start + field.offset
+        for index in name.indices where bytes[first + index] != name[index] { return false }
+        return true
     }
 
     /// Reads on behind what is in memory; `false` at the end of the file.

@@ -61,7 +61,7 @@ package struct RowFileReader<Field: Hashable & Sendable, Row: Sendable>: ~Copyab
         var scout = JSONLinesSyntax()
         while try scout.next(&buffer) != nil {}
         _ = try buffer.rewind()
-        return Array(scout.seen)
+        return scout.seen.columns
     }
 
     /// The next line, `nil` at the end of the file.

@@ -37,7 +37,7 @@ import Testing
 
     @Test func `may have spaces, escapes and CRLF`() throws {
         let read = try read(
-            " { \"original_transaction_id\" : \"\\u0031\\u0031\" , \"customer_id\" : "
+            " { \"original\\u005ftransaction_id\" : \"\\u0031\\u0031\" , \"customer_id\" : "
                 + "\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\ud83d\\ude00\" } \r\n")
         #expect(read.bad.isEmpty)
         #expect(read.rows.first?.key.originalTransactionID == "11")

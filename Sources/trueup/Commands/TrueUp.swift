@@ -12,6 +12,7 @@ package struct TrueUp: ParsableCommand {
             Check.self,
             Import.self,
             Export.self,
+            Status.self,
         ])
 
     package init() {}
