@@ -15,6 +15,8 @@ package struct SimulatorSettings: Sendable {
     package var drift: Double?
     /// Where the world's clock stands still; `nil` follows the real time.
     package var now: Timestamp?
+    /// The text of a fault plan (YAML or JSON).
+    package var faults: String?
     package var app = SimulatedApp()
 
     package init(folder: String) {
