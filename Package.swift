@@ -60,6 +60,7 @@ let package = Package(
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
+                .product(name: "Yams", package: "Yams"),
             ]),
         .executableTarget(
             name: "trueup",

@@ -86,6 +86,9 @@ package struct Reconciler: Sendable {
         if job.steps.contains(.walk) {
             log("walk.begin", [:])
             try await WalkStep(context: context).run()
+            for app in appStores.keys.sorted() where job.steps.contains(.recover) {
+                try await RecoverStep(context: context, app: app).settleTouched(heldOnly: false)
+            }
         }
         if let verdict = context.tally.verdict { throw RunInterruption(end: verdict) }
     }

@@ -19,7 +19,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
             When all listeners are up it prints one line, READY {json}, with endpoint, \
             sandbox_endpoint, control, ca_file, root_file, key_file, key_id, issuer_id, bundle_id \
             and app_apple_id (with --drift also table_file and planted_file), and serves until \
-            SIGINT or SIGTERM. Exit status: 0 stopped, 64 bad arguments, 69 could not listen, \
+            SIGINT or SIGTERM. Exit status: 0 stopped, 64 bad arguments, 65 a bad file, 69 could not listen, \
             73 could not write its files.
             """)
 
@@ -48,6 +48,12 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
 
     @Option(help: "Customers of the production world; the sandbox has a twentieth.")
     var customers = 2000
+
+    @Option(
+        help: ArgumentHelp(
+            "A plan of faults and limits (YAML or JSON); see docs/simulator.md.", valueName: "file")
+    )
+    var faults: String?
 
     @Option(
         help: ArgumentHelp(
@@ -91,6 +97,9 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         settings.drift = drift
         settings.now = now.flatMap { Timestamp(rfc3339: $0) }
         do {
+            settings.faults = try faults.map { path throws(SimulatorError) in
+                try Self.text(ofFile: path)
+            }
             let simulator = try AppStoreSimulator(settings: settings)
             let serving = Task {
                 try await simulator.run { Self.announce($0) }
@@ -110,11 +119,18 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
 
     private static func exitStatus(of error: SimulatorError) -> Int32 {
         switch error {
-        case .badOption: 64
-        case .cannotRead: 65
+        case .badOption, .cannotRead: 65
         case .cannotListen: 69
         case .certificates: 70
         case .cannotWrite: 73
+        }
+    }
+
+    private static func text(ofFile path: String) throws(SimulatorError) -> String {
+        do {
+            return try String(contentsOfFile: path, encoding: .utf8)
+        } catch {
+            throw .cannotRead(path: path, reason: "it is missing or not text")
         }
     }
 

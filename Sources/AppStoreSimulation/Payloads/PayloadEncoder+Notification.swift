@@ -8,7 +8,7 @@ extension PayloadEncoder {
         var json = JSONWriter(capacity: 12_000)
         json.object { json in
             json.field("notificationType", record.event.type)
-            json.field("subtype", record.event.subtype)
+            json.field("subtype", hasUnknownValues ? "FROM_THE_FUTURE" : record.event.subtype)
             json.field("notificationUUID", uuid)
             json.key("data")
             json.object { json in

@@ -5,9 +5,11 @@ import Subscriptions
 /// Source: App Store Server API, `JWSTransactionDecodedPayload`, `JWSRenewalInfoDecodedPayload`,
 /// `ResponseBodyV2DecodedPayload`, `JWSAppTransactionDecodedPayload`.
 struct PayloadEncoder: Sendable {
-    let app: SimulatedApp
-    let environment: SimulatedEnvironment
+    var app: SimulatedApp
+    var environment: SimulatedEnvironment
     let identifiers: IdentifierScheme
+    /// Whether fields and values appear that no client can know yet.
+    var hasUnknownValues = false
 
     /// `period`: which transaction of the chain.
     func transaction(
@@ -59,6 +61,10 @@ struct PayloadEncoder: Sendable {
             revocation(of: transaction, into: &json)
             if transaction.isUpgraded { json.field("isUpgraded", true) }
             offer(transaction.offer, into: &json)
+            if hasUnknownValues {
+                json.key("seatPlan")
+                json.object { $0.field("seats", 3) }
+            }
             json.field("environment", environment.rawValue)
             json.field("transactionReason", transaction.isRenewal ? "RENEWAL" : "PURCHASE")
             json.field("storefront", storefront.country)
@@ -86,6 +92,7 @@ struct PayloadEncoder: Sendable {
     }
 
     func offer(_ index: UInt8, into json: inout JSONWriter) {
+        guard !hasUnknownValues else { return json.field("offerType", 9) }
         guard index > 0 else { return }
         let offer = Catalogue.offers[Int(index)]
         json.field("offerType", offer.type)

@@ -7,7 +7,7 @@ struct AppStoreResponder: HTTPResponder {
 
     private static let bodyLimitBytes = 64 * 1024
 
-    let service: AppStoreService
+    let door: FrontDoor
     let log: RequestLog
 
     func respond(to request: Request, context: RequestOrigin) async throws -> Response {
@@ -20,29 +20,38 @@ struct AppStoreResponder: HTTPResponder {
             method: request.method.rawValue, target: target, authorization: authorization)
         let match = Endpoint.match(asked.path)
         let name = match?.endpoint.rawValue ?? "other"
+        var outcome = FrontDoor.Outcome(answer: .noSuchPath)
         do {
             if asked.method == "POST" {
                 let body = try await request.body.collect(upTo: Self.bodyLimitBytes)
                 asked.body = Array(body.readableBytesView)
             }
+            outcome = door.outcome(asked)
+            if outcome.delayMilliseconds > 0 {
+                try await Task.sleep(for: .milliseconds(outcome.delayMilliseconds))
+            }
         } catch {
-            log.end(endpoint: name, id: match?.id ?? target, status: 413)
-            return Response(status: .contentTooLarge)
+            log.end(endpoint: name, id: match?.id ?? target, status: 0)
+            throw error
         }
-        let answer = service.answer(asked)
-        log.end(endpoint: name, id: match?.id ?? target, status: answer.status)
-        return Self.response(answer)
+        log.end(endpoint: name, id: match?.id ?? target, status: outcome.answer.status)
+        return Self.response(outcome.answer, transport: outcome.transport)
     }
 
-    static func response(_ answer: ServiceAnswer) -> Response {
+    static func response(
+        _ answer: ServiceAnswer, transport: FrontDoor.Transport = .whole
+    ) -> Response {
         var headers = HTTPFields()
         if let type = answer.contentType { headers[.contentType] = type }
-        headers[.contentLength] = String(answer.body.count)
         for (name, value) in answer.headers {
             if let field = HTTPField.Name(name) { headers[field] = value }
         }
+        if case .endless = transport {
+        } else {
+            headers[.contentLength] = String(answer.body.count)
+        }
         return Response(
             status: HTTPResponse.Status(code: answer.status), headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
+            body: BodyTransport.body(answer.body, transport: transport))
     }
 }

@@ -13,7 +13,7 @@ import X509
 /// for control calls.
 package struct AppStoreSimulator: Sendable {
     private let settings: SimulatorSettings
-    private let services: [SimulatedEnvironment: AppStoreService]
+    private let doors: [SimulatedEnvironment: FrontDoor]
     private let logs: [SimulatedEnvironment: RequestLog]
     private let tls: TLSIdentity
     private let control: SimulatorControl
@@ -26,9 +26,12 @@ package struct AppStoreSimulator: Sendable {
         let clock = SimulatedClock(fixed: settings.now)
         let clientKey = P256.Signing.PrivateKey()
         let chain: SigningChain
+        let signers: FlawedSigners
         let signingRootPEM: String
         do {
-            chain = try SigningChain.make(around: clock.now)
+            let authority = try SigningChain.Authority.make(around: clock.now)
+            chain = try authority.issue(around: clock.now)
+            signers = FlawedSigners(chain: chain, authority: authority, around: clock.now)
             signingRootPEM =
                 PEMDocument(type: "CERTIFICATE", derBytes: chain.certificates[2]).pemString + "\n"
             tls = try TLSIdentity.make(now: Date())
@@ -61,19 +64,32 @@ package struct AppStoreSimulator: Sendable {
             app: settings.app, key: clientKey.publicKey,
             unixSeconds: { SimulatedClock.realSeconds })
         let signer = PayloadSigner(chain: chain)
+        let switches = StoreSwitches()
         let services = [
             SimulatedEnvironment.production: AppStoreService(
-                world: production, app: settings.app, signer: signer, clock: clock, tokens: tokens),
+                world: production, app: settings.app, signer: signer, clock: clock, tokens: tokens,
+                switches: switches),
             .sandbox: AppStoreService(
-                world: sandbox, app: settings.app, signer: signer, clock: clock, tokens: tokens),
+                world: sandbox, app: settings.app, signer: signer, clock: clock, tokens: tokens,
+                switches: switches),
         ]
         let logs = [
             SimulatedEnvironment.production: RequestLog(), .sandbox: RequestLog(),
         ]
-        self.services = services
+        let faults = FaultPlan()
+        let limits = RequestLimits()
+        if let plan = settings.faults {
+            let text = try FaultPlanText.read(plan)
+            faults.replace(with: try text.rules())
+            if let changes = text.limits { limits.apply(changes) }
+        }
+        doors = services.mapValues {
+            FrontDoor(service: $0, faults: faults, limits: limits, signers: signers)
+        }
         self.logs = logs
         control = SimulatorControl(
-            services: SimulatedEnvironment.allCases.compactMap { services[$0] }, logs: logs)
+            services: SimulatedEnvironment.allCases.compactMap { services[$0] }, logs: logs,
+            faults: faults, limits: limits, clock: clock)
         self.report = report
     }
 
@@ -81,7 +97,7 @@ package struct AppStoreSimulator: Sendable {
     package func answer(
         _ request: ServiceRequest, in environment: SimulatedEnvironment = .production
     ) -> ServiceAnswer {
-        services[environment]?.answer(request) ?? .noSuchPath
+        doors[environment]?.outcome(request).answer ?? .noSuchPath
     }
 
     /// Answers a control call without a network.
@@ -119,10 +135,10 @@ package struct AppStoreSimulator: Sendable {
     private func application(
         _ environment: SimulatedEnvironment, ports: ListeningPorts
     ) throws -> Application<AppStoreResponder>? {
-        guard let service = services[environment], let log = logs[environment] else { return nil }
+        guard let door = doors[environment], let log = logs[environment] else { return nil }
         let isProduction = environment == .production
         return Application(
-            responder: AppStoreResponder(service: service, log: log),
+            responder: AppStoreResponder(door: door, log: log),
             server: settings.offersHTTP2
                 ? try .http2Upgrade(
                     tlsConfiguration: try TLSListener.configuration(tls), configuration: .init())

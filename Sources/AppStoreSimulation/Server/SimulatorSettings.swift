@@ -17,6 +17,8 @@ package struct SimulatorSettings: Sendable {
     package var now: Timestamp?
     /// Whether HTTP/2 is offered beside HTTP/1.1, as Apple does.
     package var offersHTTP2 = true
+    /// The text of a fault plan (YAML or JSON).
+    package var faults: String?
     package var app = SimulatedApp()
 
     package init(folder: String) {

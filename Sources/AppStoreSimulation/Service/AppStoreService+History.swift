@@ -20,7 +20,7 @@ extension AppStoreService {
     ) throws(APIFailure) -> ServiceAnswer {
         let filter = try HistoryFilter(request)
         let (account, all, now) = try withWorld { world, now throws(APIFailure) in
-            let account = try Self.account(of: id, in: world)
+            let account = try self.answeredAccount(of: id, in: world)
             return (account, Self.entries(ofAccount: account, in: world), now)
         }
         let entries = all.filter { entry in
@@ -83,7 +83,7 @@ extension AppStoreService {
         }
         var last = PageTokens.Revision(
             modified: Timestamp(unixMilliseconds: isDescending ? Int64.max : 0), transactionID: 0)
-        if let text = request.value("revision") {
+        if let text = request.value("revision"), distortion != .repeatedToken {
             guard let revision = pageTokens.revision(text, question: question) else {
                 throw .invalidRequestRevision
             }
@@ -92,6 +92,7 @@ extension AppStoreService {
                 isDescending ? place(entry) >= revision : place(entry) <= revision
             }
         }
+        if distortion == .emptyData { sorted = [] }
         let shown = sorted.prefix(Self.transactionsPerPage)
         if let entry = shown.last { last = place(entry) }
         var jws: [[UInt8]] = []
@@ -100,9 +101,11 @@ extension AppStoreService {
                 try signed(
                     encoder.transaction(
                         entry.snapshot, period: entry.period, transaction: entry.transaction,
-                        signedDate: now)))
+                        signedDate: signedDate(at: now))))
         }
-        let hasMore = sorted.count > shown.count
+        let hasMore =
+            sorted.count > shown.count || distortion == .hasMoreForever
+            || distortion == .repeatedToken
         let revision = pageTokens.text(last, question: question)
         return .json { json in
             json.field("revision", revision)

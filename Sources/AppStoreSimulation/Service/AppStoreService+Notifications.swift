@@ -25,7 +25,8 @@ extension AppStoreService {
                 else { throw .paginationTokenExpired }
                 question.endDate = page.end
             }
-            let found = try self.find(question, from: page?.index, in: world, now: now)
+            let place = self.distortion == .repeatedToken ? nil : page?.index
+            let found = try self.find(question, from: place, in: world, now: now)
             return NotificationPage(
                 records: found.records, next: found.next, end: question.endDate,
                 issued: page?.issued ?? now, now: now)
@@ -49,6 +50,7 @@ extension AppStoreService {
     ) {
         var account: Int?
         if let id = question.transactionID { account = try Self.account(of: id, in: world) }
+        if distortion == .emptyData { return ([], nil) }
         var index = place ?? world.firstNotification(notBefore: question.startDate)
         var records: [(record: NotificationRecord, snapshot: ChainSnapshot?)] = []
         while index < world.notifications.count {
@@ -61,7 +63,7 @@ extension AppStoreService {
             }
             index += 1
         }
-        return (records, nil)
+        return (records, distortion == .hasMoreForever ? world.notifications.count : nil)
     }
 
     private func isWanted(

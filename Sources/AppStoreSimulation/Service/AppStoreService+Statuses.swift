@@ -5,7 +5,7 @@ extension AppStoreService {
     func statuses(id: String, request: ServiceRequest) throws(APIFailure) -> ServiceAnswer {
         let filter = try statusFilter(request)
         let (entries, now) = try withWorld { world, now throws(APIFailure) in
-            let account = try Self.account(of: id, in: world)
+            let account = try self.answeredAccount(of: id, in: world)
             let chains = world.chains(ofAccount: account).filter {
                 world.chains[$0].isSubscription
                     && (filter.isEmpty || filter.contains(world.chains[$0].phase.status))
@@ -14,7 +14,8 @@ extension AppStoreService {
             let ordered = account % 2 == 0 ? chains : chains.reversed()
             return (ordered.map { world.snapshot(chain: $0) }, now)
         }
-        let statements = try signedStatements(entries, now: now)
+        let shown = distortion == .emptyData ? [] : entries.map { distorted($0, now: now) }
+        let statements = try signedStatements(shown, now: signedDate(at: now))
         return .json { json in
             self.writeEnvelope(into: &json)
             json.key("data")
@@ -56,11 +57,13 @@ extension AppStoreService {
                     entry, period: period, transaction: current, signedDate: now))
             let renewal = try signed(
                 encoder.renewalInfo(
-                    entry, renewal: entry.chain.renewal, transaction: current, status: status,
+                    distortion == .swappedRenewal ? entry.shifted : entry,
+                    renewal: entry.chain.renewal, transaction: current, status: status,
                     signedDate: now))
             statements.append(
                 SignedStatement(
-                    group: Catalogue.products[Int(current.product)].group, status: status,
+                    group: Catalogue.products[Int(current.product)].group,
+                    status: unsignedStatus(status),
                     originalTransactionID: String(
                         encoder.identifiers.transactionID(chain: entry.index, period: 0)),
                     transaction: transaction, renewal: renewal))

@@ -1,8 +1,12 @@
 import Subscriptions
+import Synchronization
 
 extension AppStoreService {
     /// Request a Test Notification: recorded as sent, delivered at once.
     func requestTestNotification() throws(APIFailure) -> ServiceAnswer {
+        guard switches.state.withLock({ $0.hasNotificationAddress }) else {
+            throw .serverNotificationURLNotFound
+        }
         let record = try withWorld { world, now throws(APIFailure) in
             // One test a millisecond: the token is made of its moment.
             let date = max(

@@ -18,7 +18,7 @@ extension AppStoreService {
         let jws = try signed(
             encoder.transaction(
                 snapshot, period: period, transaction: snapshot.chain.transactions[period],
-                signedDate: now))
+                signedDate: signedDate(at: now)))
         return .json { $0.field("signedTransactionInfo", jws: jws) }
     }
 

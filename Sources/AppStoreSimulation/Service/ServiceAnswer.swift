@@ -12,19 +12,47 @@ package struct ServiceAnswer: Sendable {
     }
 
     static func failure(_ failure: APIFailure) -> ServiceAnswer {
+        self.failure(code: failure.rawValue, message: failure.message)
+    }
+
+    /// Apple's error body; the HTTP status is the code divided by 10,000.
+    static func failure(code: Int, message: String) -> ServiceAnswer {
         var json = JSONWriter(capacity: 128)
         json.object { json in
-            json.field("errorCode", failure.rawValue)
-            json.field("errorMessage", failure.message)
+            json.field("errorCode", code)
+            json.field("errorMessage", message)
         }
         return ServiceAnswer(
-            status: failure.httpStatus, contentType: "application/json", body: json.bytes)
+            status: code / 10_000, contentType: "application/json", body: json.bytes)
+    }
+
+    static func rateLimited(retryAfter: String?) -> ServiceAnswer {
+        var answer = failure(.rateLimitExceeded)
+        if let retryAfter { answer.headers = [("Retry-After", retryAfter)] }
+        return answer
+    }
+
+    /// A control call that was refused, with a sentence that says why.
+    static func refusedControl(_ reason: String) -> ServiceAnswer {
+        var answer = json { $0.field("error", reason) }
+        answer.status = 400
+        return answer
     }
 
     /// Apple's body of a 401 is not JSON.
     static let unauthorized = ServiceAnswer(
         status: 401, contentType: "text/plain;charset=UTF-8",
         body: Array("Unauthenticated\n\nRequest ID: SIMULATED0000000000000000.0.0\n".utf8))
+
+    /// JSON whose members have other types than Apple's.
+    static let wrongTypes = ServiceAnswer(
+        status: 200, contentType: "application/json",
+        body: Array(
+            #"{"environment":7,"bundleId":[],"data":{"status":"1"},"signedTransactions":"none","#
+                .utf8)
+            + Array(
+                #""hasMore":"yes","revision":5,"notificationHistory":{},"signedTransactionInfo":1}"#
+                    .utf8))
 
     static let noSuchPath = ServiceAnswer(status: 404, contentType: nil, body: [])
     static let wrongMethod = ServiceAnswer(status: 405, contentType: nil, body: [])

@@ -32,35 +32,47 @@ struct SigningChain: Sendable {
     /// Root and intermediate, which issue leaves.
     struct Authority: Sendable {
         let root: Certificate
+        let rootKey: P384.Signing.PrivateKey
         let intermediate: Certificate
         let intermediateKey: P384.Signing.PrivateKey
 
-        static func make(around moment: Timestamp, flaws: Flaws) throws -> Authority {
+        static func make(around moment: Timestamp, flaws: Flaws = Flaws()) throws -> Authority {
             let rootKey = P384.Signing.PrivateKey()
-            let rootShape = CertificateShape(
-                commonName: "Simulated Root",
-                organizationalUnit: "Simulated Authority",
+            let shape = CertificateShape(
+                commonName: "Simulated Root", organizationalUnit: "Simulated Authority",
                 organization: "Simulated Inc.", role: .root, marker: nil, responder: nil,
                 notBefore: date(moment, days: -4600), notAfter: date(moment, days: 4600))
-            let root = try rootShape.certificate(
-                for: .init(rootKey.publicKey), issuerName: rootShape.name(),
-                issuerKey: .init(rootKey), algorithm: .ecdsaWithSHA384)
-            let intermediateKey = P384.Signing.PrivateKey()
+            let root = try shape.certificate(
+                for: .init(rootKey.publicKey), issuerName: shape.name(), issuerKey: .init(rootKey),
+                algorithm: .ecdsaWithSHA384)
+            return try under(root, rootKey, around: moment, flaws: flaws)
+        }
+
+        /// The same root with another intermediate.
+        func withOtherIntermediate(around moment: Timestamp, flaws: Flaws) throws -> Authority {
+            try Self.under(root, rootKey, around: moment, flaws: flaws)
+        }
+
+        private static func under(
+            _ root: Certificate, _ rootKey: P384.Signing.PrivateKey, around moment: Timestamp,
+            flaws: Flaws
+        ) throws -> Authority {
+            let key = P384.Signing.PrivateKey()
             let shape = CertificateShape(
                 commonName: "Simulated Worldwide Developer Relations Certification Authority",
-                organizationalUnit: "G6", organization: "Simulated Inc.",
-                role: .intermediate, marker: flaws.intermediateHasMarker ? intermediateMarker : nil,
+                organizationalUnit: "G6", organization: "Simulated Inc.", role: .intermediate,
+                marker: flaws.intermediateHasMarker ? intermediateMarker : nil,
                 responder: "http://127.0.0.1/ocsp03-simulatedrootcag3",
                 notBefore: date(moment, days: -2100), notAfter: date(moment, days: 3400))
             let intermediate = try shape.certificate(
-                for: .init(intermediateKey.publicKey), issuerName: root.subject,
-                issuerKey: .init(rootKey), algorithm: .ecdsaWithSHA384)
+                for: .init(key.publicKey), issuerName: root.subject, issuerKey: .init(rootKey),
+                algorithm: .ecdsaWithSHA384)
             return Authority(
-                root: root, intermediate: intermediate, intermediateKey: intermediateKey)
+                root: root, rootKey: rootKey, intermediate: intermediate, intermediateKey: key)
         }
 
         /// A leaf valid for a little over two years, or one that expired long ago.
-        func issue(around moment: Timestamp, flaws: Flaws) throws -> SigningChain {
+        func issue(around moment: Timestamp, flaws: Flaws = Flaws()) throws -> SigningChain {
             let leafKey = P256.Signing.PrivateKey()
             let shape = CertificateShape(
                 commonName: "Simulated Prod ECC Mac App Store and iTunes Store Receipt Signing",

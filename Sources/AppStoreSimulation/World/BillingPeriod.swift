@@ -62,7 +62,7 @@ package enum BillingPeriod: Hashable, Sendable {
             - 719_468
     }
 
-    private static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let era = (days + 719_468).floorDivided(by: 146_097)
         let dayOfEra = days + 719_468 - era * 146_097
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

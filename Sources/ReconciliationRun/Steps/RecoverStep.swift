@@ -13,7 +13,8 @@ struct RecoverStep {
         // A stopped run of this pass may have read the history without settling what it touched.
         let isRead = context.pass.recoveredApps.contains(app)
         let shortfall = isRead ? nil : try await readHistory()
-        try await settleTouched()
+        // What nobody holds waits for the walk, which may find that it is held under another id.
+        try await settleTouched(heldOnly: context.job.steps.contains(.walk))
         return shortfall
     }
 
@@ -133,7 +134,7 @@ struct RecoverStep {
     }
 
     /// Settles what the notifications touched: held rows, and subscriptions that we should hold.
-    private func settleTouched() async throws(RunInterruption) {
+    func settleTouched(heldOnly: Bool) async throws(RunInterruption) {
         guard !context.job.narrowing.isNarrowed else { return }
         var position: String?
         while true {
@@ -141,7 +142,8 @@ struct RecoverStep {
             let start = position
             let ids = try await context.storing { () async throws(StoreError) in
                 try await context.store.touchedSubscriptions(
-                    of: app, after: start, limit: RunLimits.rowsPerPage, in: context.pass)
+                    of: app, heldOnly: heldOnly, after: start, limit: RunLimits.rowsPerPage,
+                    in: context.pass)
             }
             guard let last = ids.last else { return }
             let held = try await context.storing { () async throws(StoreError) in

@@ -58,7 +58,8 @@ extension SQLiteStore {
     }
 
     package func touchedSubscriptions(
-        of app: AppIdentity, after originalTransactionID: String?, limit: Int, in pass: OpenPass
+        of app: AppIdentity, heldOnly: Bool, after originalTransactionID: String?, limit: Int,
+        in pass: OpenPass
     ) async throws(StoreError) -> [String] {
         try await read("reading which subscriptions notifications touched") { db in
             let statement = try db.cachedStatement(
@@ -70,13 +71,22 @@ extension SQLiteStore {
                             WHERE p.pass_id = t.pass_id AND p.bundle_id = t.bundle_id
                                 AND p.environment = t.environment
                                 AND p.original_transaction_id = t.original_transaction_id)
+                        AND (? OR EXISTS (SELECT 1 FROM subscriptions AS s
+                            WHERE s.bundle_id = t.bundle_id AND s.environment = t.environment
+                                AND s.original_transaction_id = t.original_transaction_id))
+                        AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                            WHERE f.pass_id = t.pass_id AND f.superseded_by IS NULL
+                                AND f.kind IN ('invalid_id', 'migrated')
+                                AND f.bundle_id = t.bundle_id AND f.environment = t.environment
+                                AND f.apple_value = 't' || length(CAST(t.original_transaction_id AS BLOB))
+                                    || ':' || t.original_transaction_id)
                     ORDER BY original_transaction_id LIMIT ?
                     """)
             return try String.fetchAll(
                 statement,
                 arguments: [
                     pass.passID, app.bundleID, app.environment.rawValue,
-                    originalTransactionID ?? "", limit,
+                    originalTransactionID ?? "", !heldOnly, limit,
                 ])
         }
     }

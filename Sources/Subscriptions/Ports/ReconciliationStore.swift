@@ -44,8 +44,12 @@ package protocol ReconciliationStore: Sendable {
     ) async throws(StoreError)
 
     /// Subscriptions touched by this pass's notifications that it has not settled, by id order.
+    ///
+    /// Those that a finding of the pass names as the true original or the successor of a row that
+    /// we hold under another id are left out: they are held, though not by their own name.
     func touchedSubscriptions(
-        of app: AppIdentity, after originalTransactionID: String?, limit: Int, in pass: OpenPass
+        of app: AppIdentity, heldOnly: Bool, after originalTransactionID: String?, limit: Int,
+        in pass: OpenPass
     ) async throws(StoreError) -> [String]
 
     /// Marks an app's notification history as read in this pass and, unless `nil`, moves its

@@ -59,7 +59,8 @@ package struct RunOptions: ParsableArguments {
             try names.map { name in
                 guard let kind = FindingKind(rawValue: name) else {
                     let all = FindingKind.allCases.map(\.rawValue)
-                    let hint = NearestName.suggestion(for: name, among: all)
+                    let hint =
+                        NearestName.suggestion(for: name, among: all)
                         .map { "; did you mean \"\($0)\"?" } ?? ""
                     throw ValidationError("--only: no finding has the kind \"\(name)\"\(hint)")
                 }

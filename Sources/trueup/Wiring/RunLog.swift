@@ -36,7 +36,9 @@ package struct RunLog: LogHandler {
                 let bytes = Array((line + "\n").utf8)
                 // One write call per line; a log line that does not fit on the disk fails no run,
                 // the report that follows does.
-                _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+                _ = unsafe bytes.withUnsafeBytes {
+                    unsafe write(descriptor, $0.baseAddress, $0.count)
+                }
             }
         }
 
