@@ -93,6 +93,31 @@ struct CorrectionTests {
         #expect(beside.findings.map(\.action) == [.none, .planned])
     }
 
+    @Test func `moves the ids of the period with the product even where its end is held back`()
+        throws
+    {
+        let policy = Sample.policy { $0.reportOnlyFields = ["expires_date"] }
+        let row = Sample.row {
+            $0.expiresDate = Sample.now(days: 3)
+            $0.productID = "silver.monthly"
+            $0.latestTransactionID = "1"
+            $0.webOrderLineItemID = "2"
+        }
+        let outcome = try outcome(row, beside: Sample.stated(), policy)
+        #expect(
+            try Set(outcome.changes().keys) == [
+                "product_id", "latest_transaction_id", "web_order_line_item_id", "signed_date",
+            ])
+    }
+
+    @Test func `fills no row in a run that is narrowed to some kinds`() throws {
+        let policy = Sample.policy { $0.onlyKinds = [.expiry] }
+        let row = LocalSubscription(key: Sample.row().key)
+        let outcome = try outcome(row, beside: Sample.stated(), policy)
+        #expect(outcome.verdict == .match)
+        #expect(outcome.corrections.isEmpty)
+    }
+
     @Test func `reports and corrects only the kinds asked for, with an honest verdict`() throws {
         let row = Sample.row {
             $0.status = 2

@@ -67,6 +67,18 @@ struct GraceMissedRuleTests {
         #expect(outcome.corrections.isEmpty)
     }
 
+    @Test func `keeps our grace date beside another correction where Apple states none`() throws {
+        let stated = Sample.stated(Sample.id, .billingGracePeriod) {
+            $0.renewal.gracePeriodExpiresDate = nil
+        }
+        let row = Sample.row(of: stated) {
+            $0.gracePeriodExpiresDate = Sample.now(days: 3)
+            $0.autoRenewStatus = 0
+        }
+        let outcome = try outcome(row, beside: stated)
+        #expect(try Set(outcome.changes().keys) == ["auto_renew_status", "signed_date"])
+    }
+
     @Test func `compares a grace date without milliseconds to the second`() throws {
         let stated = Sample.stated(Sample.id, .billingGracePeriod) {
             $0.renewal.gracePeriodExpiresDate = Sample.now(days: 14, milliseconds: 712)

@@ -116,9 +116,11 @@ struct TransactionMissingRuleTests {
     @Test func `fills the periods of a subscription that it takes in`() throws {
         let policy = Sample.policy { $0.history = .always }
         let sibling = Sample.stated("3000") { $0.transaction.subscriptionGroupID = "second" }
-        let item = Sample.item(Sample.row(), [Sample.stated(), sibling]) {
-            $0.history = .complete([current, sibling.transaction])
+        var item = Sample.item(Sample.row(), [Sample.stated(), sibling]) {
+            $0.asked?.historyRevision = "r1"
         }
+        #expect(nextQuestion(for: item, policy: policy) == .history(after: nil))
+        item.history = .complete([current, sibling.transaction])
         let outcome = try outcome(item, policy, of: "3000")
         #expect(outcome.corrections.map(\.table) == ["subscriptions", "transactions"])
         #expect(outcome.hasAllEvidence)
@@ -142,6 +144,21 @@ struct TransactionMissingRuleTests {
         #expect(
             nextQuestion(
                 for: item(.incomplete("cut"), periods: held, row: drifted), policy: policy) == nil)
+    }
+
+    @Test func `reads from the beginning where the customer's rows were read to other places`() {
+        let sibling = Sample.stated("3000") { $0.transaction.subscriptionGroupID = "second" }
+        let held = Sample.row(of: sibling) { $0.status = 2 }
+        let drifted = Sample.row { $0.status = 2 }
+        var item = Sample.item(drifted, [Sample.stated(), sibling], held: [held]) {
+            $0.asked?.periods = [Sample.period(of: current)]
+            $0.asked?.historyRevision = "r1"
+            $0.held[0].periods = [Sample.period(of: sibling.transaction)]
+            $0.held[0].historyRevision = "r2"
+        }
+        #expect(nextQuestion(for: item, policy: Sample.policy()) == .history(after: nil))
+        item.held[0].historyRevision = "r1"
+        #expect(nextQuestion(for: item, policy: Sample.policy()) == .history(after: "r1"))
     }
 
     @Test func `writes no period of a row that may not be written`() throws {
