@@ -22,7 +22,8 @@ struct Inquirer: Sendable {
     struct Judged: Sendable {
         var outcomes: [RowOutcome]
         var asksAgain: SubscriptionKey?
-        var historyRevision: String?
+        /// Where the next reading of the history begins, for the rows that it holds good for.
+        var historyRevisions: [SubscriptionKey: String] = [:]
     }
 
     /// Why a case could not be judged at all.
@@ -56,7 +57,7 @@ struct Inquirer: Sendable {
         return Judged(
             outcomes: judge(item, policy: currentPolicy),
             asksAgain: item.statuses == .internalFault ? row?.row.key : nil,
-            historyRevision: revision)
+            historyRevisions: revision.map { Self.revisions($0, of: item) } ?? [:])
     }
 
     /// Puts the answer to a further question into the case; returns a new history revision.
@@ -89,6 +90,22 @@ struct Inquirer: Sendable {
             item.history = reading.history
             return reading.revision
         }
+    }
+
+    /// A reading that began at one row's stored revision says nothing of what another row, which
+    /// was read less far, still lacks.
+    private static func revisions(
+        _ revision: String, of item: Case
+    ) -> [SubscriptionKey: String] {
+        let rows = (item.asked.map { [$0] } ?? []) + item.held
+        let readOn: [ScopedRow] =
+            switch item.history {
+            case .complete: rows
+            case .since(let start, _): rows.filter { $0.historyRevision == start }
+            case .incomplete, nil: []
+            }
+        return Dictionary(
+            readOn.map { ($0.row.key, revision) }, uniquingKeysWith: { first, _ in first })
     }
 
     private func note(_ statuses: Lookup<StatusAnswer>) {

@@ -91,11 +91,7 @@ struct AskedPage: Sendable {
         for judged in result.judged {
             batch.outcomes += judged.outcomes
             if let key = judged.asksAgain { batch.asksAgain.append(key) }
-            if let revision = judged.historyRevision {
-                for outcome in judged.outcomes where outcome.verdict != nil {
-                    batch.historyRevisions[outcome.key] = revision
-                }
-            }
+            batch.historyRevisions.merge(judged.historyRevisions) { first, _ in first }
         }
     }
 }

@@ -20,14 +20,6 @@ struct RunContext: Sendable {
             stores: appStores, rows: store, policy: job.policy, clock: clock, tally: tally)
     }
 
-    /// The app that a row is asked through: its own, else one of the same environment, which can
-    /// prove that the row names the wrong bundle; `nil` when neither is configured.
-    func app(asking row: LocalSubscription) -> AppIdentity? {
-        let sameEnvironment = appStores.keys
-            .filter { $0.environment.rawValue == row.key.environment }.sorted()
-        return sameEnvironment.first { $0.bundleID == row.key.bundleID } ?? sameEnvironment.first
-    }
-
     /// Why asking must end before the next page; `nil` while it may go on.
     var reasonToEnd: RunEnd? {
         if let signal = stop.signal { return .signal(signal) }

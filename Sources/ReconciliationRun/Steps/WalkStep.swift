@@ -43,7 +43,7 @@ struct WalkStep {
         for row in rows {
             if let reason = exclusion(of: row.row, policy: policy) {
                 excluded.append(RowOutcome(key: row.row.key, verdict: .excluded(reason)))
-            } else if let app = context.app(asking: row.row) {
+            } else if let app = appToAsk(about: row.row, policy: context.job.policy) {
                 subjects.append(
                     AskedPage.Subject(
                         id: row.row.key.originalTransactionID, row: row, app: app))
@@ -72,7 +72,7 @@ struct WalkStep {
             }
             guard !rows.isEmpty else { return }
             let subjects = rows.compactMap { row in
-                context.app(asking: row.row).map {
+                appToAsk(about: row.row, policy: context.job.policy).map {
                     AskedPage.Subject(id: row.row.key.originalTransactionID, row: row, app: $0)
                 }
             }

@@ -34,10 +34,10 @@ struct AppConnection {
         appStore = AppStoreServerClient(sender: requests, verifier: verifier)
         reportedApp = ReportedApp(identity: app.identity, appAppleID: app.appAppleID)
         reportedRoots = roots.listing.map { root in
-            Reports.TrustedRoot(
-                fingerprint: root.fingerprint,
-                isApple: root.fingerprint == AppleCertificates.rootG3Fingerprint,
-                certificatePEM: root.certificate.map(Self.pem))
+            let isApple = root.fingerprint == AppleCertificates.rootG3Fingerprint
+            return Reports.TrustedRoot(
+                fingerprint: root.fingerprint, isApple: isApple,
+                certificatePEM: isApple ? nil : root.certificate.map(Self.pem))
         }
     }
 
