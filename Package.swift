@@ -128,7 +128,7 @@ let package = Package(
             dependencies: ["AppStoreSimulation", "HTTPTransport", "TestSupport"]),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TestSupport", "appstore-simulator", "trueup"]),
-        .testTarget(name: "ArchitectureTests", dependencies: ["TestSupport"]),
+        .testTarget(name: "ArchitectureTests", dependencies: ["Subscriptions"]),
         .target(name: "TestSupport", path: "Tests/TestSupport"),
     ]
 )
