@@ -25,32 +25,27 @@ has_header() {
     return 1
 }
 
-# Runs a command as root: directly, or through sudo where that asks nothing or somebody can answer.
-as_root() {
-    if ((EUID == 0)); then
-        "$@"
-    elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; then
-        sudo "$@"
-    else
-        return 77
-    fi
-}
-
-# Installs the system packages that are missing, or names them and ends.
+# Installs the system packages that are missing, as root or through sudo, or names them and ends.
 require_packages() {
-    local missing=() index
+    local missing=() root=() index
     for index in "${!required_packages[@]}"; do
         has_header "${required_headers[index]}" || missing+=("${required_packages[index]}")
     done
     ((${#missing[@]})) || return 0
-    local advice="install them and run this again: sudo apt-get install ${missing[*]}"
     command -v apt-get >/dev/null \
-        || fail "missing system packages: ${missing[*]} (no apt-get here: install your system's equivalents)"
+        || fail "missing system packages: ${missing[*]} (no apt-get here: install what your system calls them)"
+    local advice="run this, then try again: sudo apt-get install ${missing[*]}"
+    if ((EUID != 0)); then
+        # Without a password, or with somebody there to type it.
+        command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 ]]; } \
+            || fail "missing system packages: ${missing[*]}; $advice"
+        root=(sudo)
+    fi
     say "installing system packages: ${missing[*]}"
-    # A list that cannot be refreshed is no reason to stop: the packages may be in the old one.
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null \
-        || say "the package lists could not be refreshed; trying the ones that are here"
-    as_root env DEBIAN_FRONTEND=noninteractive \
+    # Lists that cannot be refreshed are no reason to stop: the packages may stand in the old ones.
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null \
+        || say "the package lists could not be refreshed; trying those that are here"
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get install -q -y --no-install-recommends "${missing[@]}" </dev/null \
         || fail "could not install ${missing[*]}; $advice"
 }
