@@ -135,7 +135,7 @@ let package = Package(
                 "TestSupport", "appstore-simulator", "trueup",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
-        .testTarget(name: "ArchitectureTests", dependencies: ["TestSupport"]),
+        .testTarget(name: "ArchitectureTests", dependencies: ["Subscriptions"]),
         .target(
             name: "TestSupport",
             dependencies: [

@@ -17,9 +17,6 @@ package struct Import: Verb {
             original_transaction_id is required.
             """)
 
-    /// How long to wait for a run to end before giving up (exit 75).
-    private static let lockPatienceMilliseconds = 10_000
-
     @Argument(help: "A .csv, .jsonl or .ndjson file; - reads standard input.")
     package var file: String
 
@@ -49,7 +46,7 @@ package struct Import: Verb {
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath,
             holder: RunningUser.lockHolder(doing: "importing \(file)"), now: invocation.now(),
-            waitMilliseconds: Self.lockPatienceMilliseconds)
+            waitMilliseconds: invocation.lockPatienceMilliseconds)
         let (counts, lines, bad) = try load(into: store, settings, invocation)
         _ = consume lock
         try tell(counts, lines: lines, bad: bad, in: invocation)

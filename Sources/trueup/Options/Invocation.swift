@@ -12,6 +12,8 @@ package struct Invocation {
     package var outputIsTerminal: Bool
     package var diagnosticsAreTerminal: Bool
     package var now: @Sendable () -> Timestamp
+    /// How long a command that may wait for a run to end does so before it gives up (exit 75).
+    package var lockPatienceMilliseconds = 10_000
 
     package init(
         environment: [String: String], output: any ByteSink, diagnostics: any ByteSink,
