@@ -118,7 +118,8 @@ let package = Package(
                 "AppStoreSimulation", "Subscriptions",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
-            ]),
+            ],
+            exclude: ["PythonPeer"]),
         .testTarget(
             name: "trueupTests",
             dependencies: [

@@ -46,8 +46,17 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
     @Option(help: "Seed of the world; the same seed makes the same world.")
     var seed: UInt64 = 1
 
-    @Option(help: "Customers of the production world; the sandbox has a twentieth.")
-    var customers = 2000
+    @Option(
+        help: ArgumentHelp(
+            "Customers of the production world; the sandbox has a twentieth.",
+            discussion: "Default: 2000, or what the scenario says."))
+    var customers: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Scripted customers and a population with rates (YAML); see docs/simulator.md.",
+            valueName: "file"))
+    var scenario: String?
 
     @Option(
         help: ArgumentHelp(
@@ -75,7 +84,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         ] where !(0...65_535).contains(value) {
             throw ValidationError("\(name) must be from 0 to 65535.")
         }
-        guard (0...1_000_000).contains(customers) else {
+        if let customers, !(0...1_000_000).contains(customers) {
             throw ValidationError("--customers must be from 0 to 1000000.")
         }
         if let drift, !(0...1).contains(drift) {
@@ -97,6 +106,9 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         settings.drift = drift
         settings.now = now.flatMap { Timestamp(rfc3339: $0) }
         do {
+            settings.scenario = try scenario.map { path throws(SimulatorError) in
+                try Self.text(ofFile: path)
+            }
             settings.faults = try faults.map { path throws(SimulatorError) in
                 try Self.text(ofFile: path)
             }

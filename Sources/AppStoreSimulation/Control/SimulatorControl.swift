@@ -24,6 +24,7 @@ struct SimulatorControl: Sendable {
             case ("GET", "faults"): return faultReport()
             case ("POST", "faults"): return try setFaults(request)
             case ("POST", "limits"): return try setLimits(request)
+            case ("GET", "customers"): return customers()
             case ("POST", "advance"): return try advance(request)
             case ("POST", "app"): return try setApp(request)
             default: return .noSuchPath
@@ -57,6 +58,21 @@ struct SimulatorControl: Sendable {
         guard let environment = SimulatedEnvironment(rawValue: name), let log = logs[environment]
         else { return .noSuchPath }
         return .json { log.snapshot.write(into: &$0) }
+    }
+
+    /// The scenario's customers: what they bought, under which ids, and where it stands.
+    private func customers() -> ServiceAnswer {
+        .json { json in
+            json.key("customers")
+            json.array { json in
+                for service in services {
+                    service.world.state.withLock { world in
+                        world.advance(to: clock.now)
+                        world.writeScripted(into: &json)
+                    }
+                }
+            }
+        }
     }
 
     private func faultReport() -> ServiceAnswer {

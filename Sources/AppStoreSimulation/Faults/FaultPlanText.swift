@@ -12,20 +12,7 @@ struct FaultPlanText: Decodable {
         do {
             return try YAMLDecoder().decode(FaultPlanText.self, from: text)
         } catch {
-            throw .badOption("The fault plan cannot be read: \(Self.sentence(error))")
-        }
-    }
-
-    private static func sentence(_ error: any Error) -> String {
-        switch error {
-        case let error as SimulatorError: error.description
-        case DecodingError.dataCorrupted(let context):
-            context.underlyingError.map { "\($0)" } ?? context.debugDescription
-        case DecodingError.typeMismatch(_, let context), DecodingError.keyNotFound(_, let context),
-            DecodingError.valueNotFound(_, let context):
-            context.codingPath.map(\.stringValue).joined(separator: ".") + ": "
-                + context.debugDescription
-        default: "\(error)"
+            throw .badOption("The fault plan cannot be read: \(SimulatorError.sentence(of: error))")
         }
     }
 

@@ -23,6 +23,7 @@ extension World {
         chain.isFamilyShared = true
         chain.isScripted = chains[leader].isScripted
         chain.leader = Int32(leader)
+        chain.sharedFrom = Int32(max(0, chains[leader].transactions.count - 1))
         chain.nextFollower = chains[leader].firstFollower
         chains.append(chain)
         chains[leader].firstFollower = Int32(shared)
@@ -57,7 +58,7 @@ extension World {
 
     /// Copies periods that the member lacks and the state of the last one.
     private mutating func mirror(leader: Int, to member: Int) {
-        let from = chains[leader].transactions
+        let from = Array(chains[leader].transactions.dropFirst(Int(chains[member].sharedFrom)))
         let known = chains[member].transactions.count
         let before = chains[member].phase
         for index in from.indices where index >= known {

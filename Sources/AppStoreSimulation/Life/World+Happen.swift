@@ -51,6 +51,11 @@ extension World {
         }
         // Apple charges within the 24 hours before the end; a week's period less early.
         let length = end.milliseconds(since: current.purchaseDate)
+        guard !chains[index].isScripted else {
+            // A script can be reasoned about: charged one hour before the end.
+            return schedule(
+                .renewal, at: end.adding(milliseconds: -min(3_600_000, length / 8)), chain: index)
+        }
         let lead = chains[index].random.integer(
             in: 60_000...max(60_000, min(72_000_000, length / 8)))
         let attempt = end.adding(milliseconds: -lead)

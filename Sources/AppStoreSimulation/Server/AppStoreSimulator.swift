@@ -17,13 +17,18 @@ package struct AppStoreSimulator: Sendable {
     private let logs: [SimulatedEnvironment: RequestLog]
     private let tls: TLSIdentity
     private let control: SimulatorControl
+    private let scenario: Scenario?
     /// What a client needs to know; the addresses are empty until the simulator listens.
     package let report: SimulatorReport
 
     /// Makes keys, certificates, worlds and files; nothing listens yet.
     package init(settings: SimulatorSettings) throws(SimulatorError) {
         self.settings = settings
-        let clock = SimulatedClock(fixed: settings.now)
+        let scenario = try settings.scenario.map { text throws(SimulatorError) in
+            try Scenario.read(text)
+        }
+        self.scenario = scenario
+        let clock = SimulatedClock(fixed: settings.now ?? scenario?.now)
         let clientKey = P256.Signing.PrivateKey()
         let chain: SigningChain
         let signers: FlawedSigners
@@ -47,9 +52,8 @@ package struct AppStoreSimulator: Sendable {
         report.keyFile = folder.keyFile
         report.app = settings.app
 
-        var production = World(
-            environment: .production, seed: settings.seed, now: clock.now, rates: LifeRates())
-        production.populate(customers: settings.customers)
+        var production = try Self.world(
+            .production, settings: settings, scenario: scenario, now: clock.now)
         if let drift = settings.drift {
             let table = CompanyTable.make(
                 of: &production, app: settings.app, rate: drift, seed: settings.seed)
@@ -57,9 +61,8 @@ package struct AppStoreSimulator: Sendable {
             report.tableFile = files.table
             report.plantedFile = files.planted
         }
-        var sandbox = World(
-            environment: .sandbox, seed: settings.seed &+ 1, now: clock.now, rates: LifeRates())
-        sandbox.populate(customers: max(20, settings.customers / 20))
+        let sandbox = try Self.world(
+            .sandbox, settings: settings, scenario: scenario, now: clock.now)
         let tokens = TokenCheck(
             app: settings.app, key: clientKey.publicKey,
             unixSeconds: { SimulatedClock.realSeconds })
@@ -93,11 +96,37 @@ package struct AppStoreSimulator: Sendable {
         self.report = report
     }
 
+    private static func world(
+        _ environment: SimulatedEnvironment, settings: SimulatorSettings, scenario: Scenario?,
+        now: Timestamp
+    ) throws(SimulatorError) -> World {
+        let isProduction = environment == .production
+        var world = World(
+            environment: environment, seed: settings.seed &+ (isProduction ? 0 : 1), now: now,
+            rates: scenario?.population?.rates ?? LifeRates())
+        if let days = scenario?.graceDays { world.graceDays = days }
+        let scripted = scenario.map { $0.population?.customers ?? 0 }
+        let count = settings.customers ?? scripted ?? 2000
+        world.populate(customers: isProduction ? count : max(20, count / 20))
+        if let scenario { try world.play(scenario) }
+        return world
+    }
+
     /// Answers a request without a network.
     package func answer(
         _ request: ServiceRequest, in environment: SimulatedEnvironment = .production
     ) -> ServiceAnswer {
         doors[environment]?.outcome(request).answer ?? .noSuchPath
+    }
+
+    /// What the scenario's file expects of its customers and does not hold, in sentences.
+    package func unmetExpectations() -> [String] {
+        guard let scenario else { return [] }
+        return SimulatedEnvironment.allCases.flatMap { environment in
+            doors[environment]?.service.world.state.withLock {
+                $0.unmetExpectations(of: scenario)
+            } ?? []
+        }
     }
 
     /// Answers a control call without a network.

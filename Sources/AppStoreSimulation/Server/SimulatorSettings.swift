@@ -9,8 +9,13 @@ package struct SimulatorSettings: Sendable {
     package var sandboxPort = 0
     package var controlPort = 0
     package var seed: UInt64 = 1
-    /// Customers of the production world; the sandbox has a twentieth, at least twenty.
-    package var customers = 2000
+    /// Customers of the production world besides scripted ones; `nil` follows the scenario, else
+    /// 2,000.
+    ///
+    /// The sandbox has a twentieth, at least twenty.
+    package var customers: Int?
+    /// The text of a scenario (YAML).
+    package var scenario: String?
     /// Share of a company's rows that are planted with drift; `nil` writes no table.
     package var drift: Double?
     /// Where the world's clock stands still; `nil` follows the real time.

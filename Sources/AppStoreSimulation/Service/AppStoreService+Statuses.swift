@@ -7,7 +7,7 @@ extension AppStoreService {
         let (entries, now) = try withWorld { world, now throws(APIFailure) in
             let account = try self.answeredAccount(of: id, in: world)
             let chains = world.chains(ofAccount: account).filter {
-                world.chains[$0].isSubscription
+                world.chains[$0].isSubscription && !world.chains[$0].isReplaced
                     && (filter.isEmpty || filter.contains(world.chains[$0].phase.status))
             }
             // Apple promises no order; half of the accounts are answered backwards.

@@ -54,7 +54,9 @@ struct CompanyTable: Sendable {
     static func make(
         of world: inout World, app: SimulatedApp, rate: Double, seed: UInt64
     ) -> CompanyTable {
-        let subscriptions = world.chains.indices.filter { world.chains[$0].isSubscription }
+        let subscriptions = world.chains.indices.filter {
+            world.chains[$0].isSubscription && !world.chains[$0].isReplaced
+        }
         var planting = DriftPlanting(
             world: world, app: app, subscriptions: subscriptions, seed: seed)
         planting.plant(count: Int((Double(subscriptions.count) * rate).rounded()))

@@ -26,8 +26,12 @@ struct PurchaseChain: Sendable {
     var firstFollower: Int32 = -1
     var nextFollower: Int32 = -1
     var isFamilyShared = false
+    /// The purchaser's period with which the sharing began.
+    var sharedFrom: Int32 = 0
     /// The chain that this one continues after a migration, or -1.
     var predecessor: Int32 = -1
+    /// Continued under another original id; answers no longer show it.
+    var isReplaced = false
     var phase: Phase
     var event = NaturalEvent.none
     /// A scripted life takes no decisions by chance.

@@ -19,6 +19,9 @@ struct World: Sendable {
     var notifications: [NotificationRecord] = []
     /// Notifications before this are not kept.
     var notificationsSince: Timestamp
+    /// Scripted steps to come, in the order of their dates.
+    var pendingSteps: [PendingStep] = []
+    var scripted = ScriptedNames()
     /// When the next thing happens by itself.
     private(set) var nextDue = PurchaseChain.never
 
@@ -38,6 +41,10 @@ struct World: Sendable {
         now = moment
         guard nextDue <= moment else { return }
         let known = notifications.count
+        // A step that has become impossible by then is left out: the clock cannot stop for it.
+        while let pending = pendingSteps.first, pending.date <= moment {
+            do { try takeSteps(until: moment) } catch { continue }
+        }
         for index in chains.indices where chains[index].eventDate <= moment {
             live(chain: index, until: moment)
         }
@@ -54,7 +61,9 @@ struct World: Sendable {
 
     /// To be called after chains were added or moved from outside.
     mutating func refreshNextDue() {
-        nextDue = chains.lazy.map(\.eventDate).min() ?? PurchaseChain.never
+        nextDue = min(
+            chains.lazy.map(\.eventDate).min() ?? PurchaseChain.never,
+            pendingSteps.first?.date ?? PurchaseChain.never)
     }
 
     /// Brings the notifications from `first` on into the order of their dates.

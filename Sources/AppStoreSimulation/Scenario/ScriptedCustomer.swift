@@ -1,0 +1,54 @@
+/// A customer of a scenario.
+struct ScriptedCustomer: Decodable, Sendable {
+    let name: String
+    var environment = SimulatedEnvironment.production
+    var storefront: UInt8 = 0
+    var hasToken = true
+    var life: [ScriptedStep] = []
+    var expectations: [ScenarioExpectation] = []
+
+    init(from decoder: any Decoder) throws {
+        let keys = try StrictKeys(
+            decoder,
+            allowed: ["name", "environment", "storefront", "token", "life", "expect"])
+        guard let name = try keys.value(String.self, "name") else {
+            throw SimulatorError.badOption("a customer lacks its \"name\".")
+        }
+        self.name = name
+        if let text = try keys.value(String.self, "environment") {
+            guard let environment = SimulatedEnvironment(rawValue: text) else {
+                throw SimulatorError.badOption(
+                    "The environment \"\(text)\" is neither Production nor Sandbox.")
+            }
+            self.environment = environment
+        }
+        if let country = try keys.value(String.self, "storefront") {
+            guard let index = Catalogue.storefronts.firstIndex(where: { $0.country == country })
+            else {
+                let known = Catalogue.storefronts.map(\.country).joined(separator: ", ")
+                throw SimulatorError.badOption(
+                    "The storefront \"\(country)\" is unknown; known are \(known).")
+            }
+            storefront = UInt8(index)
+        }
+        hasToken = try keys.value(Bool.self, "token") ?? true
+        life = try keys.value([ScriptedStep].self, "life") ?? []
+        expectations = try keys.value([ScenarioExpectation].self, "expect") ?? []
+    }
+}
+
+/// What a customer's subscription must look like when the scenario stands at its start.
+struct ScenarioExpectation: Decodable, Sendable {
+    /// The purchase, by its label.
+    var of: String?
+    var status: Int?
+    /// Events in the order of their sending, for example `DID_FAIL_TO_RENEW/GRACE_PERIOD`.
+    var notifications: [String]?
+
+    init(from decoder: any Decoder) throws {
+        let keys = try StrictKeys(decoder, allowed: ["of", "status", "notifications"])
+        of = try keys.value(String.self, "of")
+        status = try keys.value(Int.self, "status")
+        notifications = try keys.value([String].self, "notifications")
+    }
+}

@@ -1,0 +1,52 @@
+import Subscriptions
+
+extension World {
+    /// The scripted customers as a control call answers them.
+    func writeScripted(into json: inout JSONWriter) {
+        for (name, account) in scripted.accounts.sorted(by: { $0.key < $1.key }) {
+            json.object { json in
+                json.field("name", name)
+                json.field("environment", environment.rawValue)
+                json.field(
+                    "app_transaction_id", String(identifiers.appTransactionID(account: account)))
+                if accounts[account].hasToken {
+                    json.field(
+                        "app_account_token", identifiers.appAccountToken(account: account))
+                }
+                json.key("purchases")
+                json.array { json in
+                    for purchase in scripted.purchases[name] ?? [] {
+                        json.object { write(purchase, into: &$0) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func write(_ purchase: ScriptedNames.Purchase, into json: inout JSONWriter) {
+        let chain = chains[purchase.chain]
+        json.field("label", purchase.label)
+        json.field("original_transaction_id", originalTransactionID(chain: purchase.chain))
+        json.key("transaction_ids")
+        json.array { json in
+            for period in chain.transactions.indices {
+                json.string(
+                    String(identifiers.transactionID(chain: purchase.chain, period: period)))
+            }
+        }
+        if chain.isSubscription { json.field("status", chain.phase.status) }
+        json.key("order_ids")
+        json.array { json in
+            for period in chain.transactions.indices {
+                json.string(identifiers.orderID(chain: purchase.chain, period: period))
+            }
+        }
+        json.key("notifications")
+        json.array { json in
+            for record in notifications where Int(record.chain) == purchase.chain {
+                guard record.date <= now else { continue }
+                json.string(record.event.type + (record.event.subtype.map { "/" + $0 } ?? ""))
+            }
+        }
+    }
+}

@@ -1,0 +1,362 @@
+"""Apple's official Python client judges a running simulator.
+
+Usage: judge.py READY_FILE, a file with the JSON of the simulator's READY line.
+Prints one JSON object a line: {"check": ..., "ok": true or false, "detail": ...}.
+"""
+
+import base64
+import json
+import os
+import sys
+import time
+import urllib.request
+
+ready = json.load(open(sys.argv[1], encoding="utf-8"))
+os.environ["REQUESTS_CA_BUNDLE"] = ready["ca_file"]
+
+from appstoreserverlibrary.api_client import (  # noqa: E402
+    APIError,
+    APIException,
+    AppStoreServerAPIClient,
+    GetTransactionHistoryVersion,
+)
+from appstoreserverlibrary.models.Environment import Environment  # noqa: E402
+from appstoreserverlibrary.models.InAppOwnershipType import InAppOwnershipType  # noqa: E402
+from appstoreserverlibrary.models.NotificationHistoryRequest import (  # noqa: E402
+    NotificationHistoryRequest,
+)
+from appstoreserverlibrary.models.NotificationTypeV2 import NotificationTypeV2  # noqa: E402
+from appstoreserverlibrary.models.OrderLookupStatus import OrderLookupStatus  # noqa: E402
+from appstoreserverlibrary.models.Status import Status  # noqa: E402
+from appstoreserverlibrary.models.TransactionHistoryRequest import (  # noqa: E402
+    Order,
+    ProductType,
+    TransactionHistoryRequest,
+)
+from appstoreserverlibrary.signed_data_verifier import (  # noqa: E402
+    SignedDataVerifier,
+    VerificationException,
+)
+
+
+def make_client(environment, endpoint):
+    with open(ready["key_file"], "rb") as file:
+        key = file.read()
+    client = AppStoreServerAPIClient(
+        key, ready["key_id"], ready["issuer_id"], ready["bundle_id"], environment
+    )
+    client._base_url = endpoint
+    return client
+
+
+def make_verifier(environment):
+    with open(ready["root_file"], encoding="ascii") as file:
+        lines = file.read().strip().split("\n")[1:-1]
+    return SignedDataVerifier(
+        [base64.b64decode("".join(lines))],
+        False,
+        environment,
+        ready["bundle_id"],
+        ready["app_apple_id"],
+    )
+
+
+def control(path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(
+        ready["control"] + "/_simulator/" + path, data=data, method="GET" if body is None else "POST"
+    )
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+production = make_client(Environment.PRODUCTION, ready["endpoint"])
+sandbox = make_client(Environment.SANDBOX, ready["sandbox_endpoint"])
+verifier = make_verifier(Environment.PRODUCTION)
+customers = {customer["name"]: customer for customer in control("customers")["customers"]}
+
+
+def purchase(name, label=None):
+    found = customers[name]["purchases"]
+    return found[-1] if label is None else next(p for p in found if p["label"] == label)
+
+
+def expect(condition, detail=""):
+    if not condition:
+        raise AssertionError(detail)
+
+
+def refused(error, call):
+    try:
+        call()
+    except APIException as exception:
+        expect(exception.api_error == error, f"{exception.api_error} instead of {error}")
+        return
+    raise AssertionError(f"no {error}")
+
+
+def check_statuses():
+    for customer in customers.values():
+        if customer["environment"] != "Production":
+            continue
+        for bought in customer["purchases"]:
+            if "status" not in bought:
+                continue
+            answer = production.get_all_subscription_statuses(bought["original_transaction_id"])
+            expect(answer.bundleId == ready["bundle_id"])
+            expect(answer.appAppleId == ready["app_apple_id"])
+            entries = [entry for group in answer.data for entry in group.lastTransactions]
+            mine = [
+                entry
+                for entry in entries
+                if entry.originalTransactionId == bought["original_transaction_id"]
+            ]
+            expect(len(mine) == 1, customer["name"])
+            expect(mine[0].status == Status(bought["status"]), customer["name"])
+            for entry in entries:
+                transaction = verifier.verify_and_decode_signed_transaction(
+                    entry.signedTransactionInfo
+                )
+                renewal = verifier.verify_and_decode_renewal_info(entry.signedRenewalInfo)
+                expect(transaction.originalTransactionId == entry.originalTransactionId)
+                expect(renewal.originalTransactionId == entry.originalTransactionId)
+                expect(renewal.renewalDate is not None)
+
+
+def check_status_filter():
+    answer = production.get_all_subscription_statuses(
+        purchase("collector", "video")["original_transaction_id"], [Status.EXPIRED]
+    )
+    entries = [entry for group in answer.data for entry in group.lastTransactions]
+    expect([entry.status for entry in entries] == [Status.EXPIRED])
+
+
+def read_history(version, request, id):
+    revision, transactions = None, []
+    while True:
+        page = production.get_transaction_history(id, revision, request, version)
+        expect(len(page.signedTransactions) <= 20)
+        transactions += [
+            verifier.verify_and_decode_signed_transaction(jws) for jws in page.signedTransactions
+        ]
+        revision = page.revision
+        if not page.hasMore:
+            return transactions
+
+
+def check_history():
+    id = purchase("weekly")["original_transaction_id"]
+    ascending = read_history(GetTransactionHistoryVersion.V2, TransactionHistoryRequest(), id)
+    expect(len(ascending) > 20, f"{len(ascending)} transactions")
+    expect(len({t.transactionId for t in ascending}) == len(ascending))
+    backwards = TransactionHistoryRequest(sort=Order.DESCENDING)
+    descending = read_history(GetTransactionHistoryVersion.V2, backwards, id)
+    expect([t.transactionId for t in descending] == [t.transactionId for t in ascending][::-1])
+    middle = ascending[10].purchaseDate
+    late = TransactionHistoryRequest(
+        startDate=middle,
+        productTypes=[ProductType.AUTO_RENEWABLE],
+        productIds=[ascending[0].productId],
+        subscriptionGroupIdentifiers=[ascending[0].subscriptionGroupIdentifier],
+        inAppOwnershipType=InAppOwnershipType.PURCHASED,
+        revoked=False,
+    )
+    expect(len(read_history(GetTransactionHistoryVersion.V2, late, id)) == len(ascending) - 10)
+
+
+def check_one_time_purchases():
+    id = purchase("shopper", "coins")["original_transaction_id"]
+    everything = read_history(GetTransactionHistoryVersion.V2, TransactionHistoryRequest(), id)
+    expect(len(everything) == 3, f"{len(everything)}")
+    old = read_history(GetTransactionHistoryVersion.V1, TransactionHistoryRequest(), id)
+    expect(len(old) == 2, "finished consumables are left out of version 1")
+
+
+def check_transaction_info():
+    answer = production.get_transaction_info(purchase("weekly")["transaction_ids"][3])
+    transaction = verifier.verify_and_decode_signed_transaction(answer.signedTransactionInfo)
+    expect(transaction.transactionId == purchase("weekly")["transaction_ids"][3])
+    app_id = customers["weekly"]["app_transaction_id"]
+    refused(APIError.TRANSACTION_ID_NOT_FOUND, lambda: production.get_transaction_info("99"))
+    refused(APIError.INVALID_TRANSACTION_ID, lambda: production.get_transaction_info("abc"))
+    refused(
+        APIError.APP_TRANSACTION_ID_NOT_SUPPORTED_ERROR,
+        lambda: production.get_transaction_info(app_id),
+    )
+
+
+def check_app_transaction():
+    answer = production.get_app_transaction_info(purchase("weekly")["original_transaction_id"])
+    decoded = verifier.verify_and_decode_app_transaction(answer.signedAppTransactionInfo)
+    expect(decoded.appTransactionId == customers["weekly"]["app_transaction_id"])
+
+
+def check_refund_history():
+    page = production.get_refund_history(purchase("refunded")["original_transaction_id"], None)
+    decoded = [
+        verifier.verify_and_decode_signed_transaction(jws) for jws in page.signedTransactions
+    ]
+    expect(len(decoded) == 1 and decoded[0].revocationDate is not None)
+    again = production.get_refund_history(
+        purchase("refunded")["original_transaction_id"], page.revision
+    )
+    expect(again.signedTransactions == [] and not again.hasMore)
+
+
+def check_order_lookup():
+    order = purchase("weekly")["order_ids"][1]
+    answer = production.look_up_order_id(order)
+    expect(answer.status == OrderLookupStatus.VALID)
+    decoded = verifier.verify_and_decode_signed_transaction(answer.signedTransactions[0])
+    expect(decoded.transactionId == purchase("weekly")["transaction_ids"][1])
+    expect(production.look_up_order_id("M000000000").status is not None)
+    expect(production.look_up_order_id("NOTHING").status == OrderLookupStatus.INVALID)
+
+
+def read_notifications(request):
+    token, entries = None, []
+    while True:
+        page = production.get_notification_history(token, request)
+        expect(len(page.notificationHistory) <= 20)
+        entries += page.notificationHistory
+        token = page.paginationToken
+        if not page.hasMore:
+            return entries
+
+
+def check_notification_history():
+    now = int(time.time() * 1000)
+    window = dict(startDate=now - 170 * 86_400_000, endDate=now)
+    entries = read_notifications(NotificationHistoryRequest(**window))
+    expect(len(entries) > 20, f"{len(entries)} notifications")
+    seen = set()
+    for entry in entries:
+        decoded = verifier.verify_and_decode_notification(entry.signedPayload)
+        expect(decoded.rawNotificationType in NotificationTypeV2._value2member_map_)
+        seen.add(decoded.notificationUUID)
+        if decoded.data.signedTransactionInfo:
+            verifier.verify_and_decode_signed_transaction(decoded.data.signedTransactionInfo)
+        if decoded.data.signedRenewalInfo:
+            verifier.verify_and_decode_renewal_info(decoded.data.signedRenewalInfo)
+        expect(len(entry.sendAttempts) >= 1)
+    expect(len(seen) == len(entries))
+    lost = read_notifications(NotificationHistoryRequest(**window, onlyFailures=True))
+    expect(len(lost) == 1, f"{len(lost)} lost")
+    expect(len(lost[0].sendAttempts) == 6, f"{len(lost[0].sendAttempts)} attempts")
+    mine = read_notifications(
+        NotificationHistoryRequest(
+            **window, transactionId=purchase("refunded")["original_transaction_id"]
+        )
+    )
+    kinds = [
+        verifier.verify_and_decode_notification(entry.signedPayload).notificationType
+        for entry in mine
+    ]
+    expect(kinds[-1] == NotificationTypeV2.REFUND, f"{kinds}")
+    refused(
+        APIError.START_DATE_TOO_FAR_IN_PAST,
+        lambda: read_notifications(
+            NotificationHistoryRequest(startDate=now - 181 * 86_400_000, endDate=now)
+        ),
+    )
+
+
+def check_test_notification():
+    token = production.request_test_notification().testNotificationToken
+    answer = production.get_test_notification_status(token)
+    decoded = verifier.verify_and_decode_notification(answer.signedPayload)
+    expect(decoded.notificationType == NotificationTypeV2.TEST)
+
+
+def check_environments():
+    id = purchase("weekly")["original_transaction_id"]
+    refused(
+        APIError.TRANSACTION_ID_NOT_FOUND, lambda: sandbox.get_all_subscription_statuses(id)
+    )
+    mine = purchase("tester")["original_transaction_id"]
+    answer = sandbox.get_all_subscription_statuses(mine)
+    expect(answer.environment == Environment.SANDBOX and answer.appAppleId is None)
+    jws = answer.data[0].lastTransactions[0].signedTransactionInfo
+    make_verifier(Environment.SANDBOX).verify_and_decode_signed_transaction(jws)
+    try:
+        verifier.verify_and_decode_signed_transaction(jws)
+    except VerificationException:
+        return
+    raise AssertionError("a sandbox payload was taken for production")
+
+
+def check_rate_limit():
+    control("faults", {"faults": [{"fault": "rate_limited"}]})
+    refused(
+        APIError.RATE_LIMIT_EXCEEDED,
+        lambda: production.get_transaction_info(purchase("weekly")["transaction_ids"][0]),
+    )
+
+
+def check_unauthorized():
+    stranger = make_client(Environment.PRODUCTION, ready["endpoint"])
+    stranger._key_id = "AAAAAAAAAA"
+    try:
+        stranger.get_transaction_info("1")
+    except APIException as exception:
+        expect(exception.http_status_code == 401 and exception.api_error is None)
+        return
+    raise AssertionError("a wrong key id was let in")
+
+
+def check_refuses(fault):
+    control("faults", {"faults": [{"fault": fault}]})
+    id = purchase("weekly")["original_transaction_id"]
+    entry = production.get_all_subscription_statuses(id).data[0].lastTransactions[0]
+    notification = production.get_test_notification_status(
+        production.request_test_notification().testNotificationToken
+    )
+    calls = [
+        lambda: verifier.verify_and_decode_signed_transaction(entry.signedTransactionInfo),
+        lambda: verifier.verify_and_decode_notification(notification.signedPayload),
+    ]
+    if fault != "other_bundle":
+        # Renewal info names no bundle.
+        calls.append(lambda: verifier.verify_and_decode_renewal_info(entry.signedRenewalInfo))
+    for call in calls:
+        try:
+            call()
+        except VerificationException:
+            continue
+        raise AssertionError(f"{fault} was accepted")
+
+
+BROKEN = [
+    "bad_signature",
+    "expired_leaf",
+    "wrong_leaf_oid",
+    "wrong_intermediate_oid",
+    "foreign_root",
+    "alg_none",
+    "two_certificates",
+    "four_certificates",
+    "other_bundle",
+    "other_environment",
+]
+
+
+def main():
+    checks = [
+        (name.removeprefix("check_"), function)
+        for name, function in sorted(globals().items())
+        if name.startswith("check_") and name != "check_refuses"
+    ]
+    checks += [(f"refuses {fault}", lambda fault=fault: check_refuses(fault)) for fault in BROKEN]
+    for name, function in checks:
+        try:
+            function()
+            result = {"check": name, "ok": True, "detail": ""}
+        except Exception as exception:  # a judge reports whatever goes wrong
+            detail = f"{type(exception).__name__}: {exception}"
+            result = {"check": name, "ok": False, "detail": detail}
+        finally:
+            control("faults", {"faults": []})
+        print(json.dumps(result), flush=True)
+
+
+main()

@@ -1,0 +1,107 @@
+import AppStoreSimulation
+import Foundation
+import Testing
+
+/// Apple's official Python client asks every read endpoint over HTTPS and verifies every payload.
+///
+/// Its virtual environment is made by `PythonPeer/prepare` (which `jobs/test` runs) in
+/// `.build/python-peer`, or stands where `PYTHON_PEER` says.
+@Suite(.serialized) struct `Apple's Python client` {
+    private static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+
+    private static var python: String? {
+        let root = here.deletingLastPathComponent().deletingLastPathComponent()
+        let folder =
+            ProcessInfo.processInfo.environment["PYTHON_PEER"]
+            ?? root.appendingPathComponent(".build/python-peer").path
+        let path = folder + "/bin/python"
+        return FileManager.default.isExecutableFile(atPath: path) ? path : nil
+    }
+
+    private static let scenario = """
+        customers:
+          - name: weekly
+            life: [{at: -200d, buy: news.weekly}]
+            expect: [{status: 1}]
+          - name: refunded
+            life: [{at: -40d, buy: video.basic.monthly}, {at: -3d, refund: 40, reason: 1}]
+          - name: cancelled
+            life: [{at: -40d, buy: video.basic.monthly}, {at: -20d, cancel: true, deliver: never}]
+          - name: in grace
+            life: [{at: -64d, buy: news.monthly}, {at: -60d, billing_fails: true}, {at: -10d, buy: themes}]
+          - name: trial
+            life: [{at: -2d, buy: video.basic.monthly, offer: introductory_trial}]
+          - name: commitment
+            life: [{at: -100d, buy: storage.commitment}]
+          - name: parent
+            life: [{at: -40d, buy: video.premium.yearly}, {at: -30d, share_with: child}]
+          - name: child
+          - name: shopper
+            life:
+              - {at: -60d, buy: coins.100, label: coins}
+              - {at: -50d, buy: themes}
+              - {at: -40d, buy: season.pass}
+          - name: collector
+            life:
+              - {at: -80d, buy: video.basic.monthly, label: video}
+              - {at: -70d, buy: news.monthly, label: news}
+              - {at: -50d, cancel: true, of: news}
+          - name: tester
+            environment: Sandbox
+            life: [{at: -20d, buy: news.monthly}]
+        """
+
+    @Test(
+        .enabled(if: python != nil, "Python or Apple's client is missing: see PythonPeer/prepare"))
+    func `accepts every answer and refuses every broken one`() async throws {
+        let python = try #require(Self.python)
+        let client = try SimulatorClient(now: nil) { settings in
+            settings.customers = 0
+            settings.scenario = Self.scenario
+        }
+        let lines = try await Self.whileListening(client.simulator) { report in
+            try await Self.judge(python, report: report)
+        }
+        #expect(lines.count == 23)
+        for line in lines {
+            let result = try #require(
+                JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            #expect(result["ok"] as? Bool == true, "\(line)")
+        }
+    }
+
+    /// Runs a simulator while `body` works with it.
+    static func whileListening<Value: Sendable>(
+        _ simulator: AppStoreSimulator,
+        _ body: @escaping @Sendable (SimulatorReport) async throws -> Value
+    ) async throws -> Value {
+        let (reports, continuation) = AsyncStream.makeStream(of: SimulatorReport.self)
+        let serving = Task { try await simulator.run { continuation.yield($0) } }
+        defer { serving.cancel() }
+        for await report in reports { return try await body(report) }
+        throw CancellationError()
+    }
+
+    private static func judge(_ python: String, report: SimulatorReport) async throws -> [String] {
+        let file = FileManager.default.temporaryDirectory.path + "/ready-\(UUID().uuidString).json"
+        try report.json.write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: python)
+        process.arguments = [here.appendingPathComponent("PythonPeer/judge.py").path, file]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let handle = output.fileHandleForReading
+        let data = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: handle.readDataToEndOfFile())
+            }
+        }
+        process.waitUntilExit()
+        let text = String(decoding: data, as: UTF8.self)
+        #expect(process.terminationStatus == 0, "\(text)")
+        return text.split(separator: "\n").map(String.init)
+    }
+}
