@@ -127,7 +127,7 @@ import Testing
         #expect(try written == undisturbed.reportLines("corrections.jsonl").count)
     }
 
-    @Test(.timeLimit(.minutes(2)), arguments: [(SIGINT, 130), (SIGTERM, 143)])
+    @Test(.timeLimit(.minutes(2)), arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
     func `a signal leaves a report and a checkpoint`(signal: Int32, status: Int32) throws {
         let (simulator, place) = try workplace(customers: 300, drift: "0.2")
         let paced = simulator.appYAML()
