@@ -39,8 +39,8 @@ extension CaseContext {
 
     /// Prepares the inserts, and says what is odd about statements that are not inserted.
     ///
-    /// Nothing is inserted on the word of an asked row that may not itself be written: its customer
-    /// is in doubt.
+    /// Nothing is inserted for a customer whom nobody knows, nor on the word of an asked row that
+    /// may not itself be written: its customer is in doubt.
     private func addMissing(_ reading: CustomerReading, to drafts: inout [OutcomeDraft]) {
         let doubtsCustomer = drafts.contains { draft in
             draft.key == item.asked?.row.key
@@ -59,7 +59,7 @@ extension CaseContext {
             drafts[index].add(doubt?.differences ?? [])
             drafts[index].add(
                 AllRules.unknown.differences(UnknownValueRule.unknowns(in: stated), row: row))
-            guard doubt == nil, !doubtsCustomer else { continue }
+            guard doubt == nil, !doubtsCustomer, reading.knowsCustomer else { continue }
             drafts[index].insertion = MissingRow(
                 key: row.key, customerID: row.customerID, stated: stated)
             drafts[index].periods = PeriodComparison(
