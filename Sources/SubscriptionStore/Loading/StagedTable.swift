@@ -18,11 +18,11 @@ struct StagedTable: Sendable {
 
     static let staging = "temp.trueup_staged"
 
+    /// Kept in key order, as the merge reads it.
     var create: String {
         """
-        CREATE TABLE \(Self.staging) (\(columns.joined(separator: ", ")));
-        CREATE UNIQUE INDEX temp.trueup_staged_key
-            ON trueup_staged (\(keyColumns.joined(separator: ", ")));
+        CREATE TABLE \(Self.staging) (\(columns.joined(separator: ", ")),
+            PRIMARY KEY (\(keyColumns.joined(separator: ", ")))) WITHOUT ROWID
         """
     }
 

@@ -31,21 +31,23 @@ struct StoredKey: Hashable, Sendable {
         bundleID = try Self.copy(row, at: 2)
     }
 
+    /// Whether the key columns of a row hold exactly this text.
+    ///
+    /// Repairing writes U+FFFD, and nearly always changes the length.
+    static func isSpelled(_ key: SubscriptionKey, in row: Row) throws -> Bool {
+        let parts = [key.originalTransactionID, key.environment, key.bundleID]
+        for (index, text) in parts.enumerated() {
+            let stored = try row.withUnsafeData(atIndex: index) { $0?.count ?? 0 }
+            let mayBeRepaired = text.utf8.contains(0xEF)
+            guard stored == text.utf8.count, !mayBeRepaired else {
+                return try StoredKey(row) == StoredKey(key)
+            }
+        }
+        return true
+    }
+
     /// The bytes of a column; GRDB lends them only until the next row.
     private static func copy(_ row: Row, at index: Int) throws -> Data {
         try row.withUnsafeData(atIndex: index) { lent in Data([UInt8](lent ?? Data())) }
     }
-}
-
-/// The stored bytes of keys that text does not carry, by what they read as.
-///
-/// There are hardly ever any; each is a row that somebody damaged.
-actor UnspeakableKeys {
-    private var known: [SubscriptionKey: StoredKey] = [:]
-
-    func add(_ keys: [SubscriptionKey: StoredKey]) {
-        known.merge(keys) { _, new in new }
-    }
-
-    func stored(as key: SubscriptionKey) -> StoredKey { known[key] ?? StoredKey(key) }
 }
