@@ -68,6 +68,7 @@ let package = Package(
                 "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Reconciliation",
                 "ReconciliationRun", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ]),
@@ -102,12 +103,13 @@ let package = Package(
             name: "AppStoreServerAPITests",
             dependencies: [
                 "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Subscriptions",
-                "TestSupport",
+                "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "SubscriptionStoreTests",
             dependencies: [
                 "SubscriptionStore", "Subscriptions",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
@@ -120,14 +122,29 @@ let package = Package(
             exclude: ["PythonPeer"]),
         .testTarget(
             name: "trueupTests",
-            dependencies: ["Reconciliation", "ReconciliationRun", "Subscriptions", "trueup"]),
+            dependencies: [
+                "Reconciliation", "ReconciliationRun", "RowFiles", "SubscriptionStore",
+                "Subscriptions", "trueup",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
         .testTarget(
             name: "ContractTests",
-            dependencies: ["AppStoreSimulation", "HTTPTransport", "TestSupport"]),
+            dependencies: ["HTTPTransport", "TestSupport", "appstore-simulator"]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["TestSupport", "appstore-simulator", "trueup"]),
-        .testTarget(name: "ArchitectureTests", dependencies: ["TestSupport"]),
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+            name: "EndToEndTests",
+            dependencies: [
+                "TestSupport", "appstore-simulator", "trueup",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+        .testTarget(name: "ArchitectureTests", dependencies: ["Subscriptions"]),
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "JSONWebSignature",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ], path: "Tests/TestSupport"),
     ]
 )
 

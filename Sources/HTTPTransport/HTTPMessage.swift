@@ -6,6 +6,8 @@ package struct HTTPRequest: Sendable {
     /// Absolute `https` (or, for tests of the transport itself, `http`) URL.
     package var url: String
     /// Name and value pairs, sent in this order.
+    ///
+    /// An `Accept-Encoding` here asks for a compressed body; the transport unpacks it, so that `HTTPResponse.body` never is.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]?
 
@@ -62,6 +64,9 @@ package enum HTTPTransportError: Error, Hashable, Sendable, CustomStringConverti
     case untrustedServer(String)
     /// The body is larger than the limit.
     case bodyTooLarge(limitBytes: Int)
+    /// What came is not HTTP that can be read: garbage, endless headers, broken compression.
+    case malformedResponse(String)
+    /// The task was cancelled, or the transport is shut down.
     case cancelled
     /// The request itself cannot be sent (a bad URL, a CA file that cannot be read).
     case invalidRequest(String)
@@ -69,10 +74,10 @@ package enum HTTPTransportError: Error, Hashable, Sendable, CustomStringConverti
     package var description: String {
         switch self {
         case .connectionFailed(let text), .timedOut(let text), .connectionLost(let text),
-            .untrustedServer(let text), .invalidRequest(let text):
+            .untrustedServer(let text), .malformedResponse(let text), .invalidRequest(let text):
             text
         case .bodyTooLarge(let limit): "the body is larger than \(limit) bytes"
-        case .cancelled: "cancelled"
+        case .cancelled: "the request was cancelled"
         }
     }
 }

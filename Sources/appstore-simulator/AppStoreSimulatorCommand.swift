@@ -38,6 +38,11 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
     @Option(help: "Port of the control calls; 0 takes a free one.")
     var controlPort = 0
 
+    @Flag(
+        name: .customLong("no-http2"),
+        help: "Offer HTTP/1.1 alone, as behind some proxies; Apple offers HTTP/2 too.")
+    var withoutHTTP2 = false
+
     @Option(help: "Seed of the world; the same seed makes the same world.")
     var seed: UInt64 = 1
 
@@ -95,6 +100,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         settings.port = port
         settings.sandboxPort = sandboxPort
         settings.controlPort = controlPort
+        settings.offersHTTP2 = !withoutHTTP2
         settings.seed = seed
         settings.customers = customers
         settings.drift = drift

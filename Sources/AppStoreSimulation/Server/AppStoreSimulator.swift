@@ -2,6 +2,7 @@ import Crypto
 import FoundationEssentials
 import Hummingbird
 import HummingbirdHTTP2
+import HummingbirdTLS
 import Logging
 import Subscriptions
 import SwiftASN1
@@ -176,8 +177,10 @@ package struct AppStoreSimulator: Sendable {
         let isProduction = environment == .production
         return Application(
             responder: AppStoreResponder(door: door, log: log),
-            server: try .http2Upgrade(
-                tlsConfiguration: try TLSListener.configuration(tls), configuration: .init()),
+            server: settings.offersHTTP2
+                ? try .http2Upgrade(
+                    tlsConfiguration: try TLSListener.configuration(tls), configuration: .init())
+                : try .tls(tlsConfiguration: try TLSListener.configuration(tls)),
             configuration: .init(
                 address: .hostname(
                     "127.0.0.1", port: isProduction ? settings.port : settings.sandboxPort),

@@ -20,6 +20,8 @@ package struct SimulatorSettings: Sendable {
     package var drift: Double?
     /// Where the world's clock stands still; `nil` follows the real time.
     package var now: Timestamp?
+    /// Whether HTTP/2 is offered beside HTTP/1.1, as Apple does.
+    package var offersHTTP2 = true
     /// The text of a fault plan (YAML or JSON).
     package var faults: String?
     package var app = SimulatedApp()

@@ -62,6 +62,10 @@ struct CompanyTable: Sendable {
         planting.plant(count: Int((Double(subscriptions.count) * rate).rounded()))
         let table = planting.table
         for account in planting.deletedAccounts { world.accounts[account].isDeleted = true }
+        // What is not in the list must not be found: the others arrived, none is on its way.
+        for notification in world.notifications.indices {
+            world.notifications[notification].delivery = .atOnce
+        }
         for notification in planting.lostNotifications {
             world.notifications[notification].delivery = .never
         }

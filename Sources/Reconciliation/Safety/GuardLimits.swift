@@ -22,7 +22,33 @@ package struct GuardLimits: Hashable, Sendable {
     }
 
     /// Every limit that the plan passes, as a sentence with both numbers; empty when it may go on.
+    ///
+    /// Changes and rows not found stop a run only from `minChanges` on: in a small table three rows
+    /// are a large share. A share of no rows at all is passed by any change.
     package func breaches(by plan: PlanTotals) -> [String] {
-        []
+        let inScope = plan.totals.inScope
+        var sentences: [String] = []
+        if plan.changes >= minChanges {
+            if plan.changes > maxChanges {
+                sentences.append(
+                    "The plan changes \(plan.changes) rows; max_changes allows \(maxChanges).")
+            }
+            if Double(plan.changes) > maxChangeShare * Double(inScope) {
+                sentences.append(
+                    "The plan changes \(plan.changes) of \(inScope) rows in scope; "
+                        + "max_change_share allows \(maxChangeShare).")
+            }
+        }
+        if plan.notFound >= minChanges, Double(plan.notFound) > maxNotFoundShare * Double(inScope) {
+            sentences.append(
+                "Apple did not find \(plan.notFound) of \(inScope) rows in scope; "
+                    + "max_not_found_share allows \(maxNotFoundShare).")
+        }
+        if plan.verificationFailures > maxVerificationFailures {
+            sentences.append(
+                "\(plan.verificationFailures) signed payloads could not be verified; "
+                    + "max_verification_failures allows \(maxVerificationFailures).")
+        }
+        return sentences
     }
 }

@@ -10,10 +10,13 @@ package struct RunConclusion: Hashable, Sendable {
     package var calls: [CallCount]
     /// Whether the pass is over; otherwise the next run of the job continues it.
     package var closesPass: Bool
+    /// Whether rows that the job meant to judge and did not reach count as undecided (`deadline`):
+    /// the asking ended early.
+    package var settlesUnreached: Bool
 
     package init(
         ended: Timestamp, statuses: [ExitStatus], messages: [String], limits: [String],
-        calls: [CallCount], closesPass: Bool
+        calls: [CallCount], closesPass: Bool, settlesUnreached: Bool = false
     ) {
         self.ended = ended
         self.statuses = statuses
@@ -21,6 +24,7 @@ package struct RunConclusion: Hashable, Sendable {
         self.limits = limits
         self.calls = calls
         self.closesPass = closesPass
+        self.settlesUnreached = settlesUnreached
     }
 
     package var exitStatus: ExitStatus { .decisive(of: statuses) }

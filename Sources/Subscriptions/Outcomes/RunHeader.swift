@@ -14,6 +14,13 @@ package struct RunHeader: Hashable, Sendable {
     package var settingsDigest: String
     /// Every narrowing in words (`limit 100`, `shard 1/4`); empty when the whole job ran.
     package var narrowing: [String]
+    /// Whether the job means to judge every row: `false` for jobs that only read notifications.
+    ///
+    /// Only then are rows that a stopped run did not reach undecided rather than out of scope.
+    /// A narrowed run never covers every row.
+    package var coversEveryRow = true
+    /// On how many distinct UTC days Apple must not find an id before that is confirmed.
+    package var notFoundConfirmations = 3
 
     package init(
         runID: String, job: String, mode: RunMode, started: Timestamp, apps: [AppIdentity],

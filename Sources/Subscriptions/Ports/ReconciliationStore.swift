@@ -44,8 +44,12 @@ package protocol ReconciliationStore: Sendable {
     ) async throws(StoreError)
 
     /// Subscriptions touched by this pass's notifications that it has not settled, by id order.
+    ///
+    /// Those that a finding of the pass names as the true original or the successor of a row that
+    /// we hold under another id are left out: they are held, though not by their own name.
     func touchedSubscriptions(
-        of app: AppIdentity, after originalTransactionID: String?, limit: Int, in pass: OpenPass
+        of app: AppIdentity, heldOnly: Bool, after originalTransactionID: String?, limit: Int,
+        in pass: OpenPass
     ) async throws(StoreError) -> [String]
 
     /// Marks an app's notification history as read in this pass and, unless `nil`, moves its
@@ -64,9 +68,11 @@ package protocol ReconciliationStore: Sendable {
         limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int
 
-    /// Settles the rows that the pass did not reach as undecided (`deadline`) for the report;
-    /// a run that continues the pass asks them after all.
-    /// Also fixes findings' actions (`planned` where a check or a guard left them unapplied).
+    /// Records how the run ended and closes its pass, or leaves it to the next run.
+    ///
+    /// Where the conclusion says so, rows that the pass did not settle become undecided
+    /// (`deadline`) in this run's report; a run that continues the pass asks them after all.
+    /// Planned corrections that were not applied leave their findings' action as `planned`.
     func conclude(
         _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError)

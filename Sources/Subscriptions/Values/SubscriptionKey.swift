@@ -19,11 +19,21 @@ package struct SubscriptionKey: Hashable, Comparable, Sendable {
             originalTransactionID: originalTransactionID)
     }
 
+    /// Equal bytes: Unicode's equivalent spellings are different rows to the database.
+    package static func == (left: SubscriptionKey, right: SubscriptionKey) -> Bool {
+        left.originalTransactionID.utf8.elementsEqual(right.originalTransactionID.utf8)
+            && left.bundleID.utf8.elementsEqual(right.bundleID.utf8)
+            && left.environment.utf8.elementsEqual(right.environment.utf8)
+    }
+
     package static func < (left: SubscriptionKey, right: SubscriptionKey) -> Bool {
-        for part in [\SubscriptionKey.bundleID, \.environment, \.originalTransactionID]
-        where left[keyPath: part] != right[keyPath: part] {
-            return left[keyPath: part].utf8.lexicographicallyPrecedes(right[keyPath: part].utf8)
+        if !left.bundleID.utf8.elementsEqual(right.bundleID.utf8) {
+            return left.bundleID.utf8.lexicographicallyPrecedes(right.bundleID.utf8)
         }
-        return false
+        if !left.environment.utf8.elementsEqual(right.environment.utf8) {
+            return left.environment.utf8.lexicographicallyPrecedes(right.environment.utf8)
+        }
+        return left.originalTransactionID.utf8.lexicographicallyPrecedes(
+            right.originalTransactionID.utf8)
     }
 }

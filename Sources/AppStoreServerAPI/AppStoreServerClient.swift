@@ -1,0 +1,164 @@
+import JSONWebSignature
+package import Subscriptions
+
+/// The App Store Server API of one app: builds calls, decodes answers, verifies what is signed.
+///
+/// Pacing, authorization and retries are the sender's. An answer is believed in this order: it can
+/// be decoded, its envelope names this app, each signed part holds, and the parts agree with each
+/// other and with the unsigned ids around them. One broken entry is a `RejectedStatement`; the
+/// others of its answer go on.
+package struct AppStoreServerClient: AppStore {
+    private let sender: any APISending
+    private let verifier: SignedDataVerifier
+
+    package var app: AppIdentity { verifier.app }
+
+    package init(sender: any APISending, verifier: SignedDataVerifier) {
+        self.sender = sender
+        self.verifier = verifier
+    }
+
+    package func callCounts() -> [CallCount] { sender.callCounts() }
+
+    package func subscriptionStatuses(
+        of id: TransactionID
+    ) async throws(RunStop) -> Lookup<StatusAnswer> {
+        let outcome = try await sender.send(.subscriptionStatuses(of: id))
+        guard case .answered(let body) = outcome else { return Self.refusal(outcome) }
+        let response: StatusResponse
+        do {
+            response = try StatusResponse(json: body)
+        } catch {
+            return undecodable(error.description, .subscriptionStatuses)
+        }
+        if let rejected = envelopeRejection(of: response) { return .unverified(rejected) }
+        guard let groups = response.data else {
+            return undecodable("the status answer has no data", .subscriptionStatuses)
+        }
+        var answer = StatusAnswer(subscriptions: [], unknowns: response.unknowns)
+        for group in groups {
+            for item in group.lastTransactions {
+                let groupID = group.subscriptionGroupIdentifier
+                switch await verifier.statement(of: item, groupID: groupID) {
+                case .success(let subscription): answer.subscriptions.append(subscription)
+                case .failure(let rejected): answer.rejected.append(rejected.statement)
+                }
+            }
+        }
+        return .answered(answer)
+    }
+
+    package func transactionInfo(
+        of id: TransactionID
+    ) async throws(RunStop) -> Lookup<SignedTransaction> {
+        let outcome = try await sender.send(.transactionInfo(of: id))
+        guard case .answered(let body) = outcome else { return Self.refusal(outcome) }
+        let jws: ArraySlice<UInt8>
+        do {
+            let response = try TransactionInfoResponse(json: body)
+            guard let part = response.signedTransactionInfo else {
+                return undecodable("the answer has no signedTransactionInfo", .transactionInfo)
+            }
+            jws = part
+        } catch {
+            return undecodable(error.description, .transactionInfo)
+        }
+        switch await verifier.transactionStatement(jws) {
+        case .failure(let rejected): return .unverified(rejected.statement)
+        case .success(let transaction):
+            let ids = [
+                transaction.transactionID, transaction.originalTransactionID,
+                transaction.previousOriginalTransactionID,
+            ]
+            // A proxy may deliver an answer to somebody else's question.
+            guard ids.contains(id.text) else {
+                return undecodable("the answer is about another transaction", .transactionInfo)
+            }
+            return .answered(transaction)
+        }
+    }
+
+    package func transactionHistory(
+        of id: TransactionID, after revision: String?
+    ) async throws(RunStop) -> Lookup<HistoryPage> {
+        let outcome = try await sender.send(.transactionHistory(of: id, after: revision))
+        guard case .answered(let body) = outcome else { return Self.refusal(outcome) }
+        let response: HistoryResponse
+        do {
+            response = try HistoryResponse(json: body)
+        } catch {
+            return undecodable(error.description, .transactionHistory)
+        }
+        if let rejected = envelopeRejection(of: response) { return .unverified(rejected) }
+        // Without these two a page could end the reading early, unnoticed.
+        guard let newRevision = response.revision, let hasMore = response.hasMore else {
+            return undecodable("the history page lacks revision or hasMore", .transactionHistory)
+        }
+        var page = HistoryPage(transactions: [], revision: newRevision, hasMore: hasMore)
+        for jws in response.signedTransactions ?? [] {
+            switch await verifier.transactionStatement(jws) {
+            case .success(let transaction): page.transactions.append(transaction)
+            case .failure(let rejected): page.rejected.append(rejected.statement)
+            }
+        }
+        return .answered(page)
+    }
+
+    package func notificationHistory(
+        in window: NotificationWindow, paginationToken: String?
+    ) async throws(RunStop) -> Lookup<NotificationPage> {
+        let outcome = try await sender.send(
+            .notificationHistory(in: window, paginationToken: paginationToken))
+        guard case .answered(let body) = outcome else { return Self.refusal(outcome) }
+        let response: NotificationHistoryResponse
+        do {
+            response = try NotificationHistoryResponse(json: body)
+        } catch {
+            return undecodable(error.description, .notificationHistory)
+        }
+        guard let hasMore = response.hasMore else {
+            return undecodable("the notification page lacks hasMore", .notificationHistory)
+        }
+        var page = NotificationPage(
+            notifications: [], hasMore: hasMore, paginationToken: response.paginationToken)
+        for item in response.notificationHistory ?? [] {
+            switch await verifier.statement(of: item) {
+            case .success(let notification): page.notifications.append(notification)
+            case .failure(let rejected): page.rejected.append(rejected.statement)
+            }
+        }
+        return .answered(page)
+    }
+
+    private func envelopeRejection(of envelope: some AnswerEnvelope) -> RejectedStatement? {
+        verifier.envelopeFailure(of: envelope).map {
+            RejectedStatement(originalTransactionID: nil, failure: $0, payload: nil)
+        }
+    }
+
+    private func undecodable<Answer>(_ text: String, _ endpoint: Endpoint) -> Lookup<Answer> {
+        sender.countUndecodable(endpoint)
+        return .undecodable(text)
+    }
+
+    /// Apple's refusals by their codes.
+    ///
+    /// Source: App Store Server API, error codes.
+    private static func refusal<Answer>(_ outcome: APIOutcome) -> Lookup<Answer> {
+        switch outcome {
+        case .answered: .undecodable("an answer was taken for a refusal")
+        case .rateLimited: .rateLimited
+        case .unavailable(let text): .unavailable(text)
+        case .undecodable(let text): .undecodable(text)
+        case .refused(let httpStatus, let code, let message):
+            switch code {
+            case 4_040_010: .transactionNotFound
+            case 4_040_001: .accountNotFound
+            case 4_000_006, 4_000_008: .invalidID
+            case 4_000_005, 4_000_014, 4_000_017: .restart
+            case 5_000_000: .internalFault
+            default: .refused(code: code, httpStatus: httpStatus, message: message)
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package import JSONWebSignature
+package import Subscriptions
+import Synchronization
+
+/// Signs the JSON Web Tokens of one app and reuses each until shortly before its end.
+///
+/// Apple refuses tokens that live longer than 60 minutes; these live 20. One signature serves
+/// thousands of calls. Source: Generating JSON Web Tokens for API requests.
+package final class AppStoreServerTokens: AuthorizationTokens {
+    package static let lifetimeSeconds: Int64 = 20 * 60
+    /// A token is replaced this long before its end, so that none ends on its way to Apple.
+    package static let renewalMarginSeconds: Int64 = 60
+    /// `iat` lies this far in the past: a clock slightly ahead of Apple's must not matter.
+    package static let backdatingSeconds: Int64 = 30
+
+    private struct State {
+        var token: String?
+        var issuedAtSecond: Int64 = 0
+        var signed = 0
+    }
+
+    private let issuerID: String
+    private let keyID: String
+    private let bundleID: String
+    private let key: ES256PrivateKey
+    private let now: @Sendable () -> Timestamp
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - issuerID: The issuer id of App Store Connect's In-App Purchase keys page.
+    ///   - keyID: The id of the key.
+    ///   - bundleID: The app; a token is good for one.
+    ///   - key: The private key.
+    ///   - now: The wall clock.
+    package init(
+        issuerID: String, keyID: String, bundleID: String, key: ES256PrivateKey,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.issuerID = issuerID
+        self.keyID = keyID
+        self.bundleID = bundleID
+        self.key = key
+        self.now = now
+    }
+
+    /// How many tokens have been signed.
+    package var signedTokens: Int { state.withLock { $0.signed } }
+
+    package func current() throws(AuthorizationError) -> String {
+        let second = now().unixMilliseconds / 1000
+        return try state.withLock { (state) throws(AuthorizationError) in
+            if let token = state.token, Self.isUsable(issuedAt: state.issuedAtSecond, at: second) {
+                return token
+            }
+            return try sign(at: second, into: &state)
+        }
+    }
+
+    package func renewed(after rejected: String) throws(AuthorizationError) -> String {
+        let second = now().unixMilliseconds / 1000
+        return try state.withLock { (state) throws(AuthorizationError) in
+            if let token = state.token, token != rejected,
+                Self.isUsable(issuedAt: state.issuedAtSecond, at: second)
+            {
+                return token
+            }
+            return try sign(at: second, into: &state)
+        }
+    }
+
+    /// Also false after the clock was set back: the token would come from the future.
+    private static func isUsable(issuedAt: Int64, at second: Int64) -> Bool {
+        let age = second - issuedAt
+        return age >= 0 && age < lifetimeSeconds + backdatingSeconds - renewalMarginSeconds
+    }
+
+    private func sign(
+        at second: Int64, into state: inout State
+    ) throws(AuthorizationError) -> String {
+        let issuedAt = second - Self.backdatingSeconds
+        let header = CanonicalJSON.object([
+            "alg": .string("ES256"), "kid": .string(keyID), "typ": .string("JWT"),
+        ])
+        let claims = CanonicalJSON.object([
+            "aud": .string("appstoreconnect-v1"), "bid": .string(bundleID),
+            "exp": .integer(second + Self.lifetimeSeconds), "iat": .integer(issuedAt),
+            "iss": .string(issuerID),
+        ])
+        do {
+            let token = try key.compactJWS(
+                header: Array(header.rendered.utf8), payload: Array(claims.rendered.utf8))
+            state.token = token
+            state.issuedAtSecond = issuedAt
+            state.signed += 1
+            return token
+        } catch {
+            throw AuthorizationError(description: error.detail)
+        }
+    }
+}

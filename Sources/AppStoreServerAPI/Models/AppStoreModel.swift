@@ -1,0 +1,33 @@
+package import JSONWebSignature
+
+/// A JSON object of the App Store Server API.
+///
+/// Every member is optional, as in Apple's own models: absent and null are the same. Members and
+/// enumeration values that this version does not know are kept and counted, never refused.
+package protocol AppStoreModel: Sendable {
+    /// What unknown members and values are named under, for example `transaction`.
+    static var modelName: String { get }
+
+    init(reading reader: inout ObjectReader) throws(UndecodableModel)
+}
+
+extension AppStoreModel {
+    /// Reads an object.
+    package init(_ value: JSONValue) throws(UndecodableModel) {
+        guard var reader = ObjectReader(value, name: Self.modelName) else {
+            throw UndecodableModel("\(Self.modelName) is not a JSON object")
+        }
+        self = try Self(reading: &reader)
+    }
+
+    /// Reads a whole JSON text.
+    package init(json: [UInt8]) throws(UndecodableModel) {
+        let document: JSONDocument
+        do {
+            document = try JSONDocument(json)
+        } catch {
+            throw UndecodableModel("\(Self.modelName): \(error.detail)")
+        }
+        try self.init(document.root)
+    }
+}

@@ -1,0 +1,95 @@
+package import JSONWebSignature
+package import Subscriptions
+
+/// The payload of a signed transaction.
+///
+/// Source: App Store Server API, JWSTransactionDecodedPayload (1.23).
+package struct JWSTransactionDecodedPayload: AppStoreModel {
+    package static let modelName = "transaction"
+
+    package let transactionId: String?
+    package let originalTransactionId: String?
+    package let previousOriginalTransactionId: String?
+    package let webOrderLineItemId: String?
+    package let bundleId: String?
+    package let productId: String?
+    package let subscriptionGroupIdentifier: String?
+    package let purchaseDate: Timestamp?
+    package let originalPurchaseDate: Timestamp?
+    package let expiresDate: Timestamp?
+    package let quantity: Int64?
+    package let type: String?
+    package let appAccountToken: String?
+    package let inAppOwnershipType: String?
+    package let signedDate: Timestamp?
+    package let revocationReason: Int?
+    package let revocationDate: Timestamp?
+    package let revocationType: String?
+    /// Milliunits of a percent.
+    package let revocationPercentage: Int64?
+    package let isUpgraded: Bool?
+    package let offerType: Int?
+    package let offerIdentifier: String?
+    package let environment: String?
+    package let transactionReason: String?
+    package let storefront: String?
+    package let storefrontId: String?
+    /// Milliunits of `currency`.
+    package let price: Int64?
+    package let currency: String?
+    package let offerDiscountType: String?
+    package let appTransactionId: String?
+    package let offerPeriod: String?
+    package let billingPlanType: String?
+    package let commitmentInfo: TransactionCommitmentInfo?
+    package let advancedCommerceInfo: JSONValue?
+    package let multiSeatInfo: JSONValue?
+    /// Members and values that this version does not know.
+    package let unknowns: [UnknownValue]
+
+    package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
+        transactionId = try reader.text("transactionId", .strict)
+        originalTransactionId = try reader.text("originalTransactionId", .strict)
+        previousOriginalTransactionId = try reader.text("previousOriginalTransactionId", .strict)
+        webOrderLineItemId = try reader.text("webOrderLineItemId", .strict)
+        bundleId = try reader.text("bundleId", .strict)
+        productId = try reader.text("productId", .strict)
+        subscriptionGroupIdentifier = try reader.text("subscriptionGroupIdentifier", .strict)
+        purchaseDate = try reader.moment("purchaseDate", .strict)
+        originalPurchaseDate = try reader.moment("originalPurchaseDate", .strict)
+        expiresDate = try reader.moment("expiresDate", .strict)
+        quantity = try reader.integer("quantity")
+        type = try reader.enumeration("type", known: KnownValues.productTypes, .strict)
+        appAccountToken = try reader.text("appAccountToken", .strict)
+        inAppOwnershipType = try reader.enumeration(
+            "inAppOwnershipType", known: KnownValues.ownershipTypes, .strict)
+        signedDate = try reader.moment("signedDate", .strict)
+        revocationReason = try reader.enumeration(
+            "revocationReason", known: KnownValues.revocationReasons, .strict)
+        revocationDate = try reader.moment("revocationDate", .strict)
+        revocationType = try reader.enumeration(
+            "revocationType", known: KnownValues.revocationTypes)
+        revocationPercentage = try reader.integer("revocationPercentage")
+        isUpgraded = try reader.boolean("isUpgraded", .strict)
+        offerType = try reader.enumeration("offerType", known: KnownValues.offerTypes, .strict)
+        offerIdentifier = try reader.text("offerIdentifier")
+        environment = try reader.enumeration(
+            "environment", known: KnownValues.environments, .strict)
+        transactionReason = try reader.enumeration(
+            "transactionReason", known: KnownValues.transactionReasons)
+        storefront = try reader.text("storefront")
+        storefrontId = try reader.text("storefrontId")
+        price = try reader.integer("price", .strict)
+        currency = try reader.text("currency", .strict)
+        offerDiscountType = try reader.enumeration(
+            "offerDiscountType", known: KnownValues.offerDiscountTypes)
+        appTransactionId = try reader.text("appTransactionId", .strict)
+        offerPeriod = try reader.text("offerPeriod")
+        billingPlanType = try reader.enumeration(
+            "billingPlanType", known: KnownValues.billingPlanTypes)
+        commitmentInfo = try reader.object("commitmentInfo", as: TransactionCommitmentInfo.self)
+        advancedCommerceInfo = try reader.rawObject("advancedCommerceInfo")
+        multiSeatInfo = try reader.rawObject("multiSeatInfo")
+        unknowns = try reader.finish()
+    }
+}

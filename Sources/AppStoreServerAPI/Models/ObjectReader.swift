@@ -1,0 +1,171 @@
+package import JSONWebSignature
+package import Subscriptions
+
+/// Reads the members of one JSON object by name and keeps account of those nobody asked for.
+///
+/// Apple sends members in a fixed order, and models read them in that order, so that a look-up is
+/// nearly always one comparison.
+package struct ObjectReader {
+    /// What a member of another JSON type means.
+    package enum Demand {
+        /// We decide by it: the whole object is undecodable.
+        case strict
+        /// We do not need it: it counts as unknown and is left out.
+        case loose
+    }
+
+    /// Unknown members and values that are kept for one object; the rest is only too many.
+    package static let keptUnknowns = 32
+    private static let keptTextLength = 100
+
+    private let members: [(name: JSONValue, value: JSONValue)]
+    private let name: String
+    private var isTaken: [Bool]
+    private var nextMember = 0
+    private var unknowns: [UnknownValue] = []
+
+    /// `nil` when the value is not an object.
+    init?(_ value: JSONValue, name: String) {
+        guard value.isObject else { return nil }
+        self.members = value.members
+        self.name = name
+        self.isTaken = [Bool](repeating: false, count: members.count)
+    }
+
+    package mutating func text(
+        _ member: String, _ demand: Demand = .loose
+    ) throws(UndecodableModel) -> String? {
+        try value(member, demand) { $0.text }
+    }
+
+    /// The UTF-8 of a text without a copy: for JWS.
+    package mutating func textBytes(
+        _ member: String, _ demand: Demand = .loose
+    ) throws(UndecodableModel) -> ArraySlice<UInt8>? {
+        try value(member, demand) { $0.textBytes }
+    }
+
+    package mutating func boolean(
+        _ member: String, _ demand: Demand = .loose
+    ) throws(UndecodableModel) -> Bool? {
+        try value(member, demand) { $0.boolean }
+    }
+
+    package mutating func integer(
+        _ member: String, _ demand: Demand = .loose
+    ) throws(UndecodableModel) -> Int64? {
+        try value(member, demand) { $0.integer }
+    }
+
+    /// UNIX milliseconds; a fraction of a millisecond is dropped.
+    package mutating func moment(
+        _ member: String, _ demand: Demand = .loose
+    ) throws(UndecodableModel) -> Timestamp? {
+        try value(member, demand) { $0.integerRoundedDown.map(Timestamp.init(unixMilliseconds:)) }
+    }
+
+    /// The raw text of an enumeration; one that is not `known` counts as unknown and is kept.
+    package mutating func enumeration(
+        _ member: String, known: [String], _ demand: Demand = .loose
+    ) throws(UndecodableModel) -> String? {
+        guard let raw = try text(member, demand) else { return nil }
+        if !known.contains(raw) { noteUnknown(member, value: raw) }
+        return raw
+    }
+
+    /// The raw number of an enumeration; one that is not `known` counts as unknown and is kept.
+    package mutating func enumeration(
+        _ member: String, known: ClosedRange<Int>, _ demand: Demand = .loose
+    ) throws(UndecodableModel) -> Int? {
+        guard let raw = try value(member, demand, { $0.integer.flatMap { Int(exactly: $0) } })
+        else { return nil }
+        if !known.contains(raw) { noteUnknown(member, value: String(raw)) }
+        return raw
+    }
+
+    package mutating func texts(
+        _ member: String, _ demand: Demand = .loose
+    ) throws(UndecodableModel) -> [String]? {
+        try value(member, demand) { value in
+            guard value.isArray else { return nil }
+            let texts = value.elements.compactMap(\.text)
+            return texts.count == value.elements.count ? texts : nil
+        }
+    }
+
+    package mutating func elements(
+        _ member: String, _ demand: Demand = .loose
+    ) throws(UndecodableModel) -> [JSONValue]? {
+        try value(member, demand) { $0.isArray ? $0.elements : nil }
+    }
+
+    /// An object that is kept as it is: its contents do not matter to us.
+    package mutating func rawObject(_ member: String) throws(UndecodableModel) -> JSONValue? {
+        try value(member, .loose) { $0.isObject ? $0 : nil }
+    }
+
+    /// A nested object; its unknowns are counted here, under the member's name.
+    package mutating func object<Model: AppStoreModel>(
+        _ member: String, as type: Model.Type, _ demand: Demand = .loose
+    ) throws(UndecodableModel) -> Model? {
+        let nestedName = "\(name).\(member)"
+        let found = try value(member, demand) { ObjectReader($0, name: nestedName) }
+        guard var nested = found else { return nil }
+        let model = try Model(reading: &nested)
+        for unknown in try nested.finish() { note(unknown) }
+        return model
+    }
+
+    /// Everything unknown so far, and the members that nobody asked for; asking again adds nothing.
+    ///
+    /// - Throws: When a member that was asked for stands there twice: readers differ in which one
+    ///   counts, so neither may.
+    package mutating func finish() throws(UndecodableModel) -> [UnknownValue] {
+        for (index, member) in members.enumerated() where !isTaken[index] {
+            let text = member.name.text ?? ""
+            for (other, taken) in members.enumerated() where isTaken[other] {
+                if taken.name.isText(text) {
+                    throw UndecodableModel("\(name) has the member \(text) twice")
+                }
+            }
+            note(UnknownValue(field: "\(name).\(text.prefix(Self.keptTextLength))", value: nil))
+        }
+        isTaken = [Bool](repeating: true, count: members.count)
+        return unknowns
+    }
+
+    private mutating func value<Value>(
+        _ member: String, _ demand: Demand, _ read: (JSONValue) -> Value?
+    ) throws(UndecodableModel) -> Value? {
+        guard let found = take(member), !found.isNull else { return nil }
+        if let value = read(found) { return value }
+        guard demand == .loose else {
+            throw UndecodableModel("\(name).\(member) has an unexpected JSON type")
+        }
+        noteUnknown(member, value: String(found.source.prefix(Self.keptTextLength)))
+        return nil
+    }
+
+    private mutating func take(_ member: String) -> JSONValue? {
+        for offset in 0..<members.count {
+            var index = nextMember + offset
+            if index >= members.count { index -= members.count }
+            if !isTaken[index], members[index].name.isText(member) {
+                isTaken[index] = true
+                nextMember = index + 1 == members.count ? 0 : index + 1
+                return members[index].value
+            }
+        }
+        return nil
+    }
+
+    private mutating func noteUnknown(_ member: String, value: String) {
+        note(
+            UnknownValue(
+                field: "\(name).\(member)", value: String(value.prefix(Self.keptTextLength))))
+    }
+
+    private mutating func note(_ unknown: UnknownValue) {
+        if unknowns.count < Self.keptUnknowns { unknowns.append(unknown) }
+    }
+}

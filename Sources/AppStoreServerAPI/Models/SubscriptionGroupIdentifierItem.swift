@@ -1,0 +1,20 @@
+package import Subscriptions
+
+/// The subscriptions of one group in a status answer.
+///
+/// Source: App Store Server API, SubscriptionGroupIdentifierItem.
+package struct SubscriptionGroupIdentifierItem: AppStoreModel {
+    package static let modelName = "statusResponse.data"
+
+    package let subscriptionGroupIdentifier: String?
+    /// An entry that is not even an object is `nil` here.
+    package let lastTransactions: [LastTransactionsItem?]
+    package let unknowns: [UnknownValue]
+
+    package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
+        subscriptionGroupIdentifier = try reader.text("subscriptionGroupIdentifier", .strict)
+        let elements = try reader.elements("lastTransactions", .strict) ?? []
+        lastTransactions = elements.map { try? LastTransactionsItem($0) }
+        unknowns = try reader.finish() + lastTransactions.flatMap { $0?.unknowns ?? [] }
+    }
+}

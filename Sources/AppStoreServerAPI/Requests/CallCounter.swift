@@ -1,0 +1,37 @@
+import Subscriptions
+
+/// Counts every HTTP attempt once, by endpoint and result.
+struct CallCounter {
+    private struct Key: Hashable {
+        let endpoint: Endpoint
+        let result: CallResult
+    }
+
+    private var calls: [Key: Int] = [:]
+
+    /// Whether any call of any endpoint brought an answer.
+    private(set) var hasSucceeded = false
+
+    mutating func attemptEnded(_ endpoint: Endpoint, _ result: CallResult) {
+        calls[Key(endpoint: endpoint, result: result), default: 0] += 1
+        if result == .ok { hasSucceeded = true }
+    }
+
+    /// A 200 turned out to be none.
+    mutating func answerWasUndecodable(_ endpoint: Endpoint) {
+        let ok = Key(endpoint: endpoint, result: .ok)
+        if let count = calls[ok], count > 0 { calls[ok] = count > 1 ? count - 1 : nil }
+        attemptEnded(endpoint, .undecodable)
+    }
+
+    /// In the order of the endpoints and results.
+    var counts: [CallCount] {
+        Endpoint.allCases.flatMap { endpoint in
+            CallResult.allCases.compactMap { result in
+                calls[Key(endpoint: endpoint, result: result)].map {
+                    CallCount(endpoint: endpoint.rawValue, result: result.rawValue, calls: $0)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Subscriptions
+import Synchronization
+
+/// Lets a bounded number of tasks through at once, the others in the order of their coming.
+final class ConcurrencyGate: Sendable {
+    private struct Waiter {
+        let number: Int
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var free: Int
+        var lastNumber = 0
+        var waiters: [Waiter] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(limit: Int) {
+        precondition(limit > 0, "somebody must be let through")
+        state = Mutex(State(free: limit))
+    }
+
+    /// Returns inside; every entry must be followed by one `leave`.
+    ///
+    /// - Throws: `cancelled`, and then the task is not inside.
+    func enter() async throws(RunStop) {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        let isInside = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isInside: Bool? = state.withLock { state in
+                    // Cancelled before it could queue: the handler found nobody to send away.
+                    if Task.isCancelled { return false }
+                    if state.free > 0 {
+                        state.free -= 1
+                        return true
+                    }
+                    state.waiters.append(Waiter(number: number, continuation: continuation))
+                    return nil
+                }
+                if let isInside { continuation.resume(returning: isInside) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                state.waiters.firstIndex { $0.number == number }.map {
+                    state.waiters.remove(at: $0)
+                }
+            }
+            waiter?.continuation.resume(returning: false)
+        }
+        guard isInside else { throw .cancelled }
+    }
+
+    func leave() {
+        let next: Waiter? = state.withLock { state in
+            guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
+            state.free += 1
+            return nil
+        }
+        next?.continuation.resume(returning: true)
+    }
+}

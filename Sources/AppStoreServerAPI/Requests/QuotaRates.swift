@@ -1,0 +1,37 @@
+package import Subscriptions
+
+/// How many calls per second each endpoint may get from us.
+package struct QuotaRates: Hashable, Sendable {
+    /// Apple, "Identifying rate limits": 50 calls per second per app for each endpoint we use.
+    package static let productionPerSecond = 50.0
+    /// The sandbox has a tenth of the production limits (same page).
+    package static let sandboxShare = 0.1
+
+    private let perSecond: [Endpoint: Double]
+
+    /// Apple's documented limits, times the share that the job may use.
+    ///
+    /// The company's own servers live from the rest of the same quota.
+    package static func documented(
+        environment: AppStoreEnvironment, share: Double
+    ) -> QuotaRates {
+        let limit =
+            switch environment {
+            case .production: productionPerSecond
+            case .sandbox: productionPerSecond * sandboxShare
+            }
+        return uniform(requestsPerSecond: limit * share)
+    }
+
+    /// The same rate for every endpoint, as `requests_per_second` sets it.
+    package static func uniform(requestsPerSecond: Double) -> QuotaRates {
+        precondition(requestsPerSecond > 0, "a rate must be above zero")
+        return QuotaRates(
+            perSecond: Dictionary(
+                uniqueKeysWithValues: Endpoint.allCases.map { ($0, requestsPerSecond) }))
+    }
+
+    package func perSecond(of endpoint: Endpoint) -> Double {
+        perSecond[endpoint] ?? Self.productionPerSecond * Self.sandboxShare
+    }
+}

@@ -1,0 +1,105 @@
+package import Subscriptions
+
+/// Verified payloads in the words of the job.
+extension SignedDataVerifier {
+    /// - Throws: `.format` also when the payload lacks one of its ids or its date: without them it
+    ///   states nothing.
+    package func signedTransaction(
+        _ jws: ArraySlice<UInt8>
+    ) async throws(VerificationFailure) -> SignedTransaction {
+        let verified = try await transaction(jws)
+        let model = verified.model
+        guard let transactionID = model.transactionId, !transactionID.isEmpty,
+            let originalTransactionID = model.originalTransactionId,
+            !originalTransactionID.isEmpty, let signedDate = model.signedDate
+        else { throw Self.incomplete("transaction") }
+        var statement = SignedTransaction(
+            evidence: verified.evidence, transactionID: transactionID,
+            originalTransactionID: originalTransactionID, signedDate: signedDate)
+        statement.previousOriginalTransactionID = model.previousOriginalTransactionId
+        statement.webOrderLineItemID = model.webOrderLineItemId
+        statement.bundleID = model.bundleId
+        statement.environment = model.environment
+        statement.productID = model.productId
+        statement.subscriptionGroupID = model.subscriptionGroupIdentifier
+        statement.type = model.type
+        statement.purchaseDate = model.purchaseDate
+        statement.originalPurchaseDate = model.originalPurchaseDate
+        statement.expiresDate = model.expiresDate
+        statement.revocationDate = model.revocationDate
+        statement.revocationReason = model.revocationReason
+        statement.isUpgraded = model.isUpgraded ?? false
+        statement.inAppOwnershipType = model.inAppOwnershipType
+        statement.appAccountToken = model.appAccountToken
+        statement.appTransactionID = model.appTransactionId
+        statement.offerType = model.offerType
+        statement.price = model.price
+        statement.currency = model.currency
+        statement.unknowns = model.unknowns
+        return statement
+    }
+
+    /// - Throws: `.format` also when the payload lacks its id or its date.
+    package func signedRenewal(
+        _ jws: ArraySlice<UInt8>
+    ) async throws(VerificationFailure) -> SignedRenewal {
+        let verified = try await renewalInfo(jws)
+        let model = verified.model
+        guard let originalTransactionID = model.originalTransactionId,
+            !originalTransactionID.isEmpty, let signedDate = model.signedDate
+        else { throw Self.incomplete("renewal info") }
+        var statement = SignedRenewal(
+            evidence: verified.evidence, originalTransactionID: originalTransactionID,
+            signedDate: signedDate)
+        statement.environment = model.environment
+        statement.productID = model.productId
+        statement.autoRenewProductID = model.autoRenewProductId
+        statement.autoRenewStatus = model.autoRenewStatus
+        statement.renewalDate = model.renewalDate
+        statement.isInBillingRetryPeriod = model.isInBillingRetryPeriod
+        statement.gracePeriodExpiresDate = model.gracePeriodExpiresDate
+        statement.expirationIntent = model.expirationIntent
+        statement.appAccountToken = model.appAccountToken
+        statement.unknowns = model.unknowns
+        return statement
+    }
+
+    /// A notification with everything signed inside it verified too.
+    ///
+    /// - Throws: Also when a part inside does not hold, or the parts name different subscriptions.
+    package func recordedNotification(
+        _ jws: ArraySlice<UInt8>, sendAttempts: [SendAttempt]
+    ) async throws(VerificationFailure) -> RecordedNotification {
+        let verified = try await notification(jws)
+        let model = verified.model
+        guard let uuid = model.notificationUUID, !uuid.isEmpty,
+            let type = model.notificationType, let signedDate = model.signedDate
+        else { throw Self.incomplete("notification") }
+        var unknowns = model.unknowns
+        var ids: [String] = []
+        if let part = model.data?.signedTransactionInfo {
+            let transaction = try await signedTransaction(part)
+            ids.append(transaction.originalTransactionID)
+            unknowns += transaction.unknowns
+        }
+        if let part = model.data?.signedRenewalInfo {
+            let renewal = try await signedRenewal(part)
+            ids.append(renewal.originalTransactionID)
+            unknowns += renewal.unknowns
+        }
+        guard Set(ids).count <= 1 else {
+            throw VerificationFailure(
+                reason: .crossCheck,
+                detail: "the notification's signed parts name different subscriptions")
+        }
+        return RecordedNotification(
+            evidence: verified.evidence, notificationUUID: uuid, notificationType: type,
+            subtype: model.subtype, signedDate: signedDate, originalTransactionID: ids.first,
+            sendAttempts: sendAttempts, unknowns: unknowns)
+    }
+
+    private static func incomplete(_ what: String) -> VerificationFailure {
+        VerificationFailure(
+            reason: .format, detail: "the \(what) lacks an id, a type or its signedDate")
+    }
+}

@@ -1,0 +1,184 @@
+package import JSONWebSignature
+package import Subscriptions
+
+/// Verifies and decodes Apple's signed data for one app in one environment.
+///
+/// First the signature, chain and dates (`JWSVerifier`), then what the payload says of its app and
+/// environment, the app first. Data that claims to come from Xcode or from local testing is not
+/// signed by the App Store and is never accepted: those environments cannot even be configured.
+package struct SignedDataVerifier: Sendable {
+    package let app: AppIdentity
+    private let appAppleID: Int64?
+    private let verifier: JWSVerifier
+
+    /// - Parameters:
+    ///   - app: Whose data is accepted.
+    ///   - appAppleID: The app's id in the App Store; without it no production notification passes.
+    ///   - verifier: Shared by all apps, so that all of them profit from what it remembers.
+    package init(app: AppIdentity, appAppleID: Int64?, verifier: JWSVerifier) {
+        self.app = app
+        self.appAppleID = appAppleID
+        self.verifier = verifier
+    }
+
+    package func transaction(
+        _ jws: ArraySlice<UInt8>
+    ) async throws(VerificationFailure) -> VerifiedModel<JWSTransactionDecodedPayload> {
+        let verified = try await verify(
+            jws, as: JWSTransactionDecodedPayload.self, signedDate: \.signedDate)
+        try checkBundle(verified.model.bundleId)
+        try checkEnvironment(verified.model.environment)
+        return verified
+    }
+
+    /// Renewal info names no app; callers must hold it against the transaction beside it.
+    package func renewalInfo(
+        _ jws: ArraySlice<UInt8>
+    ) async throws(VerificationFailure) -> VerifiedModel<JWSRenewalInfoDecodedPayload> {
+        let verified = try await verify(
+            jws, as: JWSRenewalInfoDecodedPayload.self, signedDate: \.signedDate)
+        try checkEnvironment(verified.model.environment)
+        return verified
+    }
+
+    /// The signed parts inside the notification are other payloads and stay unverified.
+    package func notification(
+        _ jws: ArraySlice<UInt8>
+    ) async throws(VerificationFailure) -> VerifiedModel<ResponseBodyV2DecodedPayload> {
+        let verified = try await verify(
+            jws, as: ResponseBodyV2DecodedPayload.self, signedDate: \.signedDate)
+        let content = verified.model
+        if let data = content.data {
+            try check(data.bundleId, data.appAppleId, data.environment)
+        } else if let summary = content.summary {
+            try check(summary.bundleId, summary.appAppleId, summary.environment)
+        } else if let token = content.externalPurchaseToken {
+            try check(token.bundleId, token.appAppleId, token.environment)
+        } else {
+            let appData = content.appData
+            try check(appData?.bundleId, appData?.appAppleId, appData?.environment)
+        }
+        return verified
+    }
+
+    package func appTransaction(
+        _ jws: ArraySlice<UInt8>
+    ) async throws(VerificationFailure) -> VerifiedModel<AppTransaction> {
+        let verified = try await verify(
+            jws, as: AppTransaction.self, signedDate: \.receiptCreationDate)
+        let model = verified.model
+        try check(model.bundleId, model.appAppleId, model.receiptType)
+        return verified
+    }
+
+    /// Whether an unsigned envelope names this app and environment.
+    func envelopeFailure(of envelope: some AnswerEnvelope) -> VerificationFailure? {
+        do {
+            try checkBundle(envelope.bundleId)
+            // Apple's model has it optional: an answer without it is held to the rest.
+            if envelope.appAppleId != nil { try checkAppAppleID(envelope.appAppleId) }
+            try checkEnvironment(envelope.environment)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func verify<Model: AppStoreModel>(
+        _ jws: ArraySlice<UInt8>, as type: Model.Type,
+        signedDate: (Model) -> Timestamp?
+    ) async throws(VerificationFailure) -> VerifiedModel<Model> {
+        do throws(JSONWebSignatureError) {
+            let unverified = try UnverifiedJWS(jws)
+            var decoded: Model?
+            let read: (JSONDocument) throws(JSONWebSignatureError) -> Int64? = {
+                (payload) throws(JSONWebSignatureError) in
+                let model = try Self.decode(payload, as: type)
+                decoded = model
+                return signedDate(model)?.unixMilliseconds
+            }
+            let remembered = try verifier.verifyByRememberedLeaf(unverified, signedDate: read)
+            let verified: VerifiedJWS
+            if let remembered {
+                verified = remembered
+            } else {
+                verified = try await verifier.verify(unverified, signedDate: read)
+            }
+            guard let decoded else {
+                throw JSONWebSignatureError(.format, "the payload was not read")
+            }
+            return VerifiedModel(
+                model: decoded,
+                evidence: SignedPayload(
+                    digest: EvidenceDigest(hexadecimal: verified.digest), jws: verified.compact))
+        } catch {
+            throw VerificationFailure(error)
+        }
+    }
+
+    private static func decode<Model: AppStoreModel>(
+        _ payload: JSONDocument, as type: Model.Type
+    ) throws(JSONWebSignatureError) -> Model {
+        do {
+            return try Model(payload.root)
+        } catch {
+            throw JSONWebSignatureError(.format, error.description)
+        }
+    }
+
+    private func check(
+        _ bundleID: String?, _ appAppleID: Int64?, _ environment: String?
+    ) throws(VerificationFailure) {
+        try checkBundle(bundleID)
+        try checkAppAppleID(appAppleID)
+        try checkEnvironment(environment)
+    }
+
+    private func checkBundle(_ bundleID: String?) throws(VerificationFailure) {
+        guard let bundleID, bundleID.utf8.elementsEqual(app.bundleID.utf8) else {
+            throw VerificationFailure(
+                reason: .app, detail: "it is not for the app \(app.bundleID)")
+        }
+    }
+
+    /// Sandbox data need not carry the App Store's id of the app.
+    private func checkAppAppleID(_ id: Int64?) throws(VerificationFailure) {
+        guard app.environment == .production else { return }
+        guard let id, id == appAppleID else {
+            throw VerificationFailure(
+                reason: .app,
+                detail: "it is not for the app with the configured app_apple_id")
+        }
+    }
+
+    private func checkEnvironment(_ environment: String?) throws(VerificationFailure) {
+        guard environment == app.environment.rawValue else {
+            throw VerificationFailure(
+                reason: .environment, detail: "it is not from \(app.environment.rawValue)")
+        }
+    }
+}
+
+extension ExternalPurchaseToken {
+    /// The only sign of the environment is a prefix of the id.
+    fileprivate var environment: String? {
+        externalPurchaseId.map {
+            $0.utf8.starts(with: "SANDBOX".utf8)
+                ? AppStoreEnvironment.sandbox.rawValue : AppStoreEnvironment.production.rawValue
+        }
+    }
+}
+
+extension VerificationFailure {
+    fileprivate init(_ error: JSONWebSignatureError) {
+        let reason: Reason =
+            switch error.reason {
+            case .format: .format
+            case .chainLength: .chainLength
+            case .certificate: .certificate
+            case .chain: .chain
+            case .signature, .key: .signature
+            }
+        self.init(reason: reason, detail: error.detail)
+    }
+}

@@ -1,0 +1,85 @@
+import CLibcurl
+
+/// The options of every request, grouped by what they protect.
+extension CurlEasyHandle {
+    func apply(
+        _ settings: CurlTransport.Settings, for target: CurlTarget
+    ) throws(HTTPTransportError) {
+        try set(CURLOPT_NOSIGNAL, 1)
+        try setQuickExit()
+        try set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeoutMilliseconds)
+        try set(CURLOPT_TIMEOUT_MS, settings.totalTimeoutMilliseconds)
+        // Refuses by Content-Length, before the first byte; the sink counts what really comes.
+        try set(CURLOPT_MAXFILESIZE_LARGE, bytes: settings.bodyLimitBytes)
+        try set(CURLOPT_USERAGENT, settings.userAgent)
+        try set(CURLOPT_TCP_KEEPALIVE, 1)
+        try setUnacknowledgedLimit(milliseconds: settings.connectTimeoutMilliseconds)
+        try applyProtection(settings, for: target)
+        try applyVersion(for: target)
+        try applyProxy(settings.proxy)
+    }
+
+    private func applyProtection(
+        _ settings: CurlTransport.Settings, for target: CurlTarget
+    ) throws(HTTPTransportError) {
+        try allowOnly(plainHTTP: target.isPlain)
+        try set(CURLOPT_FOLLOWLOCATION, 0)
+        try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        if let caFile = settings.caFile { try set(CURLOPT_CAINFO, caFile) }
+    }
+
+    /// HTTP/2 where TLS negotiates it; waiting for that answer keeps a burst on one connection.
+    ///
+    /// Never HTTP/2 in clear: libcurl 7.88 breaks when it reuses such a connection.
+    private func applyVersion(for target: CurlTarget) throws(HTTPTransportError) {
+        let version = target.isPlain ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS
+        try set(CURLOPT_HTTP_VERSION, Int(version))
+        try set(CURLOPT_PIPEWAIT, target.isPlain ? 0 : 1)
+    }
+
+    /// Empty texts switch the variables of the environment off, too.
+    private func applyProxy(_ proxy: ProxyURL?) throws(HTTPTransportError) {
+        try set(CURLOPT_NOPROXY, "")
+        guard let proxy else { return try set(CURLOPT_PROXY, "") }
+        try set(CURLOPT_PROXY, proxy.description)
+        if let user = proxy.user { try set(CURLOPT_PROXYUSERNAME, user) }
+        if let password = proxy.password { try set(CURLOPT_PROXYPASSWORD, password) }
+        try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        try set(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+    }
+
+    /// Keeps away from connections that are older than the last time-out.
+    ///
+    /// `isFresh` opens a new one whatever there is.
+    func avoidConnections(
+        olderThanSeconds age: Int, isFresh: Bool
+    ) throws(HTTPTransportError) {
+        try set(CURLOPT_MAXLIFETIME_CONN, max(1, age))
+        if isFresh { try set(CURLOPT_FRESH_CONNECT, 1) }
+    }
+
+    /// Method, body and the wish for compression.
+    func apply(_ request: HTTPRequest) throws(HTTPTransportError) {
+        // Without any, libcurl would hand over a body that a server packed unasked as it is.
+        try set(CURLOPT_ACCEPT_ENCODING, request.acceptEncoding ?? "identity")
+        if let body = request.body {
+            try set(CURLOPT_POST, 1)
+            try set(body: body)
+            if request.method != "POST" { try set(CURLOPT_CUSTOMREQUEST, request.method) }
+            return
+        }
+        switch request.method {
+        case "GET": try set(CURLOPT_HTTPGET, 1)
+        case "HEAD": try set(CURLOPT_NOBODY, 1)
+        case "POST":
+            try set(CURLOPT_POST, 1)
+            try set(body: [])
+        default: try set(CURLOPT_CUSTOMREQUEST, request.method)
+        }
+    }
+}

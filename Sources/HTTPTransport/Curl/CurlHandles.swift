@@ -1,0 +1,267 @@
+import CLibcurl
+import Glibc
+
+/// The process-wide state of libcurl.
+enum CurlLibrary {
+    /// Whether `curl_global_init` succeeded; it runs exactly once, at the first use.
+    static let isReady = curl_global_init(Int(CURL_GLOBAL_SSL)) == CURLE_OK
+}
+
+/// Owner of one `CURL` handle: one request.
+///
+/// Used on the transport's own thread only.
+@safe
+struct CurlEasyHandle: ~Copyable {
+    fileprivate let easy: UnsafeMutableRawPointer
+    /// libcurl writes the reason of a failure here.
+    private let reason: UnsafeMutablePointer<CChar>
+
+    init() throws(HTTPTransportError) {
+        guard let easy = unsafe curl_easy_init() else {
+            throw .connectionFailed("libcurl could not allocate a transfer")
+        }
+        unsafe self.easy = easy
+        unsafe reason = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe reason.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        // Without it, errors are only less talkative.
+        _ = unsafe shim_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, reason)
+    }
+
+    deinit {
+        unsafe curl_easy_cleanup(easy)
+        unsafe reason.deallocate()
+    }
+
+    /// The text that libcurl left about a failure; control characters are dropped.
+    var failureReason: String {
+        String(unsafe String(cString: reason).unicodeScalars.filter { $0.value >= 0x20 })
+    }
+
+    func set(_ option: CURLoption, _ value: Int) throws(HTTPTransportError) {
+        try check(unsafe shim_easy_set_long(easy, option, value))
+    }
+
+    func set(_ option: CURLoption, bytes value: Int) throws(HTTPTransportError) {
+        try check(unsafe shim_easy_set_offset(easy, option, curl_off_t(value)))
+    }
+
+    func set(_ option: CURLoption, _ value: String) throws(HTTPTransportError) {
+        try check(unsafe shim_easy_set_string(easy, option, value))
+    }
+
+    func set(_ url: borrowing CurlURL) throws(HTTPTransportError) {
+        try check(unsafe shim_easy_set_url(easy, url.url))
+    }
+
+    /// The list must outlive the transfer.
+    func set(_ headers: borrowing CurlHeaderList) throws(HTTPTransportError) {
+        try check(unsafe shim_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list))
+    }
+
+    /// Copies the body of the request.
+    func set(body: [UInt8]) throws(HTTPTransportError) {
+        try set(CURLOPT_POSTFIELDSIZE_LARGE, bytes: body.count)
+        let result = unsafe body.withUnsafeBytes {
+            unsafe shim_easy_set_pointer(
+                easy, CURLOPT_COPYPOSTFIELDS, $0.baseAddress ?? UnsafeRawPointer(easy))
+        }
+        try check(result)
+    }
+
+    func allowOnly(plainHTTP: Bool) throws(HTTPTransportError) {
+        try check(unsafe shim_easy_allow_only(easy, plainHTTP ? 1 : 0))
+    }
+
+    /// Lets a transfer go whose host name is still being resolved, instead of blocking for it.
+    func setQuickExit() throws(HTTPTransportError) {
+        try check(unsafe shim_easy_set_quick_exit(easy))
+    }
+
+    /// Lets the kernel drop a connection whose data nobody has acknowledged for that long.
+    ///
+    /// Without it, requests would be written into a dead path for many minutes.
+    func setUnacknowledgedLimit(milliseconds: Int) throws(HTTPTransportError) {
+        let context = unsafe UnsafeRawPointer(bitPattern: milliseconds)
+        try check(unsafe shim_easy_set_pointer(easy, CURLOPT_SOCKOPTDATA, context))
+        let hook = unsafe shim_easy_set_socket_hook(easy) { context, socket, _ in
+            var milliseconds = UInt32(clamping: UInt(bitPattern: context))
+            // Refused on a system that does not know it: then it takes as long as it takes.
+            _ = unsafe setsockopt(
+                socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds,
+                socklen_t(MemoryLayout<UInt32>.size))
+            return CURL_SOCKOPT_OK
+        }
+        try check(hook)
+    }
+
+    /// Sends the head line by line, and the body piece by piece, to `transfer`, which must outlive
+    /// this handle's stay in a multi handle.
+    func setSinks(_ transfer: CurlTransfer) throws(HTTPTransportError) {
+        let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
+        try check(unsafe shim_easy_set_pointer(easy, CURLOPT_PRIVATE, context))
+        try check(unsafe shim_easy_set_pointer(easy, CURLOPT_HEADERDATA, context))
+        try check(unsafe shim_easy_set_pointer(easy, CURLOPT_WRITEDATA, context))
+        let head = unsafe shim_easy_set_sink(easy, CURLOPT_HEADERFUNCTION) {
+            bytes, size, count, context in
+            guard let bytes = unsafe bytes, let context = unsafe context else { return 0 }
+            let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context)
+                .takeUnretainedValue()
+            let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return unsafe transfer.received(headerLine: line) ? size * count : 0
+        }
+        try check(head)
+        let body = unsafe shim_easy_set_sink(easy, CURLOPT_WRITEFUNCTION) {
+            bytes, size, count, context in
+            guard let bytes = unsafe bytes, let context = unsafe context else { return 0 }
+            let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context)
+                .takeUnretainedValue()
+            let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return unsafe transfer.received(body: piece) ? size * count : 0
+        }
+        try check(body)
+    }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        return unsafe shim_easy_get_long(easy, info, &value) == CURLE_OK ? value : 0
+    }
+
+    func offset(_ info: CURLINFO) -> Int {
+        var value: curl_off_t = 0
+        return unsafe shim_easy_get_offset(easy, info, &value) == CURLE_OK ? Int(value) : 0
+    }
+
+    private func check(_ result: CURLcode) throws(HTTPTransportError) {
+        guard result == CURLE_OK else {
+            throw .invalidRequest(
+                "libcurl refuses an option of the request: \(CurlFailure.name(of: result))")
+        }
+    }
+}
+
+/// Owner of the `CURLM` handle: all running transfers and the connections they share.
+@safe
+struct CurlMultiHandle: ~Copyable {
+    private let multi: UnsafeMutableRawPointer
+
+    init() throws(HTTPTransportError) {
+        guard let multi = unsafe curl_multi_init() else {
+            throw .connectionFailed("libcurl could not allocate its transfer engine")
+        }
+        unsafe self.multi = multi
+    }
+
+    deinit {
+        unsafe curl_multi_cleanup(multi)
+    }
+
+    /// Something that other threads may use to end `poll`, as long as this handle lives.
+    var waker: CurlWaker { unsafe CurlWaker(multi: multi) }
+
+    func set(_ option: CURLMoption, _ value: Int) {
+        _ = unsafe shim_multi_set_long(multi, option, value)
+    }
+
+    func add(_ handle: borrowing CurlEasyHandle) -> Bool {
+        unsafe curl_multi_add_handle(multi, handle.easy) == CURLM_OK
+    }
+
+    func remove(_ handle: borrowing CurlEasyHandle) {
+        unsafe curl_multi_remove_handle(multi, handle.easy)
+    }
+
+    /// Moves every transfer on as far as it goes without waiting.
+    func perform() {
+        var running: Int32 = 0
+        unsafe curl_multi_perform(multi, &running)
+    }
+
+    /// Waits for a socket, a timer of libcurl, the waker or the end of the time.
+    func poll(timeoutMilliseconds: Int32) {
+        unsafe curl_multi_poll(multi, nil, 0, timeoutMilliseconds, nil)
+    }
+
+    /// The next transfer that ended, with libcurl's result; `nil` when there is none.
+    func nextEnded() -> (transfer: CurlTransfer, result: CURLcode)? {
+        var easy: UnsafeMutableRawPointer?
+        var result = CURLE_OK
+        guard unsafe shim_multi_next_done(multi, &easy, &result) == 1 else { return nil }
+        var context: UnsafeMutableRawPointer?
+        guard unsafe shim_easy_get_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK,
+            let context = unsafe context
+        else { preconditionFailure("libcurl lost the owner of a transfer") }
+        let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+        return (transfer, result)
+    }
+}
+
+/// The one operation of a multi handle that other threads may call.
+///
+/// The mailbox calls it under its lock and forgets it before the handle goes.
+@safe
+struct CurlWaker: @unchecked Sendable {
+    fileprivate let multi: UnsafeMutableRawPointer
+
+    func wake() {
+        unsafe curl_multi_wakeup(multi)
+    }
+}
+
+/// Owner of a list of header lines.
+@safe
+struct CurlHeaderList: ~Copyable {
+    fileprivate let list: UnsafeMutablePointer<curl_slist>?
+
+    init(_ lines: [String]) throws(HTTPTransportError) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for line in lines {
+            guard let longer = unsafe curl_slist_append(list, line) else {
+                unsafe curl_slist_free_all(list)
+                throw .connectionFailed("libcurl could not allocate the headers")
+            }
+            unsafe list = longer
+        }
+        unsafe self.list = list
+    }
+
+    deinit {
+        unsafe curl_slist_free_all(list)
+    }
+}
+
+/// Owner of a parsed URL.
+@safe
+struct CurlURL: ~Copyable {
+    fileprivate let url: OpaquePointer
+
+    /// Reads an absolute URL.
+    ///
+    /// The error does not quote it: it may hold credentials.
+    init(_ text: String) throws(HTTPTransportError) {
+        guard let url = unsafe curl_url() else {
+            throw .connectionFailed("libcurl could not allocate a URL")
+        }
+        // As it is: an id with dots must not climb the path.
+        let flags = UInt32(CURLU_PATH_AS_IS)
+        guard unsafe curl_url_set(url, CURLUPART_URL, text, flags) == CURLUE_OK else {
+            unsafe curl_url_cleanup(url)
+            throw .invalidRequest("the URL cannot be read")
+        }
+        unsafe self.url = url
+    }
+
+    deinit {
+        unsafe curl_url_cleanup(url)
+    }
+
+    /// One part, percent-decoded when `decoded`; `nil` where the URL has none.
+    func part(_ part: CURLUPart, decoded: Bool = false) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        let flags = UInt32(decoded ? CURLU_URLDECODE : 0)
+        guard unsafe curl_url_get(url, part, &text, flags) == CURLUE_OK,
+            let text = unsafe text
+        else { return nil }
+        defer { unsafe curl_free(text) }
+        return unsafe String(cString: text)
+    }
+}

@@ -1,0 +1,99 @@
+import CLibcurl
+
+/// The work of the transport's thread: take mail, move transfers, deliver what ended, wait.
+///
+/// Nothing of it is ever touched by another thread.
+final class CurlLoop {
+    /// An upper bound; libcurl's own timers, sockets and the mailbox end the wait earlier.
+    private static let longestWaitMilliseconds: Int32 = 60_000
+
+    private let mailbox: CurlMailbox
+    private let settings: CurlTransport.Settings
+    private let multi: CurlMultiHandle
+    private var transfers: [UInt64: CurlTransfer] = [:]
+    private var trust = ConnectionTrust()
+
+    /// Runs until the mailbox is closed.
+    static func run(mailbox: CurlMailbox, settings: CurlTransport.Settings) {
+        serve(mailbox: mailbox, settings: settings)
+        mailbox.loopHasEnded()
+    }
+
+    private static func serve(mailbox: CurlMailbox, settings: CurlTransport.Settings) {
+        do throws(HTTPTransportError) {
+            let loop = try CurlLoop(mailbox: mailbox, settings: settings)
+            loop.serve()
+        } catch {
+            for submission in mailbox.loopEnds() {
+                submission.continuation.resume(returning: .failure(error))
+            }
+        }
+    }
+
+    private init(
+        mailbox: CurlMailbox, settings: CurlTransport.Settings
+    ) throws(HTTPTransportError) {
+        self.mailbox = mailbox
+        self.settings = settings
+        multi = try CurlMultiHandle()
+        // Without the first, every stream beyond the server's limit opens a connection of its own.
+        multi.set(CURLMOPT_MAX_HOST_CONNECTIONS, settings.maxConnectionsPerHost)
+        multi.set(CURLMOPT_MAXCONNECTS, settings.maxIdleConnections)
+    }
+
+    private func serve() {
+        mailbox.loopBegins(waker: multi.waker)
+        while true {
+            let mail = mailbox.take()
+            for submission in mail.submissions { start(submission) }
+            for number in mail.cancellations { abandon(number) }
+            if mail.isClosing { break }
+            multi.perform()
+            deliver()
+            multi.poll(timeoutMilliseconds: Self.longestWaitMilliseconds)
+        }
+        for number in Array(transfers.keys) { abandon(number) }
+        for submission in mailbox.loopEnds() {
+            submission.continuation.resume(returning: .failure(.cancelled))
+        }
+    }
+
+    private func start(_ submission: CurlSubmission) {
+        do throws(HTTPTransportError) {
+            let transfer = try CurlTransfer(submission, settings: settings)
+            if let age = trust.secondsSinceTimeout(at: .now) {
+                try transfer.easy.avoidConnections(olderThanSeconds: age, isFresh: trust.isLost)
+            }
+            guard multi.add(transfer.easy) else {
+                throw .connectionFailed("libcurl could not start the transfer")
+            }
+            transfers[submission.number] = transfer
+        } catch {
+            submission.continuation.resume(returning: .failure(error))
+        }
+    }
+
+    private func abandon(_ number: UInt64) {
+        guard let transfer = transfers.removeValue(forKey: number) else { return }
+        multi.remove(transfer.easy)
+        transfer.continuation.resume(returning: .failure(.cancelled))
+    }
+
+    /// Resumes the waiting tasks all at once at the end: each resumption only queues its task for
+    /// Swift's pool, and in a batch that costs fewer turns of this loop.
+    private func deliver() {
+        var ended: [(CurlTransfer, Result<HTTPResponse, HTTPTransportError>)] = []
+        while let (transfer, code) = multi.nextEnded() {
+            let result = transfer.result(code)
+            switch result {
+            case .success: trust.responseCame()
+            case .failure(.timedOut): trust.exchangeTimedOut(at: .now)
+            case .failure: break
+            }
+            multi.remove(transfer.easy)
+            transfers[transfer.number] = nil
+            ended.append((transfer, result))
+        }
+        for (transfer, result) in ended { transfer.continuation.resume(returning: result) }
+    }
+}

@@ -1,0 +1,115 @@
+import Synchronization
+
+/// A request on its way to the transport's thread, with the task that awaits its end.
+struct CurlSubmission: Sendable {
+    let number: UInt64
+    let request: HTTPRequest
+    let continuation: CheckedContinuation<Result<HTTPResponse, HTTPTransportError>, Never>
+}
+
+/// What tasks leave for the transport's thread.
+///
+/// One wake-up is enough for all that gathers until the thread looks again: without that, every
+/// request would cost a system call here and a turn of the loop there.
+final class CurlMailbox: Sendable {
+    struct Mail {
+        var submissions: [CurlSubmission] = []
+        var cancellations: [UInt64] = []
+        var isClosing = false
+    }
+
+    private struct State {
+        var mail = Mail()
+        var waker: CurlWaker?
+        var isWoken = false
+        var hasEnded = false
+        var closers: [CheckedContinuation<Void, Never>] = []
+
+        mutating func wake() {
+            guard !isWoken, let waker else { return }
+            isWoken = true
+            waker.wake()
+        }
+    }
+
+    private let state = Mutex(State())
+
+    func submit(_ submission: CurlSubmission) {
+        let isTaken = state.withLock { state in
+            guard !state.mail.isClosing else { return false }
+            state.mail.submissions.append(submission)
+            state.wake()
+            return true
+        }
+        if !isTaken { submission.continuation.resume(returning: .failure(.cancelled)) }
+    }
+
+    func cancel(_ number: UInt64) {
+        state.withLock { state in
+            guard !state.mail.isClosing else { return }
+            state.mail.cancellations.append(number)
+            state.wake()
+        }
+    }
+
+    /// Asks the thread to end.
+    func close() {
+        state.withLock { state in
+            state.mail.isClosing = true
+            state.wake()
+        }
+    }
+
+    /// Asks the thread to end and returns when it has let go of everything.
+    func closeAndWait() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = state.withLock { state in
+                state.mail.isClosing = true
+                state.wake()
+                if !state.hasEnded { state.closers.append(continuation) }
+                return state.hasEnded
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    // MARK: The thread's side
+
+    func loopBegins(waker: CurlWaker) {
+        state.withLock { $0.waker = waker }
+    }
+
+    /// All that gathered since the last look.
+    func take() -> Mail {
+        state.withLock { state in
+            state.isWoken = false
+            let mail = state.mail
+            state.mail = Mail(isClosing: mail.isClosing)
+            return mail
+        }
+    }
+
+    /// Refuses new mail and forgets the waker, whose handle goes next.
+    ///
+    /// - Returns: submissions that were never looked at.
+    func loopEnds() -> [CurlSubmission] {
+        state.withLock { state in
+            state.waker = nil
+            state.mail.isClosing = true
+            let left = state.mail.submissions
+            state.mail.submissions = []
+            return left
+        }
+    }
+
+    /// The last word of the thread.
+    func loopHasEnded() {
+        let closers = state.withLock { state in
+            state.hasEnded = true
+            let closers = state.closers
+            state.closers = []
+            return closers
+        }
+        for closer in closers { closer.resume() }
+    }
+}

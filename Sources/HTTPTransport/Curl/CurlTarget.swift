@@ -1,0 +1,41 @@
+import CLibcurl
+
+/// The server that a request goes to, after the check that it may go there.
+struct CurlTarget: CustomStringConvertible {
+    /// Host and port: how errors name the server.
+    let description: String
+    let isPlain: Bool
+    let isLoopback: Bool
+
+    /// - Throws: `invalidRequest` for anything but `https`, or `http` to a loopback host; for
+    ///   credentials in the URL; for a CA file with another host than a loopback one.
+    init(_ url: borrowing CurlURL, caFile: String?) throws(HTTPTransportError) {
+        guard let scheme = url.part(CURLUPART_SCHEME), let host = url.part(CURLUPART_HOST),
+            !host.isEmpty
+        else { throw .invalidRequest("the URL names no host") }
+        guard url.part(CURLUPART_USER) == nil, url.part(CURLUPART_PASSWORD) == nil else {
+            throw .invalidRequest("the URL of \(host) holds credentials")
+        }
+        isPlain = scheme == "http"
+        isLoopback = Self.isLoopback(host)
+        description = "\(host):\(url.part(CURLUPART_PORT) ?? (isPlain ? "80" : "443"))"
+        guard scheme == "https" || (isPlain && isLoopback) else {
+            throw .invalidRequest(
+                "\(host) cannot be asked over \(scheme): only https, or http on loopback")
+        }
+        guard caFile == nil || isLoopback else {
+            throw .invalidRequest("a CA file is for loopback hosts only, not for \(host)")
+        }
+    }
+
+    /// `localhost`, `127.0.0.0/8` or `::1`; a name that merely begins like one is not.
+    static func isLoopback(_ host: String) -> Bool {
+        if host == "localhost" || host == "[::1]" || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127"
+            && parts.allSatisfy { part in
+                part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+                    && UInt8(part) != nil
+            }
+    }
+}

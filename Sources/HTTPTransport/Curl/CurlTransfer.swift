@@ -1,0 +1,99 @@
+import CLibcurl
+
+/// One request while libcurl works on it.
+///
+/// Lives on the transport's thread only.
+final class CurlTransfer {
+    private enum Excess {
+        case head
+        case body
+    }
+
+    let number: UInt64
+    let continuation: CheckedContinuation<Result<HTTPResponse, HTTPTransportError>, Never>
+    let easy: CurlEasyHandle
+    private let url: CurlURL
+    private let headers: CurlHeaderList
+    private let settings: CurlTransport.Settings
+    private let target: CurlTarget
+    private var head = ResponseHead()
+    private var headBytes = 0
+    private var body: [UInt8] = []
+    private var excess: Excess?
+
+    init(
+        _ submission: CurlSubmission, settings: CurlTransport.Settings
+    ) throws(HTTPTransportError) {
+        number = submission.number
+        continuation = submission.continuation
+        self.settings = settings
+        let url = try CurlURL(submission.request.url)
+        target = try CurlTarget(url, caFile: settings.caFile)
+        headers = try CurlHeaderList(submission.request.headerLines())
+        easy = try CurlEasyHandle()
+        self.url = url
+        try easy.set(self.url)
+        try easy.set(headers)
+        try easy.apply(settings, for: target)
+        try easy.apply(submission.request)
+        try easy.setSinks(self)
+    }
+
+    /// Takes one header line; `false` ends the transfer.
+    func received(headerLine line: UnsafeRawBufferPointer) -> Bool {
+        headBytes += line.count
+        guard headBytes <= settings.headLimitBytes else {
+            excess = .head
+            return false
+        }
+        unsafe head.received(line: line)
+        return true
+    }
+
+    /// Takes a piece of the unpacked body; `false` ends the transfer.
+    func received(body piece: UnsafeRawBufferPointer) -> Bool {
+        guard body.count + piece.count <= settings.bodyLimitBytes else {
+            excess = .body
+            return false
+        }
+        if body.isEmpty {
+            let announced = easy.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+            body.reserveCapacity(max(piece.count, min(announced, settings.bodyLimitBytes)))
+        }
+        unsafe body.append(contentsOf: piece)
+        return true
+    }
+
+    /// What came of it, by libcurl's word and by our own limits.
+    func result(_ code: CURLcode) -> Result<HTTPResponse, HTTPTransportError> {
+        switch excess {
+        case .body: return .failure(.bodyTooLarge(limitBytes: settings.bodyLimitBytes))
+        case .head:
+            return .failure(
+                .malformedResponse(
+                    "the headers of \(target) are larger than \(settings.headLimitBytes) bytes"))
+        case nil: break
+        }
+        guard code == CURLE_OK else {
+            return .failure(
+                CurlFailure(
+                    code: code, reason: easy.failureReason, target: target,
+                    isConnected: easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0,
+                    proxyStatus: easy.long(CURLINFO_HTTP_CONNECTCODE), settings: settings
+                ).error)
+        }
+        return .success(
+            HTTPResponse(
+                status: easy.long(CURLINFO_RESPONSE_CODE), headers: head.fields(), body: body,
+                version: Self.version(easy.long(CURLINFO_HTTP_VERSION))))
+    }
+
+    private static func version(_ number: Int) -> String {
+        switch number {
+        case Int(CURL_HTTP_VERSION_1_0): "HTTP/1.0"
+        case Int(CURL_HTTP_VERSION_1_1): "HTTP/1.1"
+        case Int(CURL_HTTP_VERSION_2_0): "HTTP/2"
+        default: "HTTP/3"
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/// The rate that the server tolerates: halved by a refusal, slowly raised again.
+///
+/// A 429 below our own limit means that somebody else uses the same quota (the company's live
+/// servers do). Additive increase, multiplicative decrease finds what is left over.
+package struct AdaptiveRate: Sendable {
+    /// From half back to the whole in ten minutes.
+    private static let recoveryOfConfiguredPerSecond = 0.5 / 600
+    private static let lowestShare = 1.0 / 64
+    /// Requests that were in flight together are refused together: that is one refusal.
+    private static let oneRefusal: Duration = .seconds(5)
+
+    package let configuredPerSecond: Double
+    private var afterCut: Double
+    private var lastCut: Duration?
+
+    package init(configuredPerSecond: Double) {
+        self.configuredPerSecond = configuredPerSecond
+        afterCut = configuredPerSecond
+    }
+
+    /// The rate to use at `now`.
+    package func perSecond(at now: Duration) -> Double {
+        guard let lastCut else { return configuredPerSecond }
+        let elapsed = max(0, (now - lastCut) / .seconds(1))
+        return min(
+            configuredPerSecond,
+            afterCut + elapsed * configuredPerSecond * Self.recoveryOfConfiguredPerSecond)
+    }
+
+    /// Halves the rate, once for all requests that were refused together.
+    ///
+    /// The recovery begins at `resumption`, when calls go on.
+    package mutating func wasRateLimited(at now: Duration, resumption: Duration) {
+        if let lastCut, now < lastCut + Self.oneRefusal { return }
+        afterCut = max(configuredPerSecond * Self.lowestShare, perSecond(at: now) / 2)
+        lastCut = max(now, resumption)
+    }
+}

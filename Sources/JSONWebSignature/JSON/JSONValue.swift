@@ -1,0 +1,99 @@
+/// A value inside a JSON document.
+package struct JSONValue: Sendable {
+    let document: JSONDocument
+    let index: Int
+
+    private var node: JSONNode { document.nodes[index] }
+
+    private var range: Range<Int> { Int(node.start)..<Int(node.end) }
+
+    package var isNull: Bool { node.kind == .null }
+
+    package var isObject: Bool { node.kind == .object }
+
+    package var isArray: Bool { node.kind == .array }
+
+    package var boolean: Bool? {
+        switch node.kind {
+        case .yes: true
+        case .no: false
+        default: nil
+        }
+    }
+
+    package var text: String? { textBytes.map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The UTF-8 of a text; without escapes it is a view into the document.
+    package var textBytes: ArraySlice<UInt8>? {
+        switch node.kind {
+        case .text: document.bytes[range]
+        case .escapedText: JSONEscape.unescaped(document.bytes[range], in: document.bytes)[...]
+        default: nil
+        }
+    }
+
+    /// A number that is a whole `Int64`, however it is written.
+    package var integer: Int64? {
+        guard node.kind == .number else { return nil }
+        return JSONNumber.integer(document.bytes[range], roundsDown: false)
+    }
+
+    /// A number as an `Int64`, a fraction dropped towards the past: some senders state moments with
+    /// fractions of a millisecond.
+    package var integerRoundedDown: Int64? {
+        guard node.kind == .number else { return nil }
+        return JSONNumber.integer(document.bytes[range], roundsDown: true)
+    }
+
+    /// The value as it stands in the JSON text.
+    package var source: String {
+        let quotes = node.kind == .text || node.kind == .escapedText ? 1 : 0
+        return String(
+            decoding: document.bytes[range.lowerBound - quotes..<range.upperBound + quotes],
+            as: UTF8.self)
+    }
+
+    /// The elements of an array; empty for anything else.
+    package var elements: [JSONValue] { isArray ? children : [] }
+
+    /// The members of an object in their order, duplicates included; empty for anything else.
+    package var members: [(name: JSONValue, value: JSONValue)] {
+        guard isObject else { return [] }
+        var members: [(name: JSONValue, value: JSONValue)] = []
+        var child = index + 1
+        while child < Int(node.next) {
+            members.append(
+                (
+                    JSONValue(document: document, index: child),
+                    JSONValue(document: document, index: child + 1)
+                ))
+            child = Int(document.nodes[child + 1].next)
+        }
+        return members
+    }
+
+    /// Whether this is exactly the given text, escapes resolved.
+    package func isText(_ expected: String) -> Bool {
+        // Models look every member up by name; a plain text is compared where it lies.
+        guard node.kind == .text else {
+            return textBytes?.elementsEqual(expected.utf8) ?? false
+        }
+        let expected = expected.utf8Span.span
+        let start = Int(node.start)
+        guard expected.count == Int(node.end) - start else { return false }
+        for index in expected.indices where document.bytes[start + index] != expected[index] {
+            return false
+        }
+        return true
+    }
+
+    private var children: [JSONValue] {
+        var children: [JSONValue] = []
+        var child = index + 1
+        while child < Int(node.next) {
+            children.append(JSONValue(document: document, index: child))
+            child = Int(document.nodes[child].next)
+        }
+        return children
+    }
+}

@@ -1,0 +1,155 @@
+import Crypto
+import FoundationEssentials
+import Synchronization
+
+/// Verifies compact JWS that carry their certificate chain: `UnverifiedJWS` → `VerifiedJWS`.
+///
+/// In this order: segments, header (ES256, exactly three certificates), signature over the bytes as
+/// received, chain to a trusted root with both markers, payload as a JSON object, and last the
+/// chain's dates at the moment that the payload states. Nothing is read from a payload, not even
+/// that moment, before its signature and its chain hold. A leaf that held is remembered, so that
+/// later payloads with the same header cost one signature check. No network access of any kind.
+package final class JWSVerifier: Sendable {
+    private let roots: TrustedRoots
+    private let policy: MarkedChainPolicy
+    private let now: @Sendable () -> Int64
+    private let cache = TrustedLeafCache()
+    private let learned = Atomic<Int>(0)
+
+    /// - Parameters:
+    ///   - roots: Where chains may end; nothing else is trusted.
+    ///   - markers: Extensions that intermediate and leaf must carry.
+    ///   - now: The wall clock in UNIX milliseconds, for payloads that state no moment.
+    /// - Throws: `.format` when a marker is no object identifier.
+    package init(
+        roots: TrustedRoots, markers: CertificateMarkers, now: @escaping @Sendable () -> Int64
+    ) throws(JSONWebSignatureError) {
+        self.roots = roots
+        self.policy = try MarkedChainPolicy(markers: markers)
+        self.now = now
+    }
+
+    /// How many certificate chains have been validated: one for each distinct header, apart from
+    /// concurrent first meetings.
+    package var validatedChains: Int { learned.load(ordering: .relaxed) }
+
+    /// How many leaves are remembered; never more than `JWSLimits.cachedLeaves`.
+    package var rememberedLeaves: Int { cache.count }
+
+    /// Verifies a JWS whose leaf is remembered, without suspending.
+    ///
+    /// - Parameters:
+    ///   - jws: The JWS.
+    ///   - signedDate: Reads when it was signed, in UNIX milliseconds, from a payload whose signature
+    ///     and chain hold; `nil` means that it states none, and the present time counts.
+    /// - Returns: `nil` when the leaf is not remembered: then ask `verify`.
+    /// - Throws: Why the JWS is refused.
+    package func verifyByRememberedLeaf(
+        _ jws: UnverifiedJWS,
+        signedDate: (JSONDocument) throws(JSONWebSignatureError) -> Int64?
+    ) throws(JSONWebSignatureError) -> VerifiedJWS? {
+        guard let leaf = cache.leaf(forHeader: jws.header) else { return nil }
+        let digest = try checkSignature(of: jws, key: leaf.key, hash: leaf.hashAfterHeader)
+        return try dated(jws, digest: digest, validity: leaf.validity, signedDate: signedDate)
+    }
+
+    /// Verifies a JWS, its certificate chain too where the leaf is not remembered.
+    ///
+    /// - Parameters:
+    ///   - jws: The JWS.
+    ///   - signedDate: As in `verifyByRememberedLeaf`.
+    /// - Returns: The verified JWS.
+    /// - Throws: Why the JWS is refused.
+    package func verify(
+        _ jws: UnverifiedJWS,
+        signedDate: (JSONDocument) throws(JSONWebSignatureError) -> Int64?
+    ) async throws(JSONWebSignatureError) -> VerifiedJWS {
+        if let verified = try verifyByRememberedLeaf(jws, signedDate: signedDate) {
+            return verified
+        }
+        let header = try ProtectedHeader(segment: jws.header)
+        let chain = try CertificateChain(entries: header.certificates)
+        let key = try chain.leafKey()
+        var hash = SHA256()
+        hash.update(data: jws.compact[..<jws.payload.startIndex])
+        let digest = try checkSignature(of: jws, key: key, hash: hash)
+        let validity = try await validity(of: chain)
+        cache.insert(
+            TrustedLeaf(
+                header: Array(jws.header), key: key, hashAfterHeader: hash, validity: validity))
+        return try dated(jws, digest: digest, validity: validity, signedDate: signedDate)
+    }
+
+    /// Validates a certificate chain alone, at a given moment.
+    ///
+    /// - Parameters:
+    ///   - entries: Certificates in DER, the leaf first.
+    ///   - unixMilliseconds: When all of them must be valid.
+    /// - Returns: The leaf's P-256 key as a DER SubjectPublicKeyInfo.
+    /// - Throws: Why the chain is refused.
+    package func validateChain(
+        _ entries: [[UInt8]], at unixMilliseconds: Int64
+    ) async throws(JSONWebSignatureError) -> [UInt8] {
+        let chain = try CertificateChain(entries: entries)
+        let validity = try await validity(of: chain)
+        try Self.check(validity, at: unixMilliseconds)
+        return try Array(chain.leafKey().derRepresentation)
+    }
+
+    private func validity(
+        of chain: CertificateChain
+    ) async throws(JSONWebSignatureError) -> ValidityPeriod {
+        let validity = try await chain.validityIfTrusted(by: roots, policy: policy)
+        learned.add(1, ordering: .relaxed)
+        return validity
+    }
+
+    /// Checks r‖s (RFC 7518, section 3.4) and continues the same hash to the digest of the whole.
+    private func checkSignature(
+        of jws: UnverifiedJWS, key: P256.Signing.PublicKey, hash: SHA256
+    ) throws(JSONWebSignatureError) -> SHA256Digest {
+        guard let bytes = Base64.decodeURL(jws.signature) else {
+            throw JSONWebSignatureError(.format, "the JWS signature is not base64url")
+        }
+        var hash = hash
+        hash.update(data: jws.payload)
+        let isValid: Bool
+        do {
+            let signature = try P256.Signing.ECDSASignature(rawRepresentation: bytes)
+            isValid = key.isValidSignature(signature, for: hash.finalize())
+        } catch {
+            throw JSONWebSignatureError(.signature, "the JWS signature is not 64 bytes")
+        }
+        guard isValid else {
+            throw JSONWebSignatureError(.signature, "the JWS signature does not verify")
+        }
+        hash.update(data: jws.compact[jws.payload.endIndex...])
+        return SHA256Digest(hash.finalize())
+    }
+
+    private func dated(
+        _ jws: UnverifiedJWS, digest: SHA256Digest, validity: ValidityPeriod,
+        signedDate: (JSONDocument) throws(JSONWebSignatureError) -> Int64?
+    ) throws(JSONWebSignatureError) -> VerifiedJWS {
+        guard let bytes = Base64.decodeURL(jws.payload) else {
+            throw JSONWebSignatureError(.format, "the JWS payload is not base64url")
+        }
+        let payload = try JSONDocument(bytes)
+        guard payload.root.isObject else {
+            throw JSONWebSignatureError(.format, "the JWS payload is not a JSON object")
+        }
+        try Self.check(validity, at: signedDate(payload) ?? now())
+        return VerifiedJWS(
+            compact: String(decoding: jws.compact, as: UTF8.self), digest: digest.hexadecimal,
+            payload: payload)
+    }
+
+    private static func check(
+        _ validity: ValidityPeriod, at unixMilliseconds: Int64
+    ) throws(JSONWebSignatureError) {
+        guard validity.contains(unixMilliseconds: unixMilliseconds) else {
+            throw JSONWebSignatureError(
+                .chain, "a certificate of the chain was not valid when the payload was signed")
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Subscriptions
+
+/// The stored periods of one row beside the periods that Apple states.
+struct PeriodComparison: Sendable {
+    let scoped: ScopedRow
+    let now: Timestamp
+    /// Apple's periods of this subscription out of its history, oldest first.
+    let stated: [StatedPeriod]
+    /// The same and the current period of the status answer, which needs no history.
+    let priced: [StatedPeriod]
+    /// Every transaction of a complete history; `nil` when absence proves nothing.
+    private let complete: [SignedTransaction]?
+
+    init(
+        scoped: ScopedRow, current: SignedTransaction, history: HistoryReading?, now: Timestamp
+    ) {
+        self.scoped = scoped
+        self.now = now
+        let id = scoped.row.key.originalTransactionID
+        let own = (history?.transactions ?? []).filter { $0.originalTransactionID == id }
+        stated = StatedPeriod.periods(of: own)
+        priced = StatedPeriod.periods(of: own + [current])
+        if case .complete(let all) = history, !own.isEmpty {
+            complete = all
+        } else {
+            complete = nil
+        }
+    }
+
+    /// Whether the company keeps period rows of this subscription.
+    var areKept: Bool { !scoped.periods.isEmpty }
+
+    /// Periods in Apple's history that we do not hold.
+    var missing: [StatedPeriod] {
+        stated.filter { period in !scoped.periods.contains(where: period.includes) }
+    }
+
+    /// Periods of ours that are in no transaction of Apple's complete history, under whatever
+    /// original id: Apple has been seen to list one under another than before.
+    var unknownToApple: [LocalTransaction] {
+        guard let complete else { return [] }
+        let ids = Set(complete.map(\.transactionID))
+        let items = Set(complete.compactMap(\.webOrderLineItemID))
+        return scoped.periods.filter { period in
+            !ids.contains(period.key.transactionID)
+                && !(period.webOrderLineItemID.map(items.contains) ?? false)
+        }.sorted { $0.key < $1.key }
+    }
+}
+
+extension HistoryReading {
+    /// What was read, as far as it may be relied on.
+    var transactions: [SignedTransaction] {
+        switch self {
+        case .complete(let transactions), .since(_, let transactions): transactions
+        case .incomplete: []
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Subscriptions
+
+/// One paid period in Apple's words: every transaction of one web order line item.
+struct StatedPeriod: Hashable, Sendable {
+    /// The transaction that stands for the period: the first purchase of it.
+    let transaction: SignedTransaction
+    private let transactionIDs: Set<String>
+
+    /// Whether a stored period is this one: by line item first, then by transaction id.
+    func includes(_ local: LocalTransaction) -> Bool {
+        if let ours = local.webOrderLineItemID, let theirs = transaction.webOrderLineItemID,
+            ours == theirs
+        {
+            return true
+        }
+        return transactionIDs.contains(local.key.transactionID)
+    }
+
+    /// Whether it gives access at a time.
+    func entitles(at time: Timestamp) -> Bool {
+        transaction.revocationDate == nil && !transaction.isUpgraded
+            && (transaction.expiresDate.map { $0 > time } ?? false)
+    }
+
+    /// Gathers transactions into periods, oldest purchase first.
+    ///
+    /// A transaction that changes while its history is paged appears again: the later signed one
+    /// counts.
+    static func periods(of transactions: [SignedTransaction]) -> [StatedPeriod] {
+        let latest = Dictionary(
+            transactions.map { ($0.transactionID, $0) },
+            uniquingKeysWith: { $0.isSignedAfter($1) ? $0 : $1 })
+        return Dictionary(grouping: latest.values) {
+            $0.webOrderLineItemID ?? "t\($0.transactionID)"
+        }
+        .values.compactMap { members in
+            members.min { $0.comesBefore($1) }.map {
+                StatedPeriod(
+                    transaction: $0, transactionIDs: Set(members.map(\.transactionID)))
+            }
+        }
+        .sorted { $0.transaction.comesBefore($1.transaction) }
+    }
+}
+
+extension SignedTransaction {
+    fileprivate func isSignedAfter(_ other: SignedTransaction) -> Bool {
+        (signedDate, evidence.jws) > (other.signedDate, other.evidence.jws)
+    }
+
+    fileprivate func comesBefore(_ other: SignedTransaction) -> Bool {
+        if let mine = purchaseDate, let theirs = other.purchaseDate, mine != theirs {
+            return mine < theirs
+        }
+        return (transactionID.utf8.count, transactionID)
+            < (other.transactionID.utf8.count, other.transactionID)
+    }
+}

@@ -1,0 +1,111 @@
+import Subscriptions
+
+extension OutcomeDraft {
+    /// The outcome: what is reported, what is written, and the payloads that both rest on.
+    func outcome(policy: Policy) -> RowOutcome {
+        var outcome = RowOutcome(key: key, verdict: verdict)
+        outcome.absence = absence
+        var kept = differences.filter { policy.reports($0.kind) }
+        var payloads: [SignedPayload] = []
+        if let insertion, policy.reports(.missingLocally) {
+            outcome.corrections.append(insertion.correction)
+            payloads += [insertion.stated.transaction.evidence, insertion.stated.renewal.evidence]
+            mark(&kept) { $0.kind == .missingLocally }
+        }
+        if mayWrite, let comparison {
+            let correctable = kept.filter { isCorrectable($0, policy: policy) }
+            if let correction = correction(
+                of: comparison, mending: correctable, policy: policy)
+            {
+                outcome.corrections.append(correction)
+                payloads += [
+                    comparison.stated.transaction.evidence, comparison.stated.renewal.evidence,
+                ]
+                mark(&kept) { correctable.contains($0) }
+            }
+        }
+        for period in periodsToInsert(policy: policy) {
+            outcome.corrections.append(
+                period.insert(
+                    into: key, kinds: periods?.areKept == true ? [.transactionMissing] : []))
+            payloads.append(period.transaction.evidence)
+            mark(&kept) {
+                $0.kind == .transactionMissing
+                    && $0.finding.field == period.transaction.transactionID
+            }
+        }
+        outcome.findings = kept.map(\.finding).sorted { $0.sortKey < $1.sortKey }
+        outcome.evidence = Set(payloads + kept.compactMap(\.payload))
+            .sorted { $0.digest.hexadecimal < $1.digest.hexadecimal }
+        return outcome
+    }
+
+    /// Whether the row was judged and nothing about it forbids writing.
+    private var mayWrite: Bool {
+        (verdict == .match || verdict == .discrepancy) && !forbidsWriting
+    }
+
+    private func mark(_ differences: inout [Difference], where isPlanned: (Difference) -> Bool) {
+        for index in differences.indices where isPlanned(differences[index]) {
+            differences[index].finding.action = .planned
+        }
+    }
+
+    private func isCorrectable(_ difference: Difference, policy: Policy) -> Bool {
+        guard let column = difference.column else { return false }
+        return !policy.reportOnlyFields.contains(column.rawValue)
+    }
+
+    /// The correction of a held row, or its first fill; `nil` when nothing is left to write.
+    ///
+    /// A corrected row says what Apple says in every column that Apple states, the ones not yet
+    /// known included, for it rests on the new statement from then on. Held back are columns that
+    /// are only reported, and those that only findings left out of this run would mend. A run that
+    /// is narrowed to some kinds fills no rows: a fill mends none of them.
+    private func correction(
+        of comparison: Comparison, mending correctable: [Difference], policy: Policy
+    ) -> PlannedCorrection? {
+        guard comparison.isFirstFill ? policy.onlyKinds == nil : !correctable.isEmpty else {
+            return nil
+        }
+        let mended = correctable.reduce(into: Set<SubscriptionField>()) { $0.formUnion($1.columns) }
+        let held = differences.filter { !correctable.contains($0) }
+            .reduce(into: Set<SubscriptionField>()) { $0.formUnion($1.columns) }
+            .subtracting(mended)
+        var changes: [String: FieldChange] = [:]
+        for field in StatedSubscription.statedFields
+        where !held.contains(field) && !policy.reportOnlyFields.contains(field.rawValue)
+            && field != .signedDate && comparison.differs(in: field)
+        {
+            changes[field.rawValue] = comparison.change(of: field)
+        }
+        guard !changes.isEmpty else { return nil }
+        if comparison.row.signedDate != comparison.stated.signedDate {
+            changes[SubscriptionField.signedDate.rawValue] = comparison.change(of: .signedDate)
+        }
+        let kinds = correctable.map(\.kind).inContractOrder
+        return PlannedCorrection(
+            target: .update(key, expectedRowVersion: comparison.row.rowVersion), changes: changes,
+            kinds: kinds, evidence: comparison.stated.transaction.evidence.digest,
+            evidenceRenewal: comparison.stated.renewal.evidence.digest,
+            appleSignedDate: comparison.stated.signedDate,
+            reason: kinds.isEmpty
+                ? "First fill of a row that was not known yet."
+                : "Takes over Apple's statement: "
+                    + kinds.map(\.rawValue).joined(separator: ", ") + ".")
+    }
+
+    /// Periods to store: the missing ones where periods are kept; with `history: always` all of
+    /// them where none is kept yet.
+    private func periodsToInsert(policy: Policy) -> [StatedPeriod] {
+        guard let periods else { return [] }
+        if insertion != nil {
+            return policy.history == .always && policy.onlyKinds == nil ? periods.missing : []
+        }
+        guard mayWrite else { return [] }
+        if periods.areKept {
+            return policy.reports(.transactionMissing) ? periods.missing : []
+        }
+        return policy.history == .always && policy.onlyKinds == nil ? periods.missing : []
+    }
+}

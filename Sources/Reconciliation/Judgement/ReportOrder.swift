@@ -1,0 +1,26 @@
+import Subscriptions
+
+extension Finding {
+    /// The order of findings within one outcome: kind, then field, as in the report files.
+    var sortKey: (String, String) { (kind.rawValue, field ?? "") }
+}
+
+extension [FindingKind] {
+    /// Each kind once, in the order of the contract's table.
+    var inContractOrder: [FindingKind] {
+        let held = Set(self)
+        return FindingKind.allCases.filter(held.contains)
+    }
+}
+
+extension Policy {
+    /// Whether findings of a kind are reported and corrected in this run.
+    func reports(_ kind: FindingKind) -> Bool { onlyKinds?.contains(kind) ?? true }
+}
+
+extension Comparison {
+    /// The column's value before and after taking over Apple's.
+    func change(of field: SubscriptionField) -> FieldChange {
+        FieldChange(before: row.value(of: field), after: stated.value(of: field))
+    }
+}

@@ -1,0 +1,22 @@
+import Subscriptions
+
+/// `missing_locally`: an answer that contains the asked id shows a subscription we do not hold.
+///
+/// High; critical if it entitles, for then a customer has paid and gets nothing. It is inserted
+/// with the asked row's customer and its own account token, unless its status is unknown or
+/// contradicted by its signature, or the asked row itself is in doubt.
+struct MissingLocallyRule: CustomerRule {
+    func differences(in reading: CustomerReading) -> [Difference] {
+        reading.subscriptions.filter { !reading.isHeld($0) }.map { stated in
+            let entitles = stated.status.isEntitling && stated.contradiction == nil
+            let comparison = Comparison(
+                scoped: ScopedRow(row: reading.row(of: stated)), stated: stated)
+            var finding = comparison.finding(
+                .missingLocally, entitles ? .critical : .high, cause: "purchase not recorded")
+            finding.appleValue = stated.value(of: .status)
+            finding.direction = entitles ? .customerLoses : .neutral
+            return Difference(finding, payload: stated.transaction.evidence)
+                .stating(priceOf: stated.transaction)
+        }
+    }
+}

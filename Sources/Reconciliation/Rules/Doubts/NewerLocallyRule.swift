@@ -1,0 +1,14 @@
+import Subscriptions
+
+/// A row signed later than Apple's answer is undecided (`newer_locally`).
+///
+/// Evidence never goes back in time: a live notification may have come in during the run, or a
+/// proxy replayed an old answer. Equal is not older, to the second where ours has no milliseconds.
+struct NewerLocallyRule: DoubtRule {
+    func doubt(in comparison: Comparison, policy: Policy) -> Doubt? {
+        guard let ours = comparison.row.signedDate,
+            ours.isLater(thanApple: comparison.stated.signedDate)
+        else { return nil }
+        return Doubt(reason: .newerLocally, differences: [])
+    }
+}

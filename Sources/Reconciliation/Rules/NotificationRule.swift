@@ -1,0 +1,59 @@
+import Subscriptions
+
+/// A rule about one notification of Apple's history.
+protocol NotificationRule: Sendable {
+    func finding(about reading: NotificationReading) -> Finding?
+}
+
+/// A notification out of Apple's history beside what we know of it.
+struct NotificationReading: Sendable {
+    let notification: RecordedNotification
+    let inbox: InboxRecord?
+    /// Whether the company tells us what its endpoint received; without it nothing can be lost.
+    let inboxIsKept: Bool
+    let app: AppIdentity
+
+    /// Tests tell nothing of a subscription.
+    var isTest: Bool { notification.notificationType == "TEST" }
+
+    var wasDelivered: Bool { notification.sendAttempts.contains(where: \.isSuccess) }
+
+    /// Whether it is known already: received by the company, or recovered by an earlier run.
+    var isKnown: Bool { inbox?.receivedAt != nil || inbox?.recoveredAt != nil }
+
+    /// A finding about it, recovered by the run that makes it: the run stores the notification and
+    /// settles the subscription by a status call.
+    func finding(_ kind: FindingKind, cause: String) -> Finding {
+        var finding = Finding(
+            kind: kind, severity: .high, bundleID: app.bundleID,
+            environment: app.environment.rawValue)
+        finding.key = notification.originalTransactionID.map {
+            SubscriptionKey(app: app, originalTransactionID: $0)
+        }
+        finding.field = notification.notificationUUID
+        let subtype = notification.subtype.map { ".\($0)" } ?? ""
+        finding.appleValue = .text(notification.notificationType + subtype)
+        finding.appleAsOf = notification.signedDate
+        finding.cause = cause
+        finding.evidence = notification.evidence.digest
+        finding.action = .recovered
+        return finding
+    }
+
+    /// Values of the notification that this version does not know.
+    ///
+    /// The inbox makes no difference: a new type is worth a look whoever received it.
+    var unknownValues: [Finding] {
+        Dictionary(grouping: notification.unknowns, by: \.field)
+            .sorted { $0.key < $1.key }
+            .map { field, met in
+                var finding = finding(.unknownValue, cause: "unknown to this version")
+                finding.severity = .info
+                finding.action = .none
+                finding.field = field
+                let values = Set(met.compactMap(\.value)).sorted()
+                finding.appleValue = values.isEmpty ? .null : .text(values.joined(separator: ", "))
+                return finding
+            }
+    }
+}

@@ -1,0 +1,12 @@
+import Subscriptions
+
+/// `notification_missed`: no send attempt succeeded, and this run recovers it first.
+///
+/// Once for each notificationUUID: one that an earlier run recovered, or that the company says it
+/// received after all, is silent. A TEST notification never counts.
+struct NotificationMissedRule: NotificationRule {
+    func finding(about reading: NotificationReading) -> Finding? {
+        guard !reading.isTest, !reading.wasDelivered, !reading.isKnown else { return nil }
+        return reading.finding(.notificationMissed, cause: "no delivery attempt succeeded")
+    }
+}

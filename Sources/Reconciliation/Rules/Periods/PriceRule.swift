@@ -1,0 +1,61 @@
+import Subscriptions
+
+/// `price`: price or currency of a period differs from what Apple signed.
+///
+/// Reported only: what was really paid out stands in Apple's financial reports, and an upgraded
+/// transaction keeps its full price. Amounts are milliunits; `amount` is the difference.
+struct PriceRule: PeriodRule {
+    func differences(in comparison: PeriodComparison) -> [Difference] {
+        comparison.priced.flatMap { period -> [Difference] in
+            guard
+                let local = comparison.scoped.periods.filter(period.includes).min(by: {
+                    $0.key < $1.key
+                })
+            else { return [] }
+            return [
+                currency(of: local, period.transaction, comparison),
+                price(of: local, period.transaction, comparison),
+            ].compactMap { $0 }
+        }
+    }
+
+    private func price(
+        of local: LocalTransaction, _ apples: SignedTransaction, _ comparison: PeriodComparison
+    ) -> Difference? {
+        guard let ours = local.price, let theirs = apples.price, ours != theirs else { return nil }
+        var difference = finding(.price, local, apples, comparison)
+        let (amount, overflow) = theirs.subtractingReportingOverflow(ours)
+        if !overflow, amount != .min, local.currency ?? apples.currency == apples.currency {
+            difference.finding.amount = abs(amount)
+            difference.finding.currency = apples.currency
+        }
+        return difference
+    }
+
+    private func currency(
+        of local: LocalTransaction, _ apples: SignedTransaction, _ comparison: PeriodComparison
+    ) -> Difference? {
+        guard let ours = local.currency, let theirs = apples.currency, ours != theirs else {
+            return nil
+        }
+        return finding(.currency, local, apples, comparison)
+    }
+
+    /// `field` names the period too: a row may have several findings of this kind.
+    private func finding(
+        _ field: TransactionField, _ local: LocalTransaction, _ apples: SignedTransaction,
+        _ comparison: PeriodComparison
+    ) -> Difference {
+        var finding = Finding(kind: .price, severity: .medium, row: comparison.scoped.row)
+        finding.field = "\(field.rawValue):\(local.key.transactionID)"
+        finding.transactionID = local.key.transactionID
+        finding.productID = local.productID ?? apples.productID
+        finding.localValue = local.value(of: field)
+        finding.appleValue =
+            field == .price ? FieldValue(apples.price) : FieldValue(apples.currency)
+        finding.localAsOf = local.signedDate
+        finding.appleAsOf = apples.signedDate
+        finding.cause = "other price of a period"
+        return Difference(finding, payload: apples.evidence)
+    }
+}

@@ -1,0 +1,23 @@
+import Subscriptions
+
+/// `transaction_unknown`: a period of ours that Apple's complete history lacks.
+///
+/// Only a history read from its beginning to its end, with this subscription in it, proves an
+/// absence. Perhaps forged, perhaps another environment's: high, never corrected.
+struct TransactionUnknownRule: PeriodRule {
+    func differences(in comparison: PeriodComparison) -> [Difference] {
+        comparison.unknownToApple.map { period in
+            var finding = Finding(
+                kind: .transactionUnknown, severity: .high, row: comparison.scoped.row)
+            finding.field = period.key.transactionID
+            finding.transactionID = period.key.transactionID
+            finding.productID = period.productID
+            finding.localValue = .text(period.key.transactionID)
+            finding.localAsOf = period.signedDate
+            finding.amount = period.price
+            finding.currency = period.price == nil ? nil : period.currency
+            finding.cause = "period unknown to Apple"
+            return Difference(finding, payload: nil)
+        }
+    }
+}

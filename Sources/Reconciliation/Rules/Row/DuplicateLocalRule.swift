@@ -1,0 +1,35 @@
+import Subscriptions
+
+/// `duplicate_local`: two rows hold one original transaction or one web order line item.
+///
+/// Which of them is right cannot be told from Apple's side: neither is written. It needs no answer
+/// of Apple's, so it is reported of every row that is looked at. One finding for each of the two
+/// columns; `apple_value` is empty, `local_value` names the first of the other rows.
+struct DuplicateLocalRule: Sendable {
+    func differences(in scoped: ScopedRow) -> [Difference] {
+        guard !scoped.duplicates.isEmpty else { return [] }
+        let row = scoped.row
+        let sharesOriginal = scoped.duplicates.filter {
+            $0.originalTransactionID == row.key.originalTransactionID
+        }
+        let sharesItem = scoped.duplicates.filter {
+            $0.originalTransactionID != row.key.originalTransactionID
+        }
+        return [
+            finding(row, .originalTransactionID, others: sharesOriginal),
+            finding(row, .webOrderLineItemID, others: sharesItem),
+        ].compactMap { $0 }
+    }
+
+    private func finding(
+        _ row: LocalSubscription, _ field: SubscriptionField, others: [SubscriptionKey]
+    ) -> Difference? {
+        guard let other = others.min() else { return nil }
+        var finding = Finding(kind: .duplicateLocal, severity: .high, row: row)
+        finding.field = field.rawValue
+        finding.localValue = .text(
+            "\(other.bundleID)/\(other.environment)/\(other.originalTransactionID)")
+        finding.cause = "two rows for one subscription"
+        return Difference(finding, payload: nil)
+    }
+}

@@ -1,0 +1,19 @@
+import Subscriptions
+
+/// `identity`: the signed transaction names another `appAccountToken` than the row.
+///
+/// Somebody else's subscription may hang on this customer: critical, never corrected, and nothing
+/// else of the row is written. Tokens are UUIDs, compared without regard to case; an absent token
+/// on either side contradicts nothing.
+struct IdentityRule: RowRule {
+    func differences(in comparison: Comparison) -> [Difference] {
+        guard let ours = comparison.row.appAccountToken,
+            let theirs = comparison.stated.transaction.appAccountToken,
+            ours.lowercased() != theirs.lowercased()
+        else { return [] }
+        var difference = comparison.difference(
+            .identity, .critical, in: .appAccountToken, cause: "another account's subscription")
+        difference.column = nil
+        return [difference]
+    }
+}

@@ -1,0 +1,28 @@
+import Subscriptions
+
+/// `latest_transaction`: the ids of the current period differ and nothing else tells of it.
+///
+/// Another end, another product, or access that came back already tell of another period. Another
+/// transaction of the same web order line item (a restore, a second device) is no difference.
+struct LatestTransactionRule: RowRule {
+    func differences(in comparison: Comparison) -> [Difference] {
+        guard !tellsOtherwise(comparison) else { return [] }
+        let hasOtherItem = comparison.disagrees(in: .webOrderLineItemID)
+        guard hasOtherItem || comparison.disagrees(in: .latestTransactionID) else { return [] }
+        let hasOtherID =
+            comparison.row.latestTransactionID != nil
+            && comparison.row.latestTransactionID != comparison.stated.transaction.transactionID
+        return [
+            comparison.difference(
+                .latestTransaction, .medium,
+                in: hasOtherID ? .latestTransactionID : .webOrderLineItemID,
+                cause: "current transaction not recorded",
+                companions: [.latestTransactionID, .webOrderLineItemID])
+        ]
+    }
+
+    private func tellsOtherwise(_ comparison: Comparison) -> Bool {
+        comparison.disagrees(in: .expiresDate) || comparison.disagrees(in: .productID)
+            || AccessMissingRule().difference(in: comparison) != nil
+    }
+}

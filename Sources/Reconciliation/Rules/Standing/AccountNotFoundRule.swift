@@ -1,0 +1,18 @@
+import Subscriptions
+
+/// `account_not_found`: Apple does not find the account (4040001).
+///
+/// Its retryable relatives are retried and never become a finding. Access is not touched.
+struct AccountNotFoundRule: StandingRule {
+    func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
+        let row = scoped.row
+        guard context.isAsked(row), context.belongsToApp(row),
+            context.item.statuses == .accountNotFound
+        else { return nil }
+        var finding = Finding(kind: .accountNotFound, severity: .medium, row: row)
+        finding.localValue = row.value(of: .status)
+        finding.direction = row.isEntitling ? .companyLoses : .neutral
+        finding.cause = "account unknown to Apple"
+        return .discrepancy(Difference(finding, payload: nil))
+    }
+}

@@ -1,0 +1,47 @@
+import Subscriptions
+
+/// `not_found`: Apple answers TransactionIdNotFound (4040010); suspect, then confirmed.
+///
+/// It happens to ids that used to work, so it never changes a row, and one night proves nothing:
+/// it is confirmed after runs of several distinct UTC days, and only once Get Transaction Info,
+/// which has been seen to know ids that other endpoints do not, agrees. `apple_value` says which
+/// of the two it is, `local_value` our status.
+struct NotFoundRule: StandingRule {
+    func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
+        let row = scoped.row
+        guard context.isAsked(row), context.belongsToApp(row),
+            context.item.statuses == .transactionNotFound
+        else { return nil }
+        if context.info != nil {
+            var conclusion = Conclusion.undecided(.noSubscriptionInAnswer)
+            conclusion.absence = .present
+            return conclusion
+        }
+        let isConfirmed = Self.wouldConfirm(scoped, policy: context.policy)
+        if isConfirmed, !Self.isDefinite(context.item.transactionInfo) {
+            return .undecided(context.item.transactionInfo?.undecidedReason ?? .unavailable)
+        }
+        var finding = Finding(kind: .notFound, severity: .high, row: row)
+        finding.localValue = row.value(of: .status)
+        finding.appleValue = .text(isConfirmed ? "confirmed" : "suspect")
+        finding.direction = row.isEntitling ? .companyLoses : .neutral
+        finding.cause = "transaction unknown to Apple"
+        return Conclusion(
+            verdict: .discrepancy, differences: [Difference(finding, payload: nil)],
+            absence: .absent(day: context.policy.now.utcDay))
+    }
+
+    /// Whether one more day without it is enough to call it confirmed.
+    static func wouldConfirm(_ scoped: ScopedRow, policy: Policy) -> Bool {
+        AbsenceRecord.after(scoped.absence, day: policy.now.utcDay).distinctDays
+            >= policy.notFoundConfirmations
+    }
+
+    /// Whether Get Transaction Info came to an answer that leaves the absence standing.
+    private static func isDefinite(_ info: Lookup<SignedTransaction>?) -> Bool {
+        switch info {
+        case .transactionNotFound, .accountNotFound, .invalidID: true
+        default: false
+        }
+    }
+}

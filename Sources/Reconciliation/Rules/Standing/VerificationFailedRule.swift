@@ -1,0 +1,40 @@
+import Subscriptions
+
+/// `verification_failed`: a signature, chain or cross-check failed.
+///
+/// Nothing in the payload may be believed, so the row is undecided. Critical: either somebody
+/// tampers between Apple and us, or our trust is set up wrongly. The offending payload is kept for
+/// the auditor.
+struct VerificationFailedRule: StandingRule {
+    func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
+        guard let rejected = context.rejection(of: scoped.row) else { return nil }
+        return Conclusion(
+            verdict: .undecided(.verificationFailed),
+            differences: [
+                Self.difference(
+                    Finding(
+                        kind: .verificationFailed, severity: .critical,
+                        row: scoped.row), rejected)
+            ])
+    }
+
+    /// A finding of this kind about a rejected entry.
+    static func difference(_ finding: Finding, _ rejected: RejectedStatement) -> Difference {
+        var finding = finding
+        finding.cause = cause(of: rejected.failure.reason)
+        return Difference(finding, payload: rejected.payload)
+    }
+
+    private static func cause(of reason: VerificationFailure.Reason) -> String {
+        switch reason {
+        case .format: "not a signed payload of the App Store's form"
+        case .chainLength: "certificate chain of another length"
+        case .certificate: "unreadable certificate"
+        case .chain: "certificate chain does not hold"
+        case .signature: "signature does not hold"
+        case .app: "made for another app"
+        case .environment: "made for another environment"
+        case .crossCheck: "verified parts contradict each other"
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Subscriptions
+
+/// `wrong_app`: the row, or a signed payload, names another bundle than the app asked for it.
+///
+/// Proof is Apple's answer: it held the id for the asking app while the row says another bundle,
+/// or a payload whose signature verifies names another bundle. The unsigned envelope proves
+/// nothing. Always critical: somebody gets access by another product's purchase.
+struct WrongAppRule: StandingRule {
+    func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
+        let row = scoped.row
+        let id = row.key.originalTransactionID
+        if let rejected = context.signedRejection(of: row, for: .app) {
+            let difference = Self.difference(row, apple: .null, payload: rejected.payload)
+            return .discrepancy(difference)
+        }
+        guard row.key.bundleID != context.item.app.bundleID,
+            let answer = context.answer, answer.contains(id),
+            let stated = answer.statement(about: id)
+        else { return nil }
+        var difference = Self.difference(
+            row, apple: .text(context.item.app.bundleID), payload: stated.transaction.evidence)
+        difference.finding.appleAsOf = stated.signedDate
+        var conclusion = Conclusion.discrepancy(difference)
+        conclusion.absence = .present
+        return conclusion
+    }
+
+    private static func difference(
+        _ row: LocalSubscription, apple: FieldValue, payload: SignedPayload?
+    ) -> Difference {
+        var finding = Finding(kind: .wrongApp, severity: .critical, row: row)
+        finding.field = SubscriptionField.bundleID.rawValue
+        finding.localValue = .text(row.key.bundleID)
+        finding.appleValue = apple
+        finding.direction = row.isEntitling ? .companyLoses : .neutral
+        finding.cause = "another app's subscription"
+        return Difference(finding, payload: payload)
+    }
+}

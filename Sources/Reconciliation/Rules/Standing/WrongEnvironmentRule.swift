@@ -1,0 +1,53 @@
+import Subscriptions
+
+/// `wrong_environment`: the id belongs to the bundle's other environment.
+///
+/// Proof is Apple's answer: the other environment holds the id which the row's own does not, the
+/// asking environment holds it while the row says another, or a payload whose signature verifies
+/// names another. Critical if it entitles there (where Apple's status is not known: if our row
+/// gives access), else high. Typically a tester's sandbox purchase stored as production.
+struct WrongEnvironmentRule: StandingRule {
+    func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
+        let row = scoped.row
+        if let rejected = context.signedRejection(of: row, for: .environment) {
+            return .discrepancy(
+                Self.difference(
+                    row, apple: .null, isEntitling: row.isEntitling, payload: rejected.payload))
+        }
+        guard let (stated, environment) = Self.proof(about: row, in: context) else { return nil }
+        var difference = Self.difference(
+            row, apple: .text(environment.rawValue), isEntitling: stated.status.isEntitling,
+            payload: stated.transaction.evidence)
+        difference.finding.appleAsOf = stated.signedDate
+        var conclusion = Conclusion.discrepancy(difference)
+        conclusion.absence = .present
+        return conclusion
+    }
+
+    private static func proof(
+        about row: LocalSubscription, in context: CaseContext
+    ) -> (StatedSubscription, AppStoreEnvironment)? {
+        let id = row.key.originalTransactionID
+        if row.key.environment != context.item.app.environment.rawValue {
+            guard let answer = context.answer, answer.contains(id) else { return nil }
+            return answer.statement(about: id).map { ($0, context.item.app.environment) }
+        }
+        guard context.isAsked(row), context.item.statuses == .transactionNotFound,
+            let elsewhere = context.item.elsewhere
+        else { return nil }
+        return context.statementElsewhere.map { ($0, elsewhere.app.environment) }
+    }
+
+    private static func difference(
+        _ row: LocalSubscription, apple: FieldValue, isEntitling: Bool, payload: SignedPayload?
+    ) -> Difference {
+        var finding = Finding(
+            kind: .wrongEnvironment, severity: isEntitling ? .critical : .high, row: row)
+        finding.field = SubscriptionField.environment.rawValue
+        finding.localValue = .text(row.key.environment)
+        finding.appleValue = apple
+        finding.direction = row.isEntitling ? .companyLoses : .neutral
+        finding.cause = "stored under another environment"
+        return Difference(finding, payload: payload)
+    }
+}

@@ -1,0 +1,15 @@
+import Subscriptions
+
+/// `access_unpaid`: Apple says expired (2) or billing retry (3), ours gives access (1 or 4).
+///
+/// Nothing is paid any more and the access goes on.
+struct AccessUnpaidRule: StatusRule {
+    func difference(in comparison: Comparison) -> Difference? {
+        guard let ours = comparison.ourStatus, ours.isEntitling,
+            comparison.stated.status == .expired || comparison.stated.status == .billingRetry
+        else { return nil }
+        return comparison.statusDifference(
+            .accessUnpaid, .high, direction: .companyLoses,
+            cause: "expiration or billing failure not recorded")
+    }
+}

@@ -1,0 +1,15 @@
+import Subscriptions
+
+/// `revocation_missed`: Apple says revoked (5), ours still gives access (1 or 4).
+///
+/// A refund or the end of Family Sharing never reached us; the company serves without being paid.
+struct RevocationMissedRule: StatusRule {
+    func difference(in comparison: Comparison) -> Difference? {
+        guard let ours = comparison.ourStatus, ours.isEntitling,
+            comparison.stated.status == .revoked
+        else { return nil }
+        return comparison.statusDifference(
+            .revocationMissed, .high, direction: .companyLoses,
+            cause: "refund or revocation not recorded")
+    }
+}

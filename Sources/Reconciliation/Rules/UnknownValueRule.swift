@@ -1,0 +1,34 @@
+import Subscriptions
+
+/// `unknown_value`: an enumeration value or a field that this version does not know.
+///
+/// Apple adds some with every release. They change no verdict (an unknown *status* does, by a rule
+/// of its own) and are counted so that somebody looks. One finding for each field of a row, with
+/// the values in `apple_value`.
+struct UnknownValueRule: Sendable {
+    /// The findings of a row about what was met, each with the payload that it stood in where it
+    /// was signed.
+    func differences(
+        _ unknowns: [(UnknownValue, SignedPayload?)], row: LocalSubscription
+    ) -> [Difference] {
+        Dictionary(grouping: unknowns, by: \.0.field)
+            .sorted { $0.key < $1.key }
+            .map { field, met in
+                var finding = Finding(kind: .unknownValue, severity: .info, row: row)
+                finding.field = field
+                let values = Set(met.compactMap(\.0.value)).sorted()
+                finding.appleValue = values.isEmpty ? .null : .text(values.joined(separator: ", "))
+                finding.cause = "unknown to this version"
+                let payload = met.compactMap(\.1).min {
+                    $0.digest.hexadecimal < $1.digest.hexadecimal
+                }
+                return Difference(finding, payload: payload)
+            }
+    }
+
+    /// What is unknown in a statement.
+    static func unknowns(in stated: StatedSubscription) -> [(UnknownValue, SignedPayload?)] {
+        stated.transaction.unknowns.map { ($0, stated.transaction.evidence) }
+            + stated.renewal.unknowns.map { ($0, stated.renewal.evidence) }
+    }
+}

@@ -1,0 +1,76 @@
+import Subscriptions
+import Synchronization
+
+/// Watches the answers of a whole run for signs that it must not go on.
+final class AnswerTally: Sendable {
+    private struct State {
+        var asked = 0
+        var answered = 0
+        var undecodableInARow = 0
+        var unavailableInARow = 0
+        var verificationFailures = 0
+        var lastUnavailable = ""
+        var lastUndecodable = ""
+    }
+
+    private let state = Mutex(State())
+    private let maxVerificationFailures: Int
+
+    init(maxVerificationFailures: Int) {
+        self.maxVerificationFailures = maxVerificationFailures
+    }
+
+    /// Whether Apple answered anything; `nil` when nothing was asked.
+    var appleAnswered: Bool? {
+        state.withLock { $0.asked == 0 ? nil : $0.answered > 0 }
+    }
+
+    func note<Answer>(_ lookup: Lookup<Answer>) {
+        state.withLock { state in
+            state.asked += 1
+            switch lookup {
+            case .unavailable(let why):
+                state.unavailableInARow += 1
+                state.lastUnavailable = why
+            case .rateLimited, .internalFault:
+                break
+            case .undecodable(let why):
+                state.undecodableInARow += 1
+                state.unavailableInARow = 0
+                state.lastUndecodable = why
+            case .unverified:
+                state.answered += 1
+                state.verificationFailures += 1
+            case .answered, .transactionNotFound, .accountNotFound, .invalidID, .restart, .refused:
+                state.answered += 1
+                state.undecodableInARow = 0
+                state.unavailableInARow = 0
+            }
+        }
+    }
+
+    func noteRejected(_ count: Int) {
+        guard count > 0 else { return }
+        state.withLock { $0.verificationFailures += count }
+    }
+
+    /// Why the run must end now; `nil` while it may go on.
+    var verdict: RunEnd? {
+        state.withLock { state in
+            if state.undecodableInARow >= RunLimits.undecodableInARow {
+                return .unreadable(
+                    "\(state.undecodableInARow) answers in a row could not be read "
+                        + "(\(state.lastUndecodable)).")
+            }
+            if state.verificationFailures > maxVerificationFailures {
+                return .unreadable(
+                    "\(state.verificationFailures) signed answers did not verify; "
+                        + "max_verification_failures is \(maxVerificationFailures).")
+            }
+            if state.unavailableInARow >= RunLimits.unavailableInARow {
+                return .unavailable(state.lastUnavailable)
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import Reconciliation
+import Subscriptions
+
+/// Asks Apple everything that one case needs, then has it judged.
+///
+/// Which question comes next is decided by the core; only the asking is here.
+struct Inquirer: Sendable {
+    let stores: [AppIdentity: any AppStore]
+    let rows: any ReconciliationStore
+    let policy: Policy
+    let clock: RunClock
+    let tally: AnswerTally
+
+    /// The policy as of now: a run of hours must not judge by the hour of its start.
+    private var currentPolicy: Policy {
+        var current = policy
+        current.now = clock.now()
+        return current
+    }
+
+    /// What one case brought, ready to be staged.
+    struct Judged: Sendable {
+        var outcomes: [RowOutcome]
+        var asksAgain: SubscriptionKey?
+        /// Where the next reading of the history begins, for the rows that it holds good for.
+        var historyRevisions: [SubscriptionKey: String] = [:]
+    }
+
+    /// Why a case could not be judged at all.
+    enum Failure: Error, Sendable {
+        case stop(RunStop)
+        case store(StoreError)
+    }
+
+    /// Asks about one id through `app` and judges the answer.
+    func inquire(
+        _ id: String, row: ScopedRow?, through app: AppIdentity
+    ) async throws(Failure) -> Judged {
+        guard let store = stores[app] else {
+            preconditionFailure("asked through an app that is not configured")
+        }
+        var item = Case(app: app, askedID: id, asked: row)
+        var revision: String?
+        if let transactionID = TransactionID(id) {
+            let statuses = try await asking { () async throws(RunStop) in
+                try await store.subscriptionStatuses(of: transactionID)
+            }
+            note(statuses)
+            item.statuses = statuses
+            item.held = try await heldRows(besides: row, in: statuses)
+            for _ in 0..<RunLimits.furtherQuestionsPerCase {
+                guard let question = nextQuestion(for: item, policy: currentPolicy) else { break }
+                let read = try await answer(question, about: transactionID, of: store, in: &item)
+                revision = read ?? revision
+            }
+        }
+        return Judged(
+            outcomes: judge(item, policy: currentPolicy),
+            asksAgain: item.statuses == .internalFault ? row?.row.key : nil,
+            historyRevisions: revision.map { Self.revisions($0, of: item) } ?? [:])
+    }
+
+    /// Puts the answer to a further question into the case; returns a new history revision.
+    private func answer(
+        _ question: Question, about id: TransactionID, of store: any AppStore, in item: inout Case
+    ) async throws(Failure) -> String? {
+        switch question {
+        case .transactionInfo:
+            let info = try await asking { () async throws(RunStop) in
+                try await store.transactionInfo(of: id)
+            }
+            tally.note(info)
+            item.transactionInfo = info
+            return nil
+        case .statuses(in: let app):
+            guard let other = stores[app] else {
+                preconditionFailure("the core asked an app that is not configured")
+            }
+            let statuses = try await asking { () async throws(RunStop) in
+                try await other.subscriptionStatuses(of: id)
+            }
+            note(statuses)
+            item.elsewhere = Case.Elsewhere(app: app, statuses: statuses)
+            return nil
+        case .history(after: let stored):
+            let reader = HistoryReader(store: store, tally: tally)
+            let reading = try await asking { () async throws(RunStop) in
+                try await reader.read(id, after: stored)
+            }
+            item.history = reading.history
+            return reading.revision
+        }
+    }
+
+    /// A reading that began at one row's stored revision says nothing of what another row, which
+    /// was read less far, still lacks.
+    private static func revisions(
+        _ revision: String, of item: Case
+    ) -> [SubscriptionKey: String] {
+        let rows = (item.asked.map { [$0] } ?? []) + item.held
+        let readOn: [ScopedRow] =
+            switch item.history {
+            case .complete: rows
+            case .since(let start, _): rows.filter { $0.historyRevision == start }
+            case .incomplete, nil: []
+            }
+        return Dictionary(
+            readOn.map { ($0.row.key, revision) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private func note(_ statuses: Lookup<StatusAnswer>) {
+        tally.note(statuses)
+        if case .answered(let answer) = statuses { tally.noteRejected(answer.rejected.count) }
+    }
+
+    /// Rows held under the answer's other ids; the database is not asked when there are none.
+    private func heldRows(
+        besides row: ScopedRow?, in statuses: Lookup<StatusAnswer>
+    ) async throws(Failure) -> [ScopedRow] {
+        guard case .answered(let answer) = statuses else { return [] }
+        var ids = answer.subscriptions.map(\.originalTransactionID)
+        ids += answer.rejected.compactMap(\.originalTransactionID)
+        if let row, row.duplicates.isEmpty {
+            ids.removeAll { $0 == row.row.key.originalTransactionID }
+        }
+        guard !ids.isEmpty else { return [] }
+        do throws(StoreError) {
+            return try await rows.rows(holding: ids).filter { $0.row.key != row?.row.key }
+        } catch {
+            throw Task.isCancelled ? .stop(.cancelled) : .store(error)
+        }
+    }
+
+    private func asking<Answer>(
+        _ question: () async throws(RunStop) -> Answer
+    ) async throws(Failure) -> Answer {
+        do throws(RunStop) {
+            return try await question()
+        } catch {
+            throw .stop(error)
+        }
+    }
+}

@@ -1,0 +1,162 @@
+package import Logging
+import Reconciliation
+package import Subscriptions
+
+/// One run of a job, from opening its pass to its conclusion.
+///
+/// The pipeline, left to right; nothing calls back:
+///
+///     open pass ─▶ recover ─▶ walk ─▶ guard ─▶ apply ─▶ conclude
+///
+/// *recover* and *walk* only ask, judge and stage; *guard* looks at the whole plan; *apply* is
+/// the one stage that writes to subscription rows. Each stage leaves a checkpoint, so a run that
+/// is killed at any instant is continued by the next one of the same job.
+package struct Reconciler: Sendable {
+    private let job: ReconciliationJob
+    private let header: RunHeader
+    private let appStores: [AppIdentity: any AppStore]
+    private let store: any ReconciliationStore
+    private let clock: RunClock
+    private let stop: StopRequest
+    private let logger: Logger
+    private let progress: @Sendable (RunProgress) -> Void
+
+    package init(
+        job: ReconciliationJob, header: RunHeader, appStores: [any AppStore],
+        store: any ReconciliationStore, clock: RunClock, stop: StopRequest, logger: Logger,
+        progress: @escaping @Sendable (RunProgress) -> Void = { _ in }
+    ) {
+        self.job = job
+        self.header = header
+        self.appStores = Dictionary(
+            appStores.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
+        self.store = store
+        self.clock = clock
+        self.stop = stop
+        self.logger = logger
+        self.progress = progress
+    }
+
+    /// Runs the job to its conclusion, which is stored and returned.
+    ///
+    /// - Throws: `StoreError` only where not even the conclusion could be stored; then there is
+    ///   nothing to report from.
+    package func run() async throws(StoreError) -> RunConclusion {
+        let pass = try await store.begin(header)
+        log("run.begin", ["pass": "\(pass.passID)", "resumed_from": "\(pass.resumedFrom ?? "")"])
+        let context = RunContext(
+            job: job, header: header, pass: pass, appStores: appStores, store: store, clock: clock,
+            stop: stop,
+            tally: AnswerTally(maxVerificationFailures: job.guards.maxVerificationFailures),
+            logger: logger, progress: progress)
+        var ending = Ending()
+        do throws(RunInterruption) {
+            try await ask(in: context, noting: &ending)
+        } catch {
+            ending.end = error.end
+        }
+        if ending.end.allowsApplying {
+            do throws(RunInterruption) {
+                try await guardAndApply(in: context, noting: &ending)
+            } catch {
+                ending.end = error.end
+            }
+        }
+        return try await conclude(ending, in: context)
+    }
+
+    /// What the stages leave for the conclusion.
+    private struct Ending {
+        var end = RunEnd.completed
+        var guardBreaches: [String] = []
+        var incompleteRecoveries: [String] = []
+    }
+
+    private func ask(
+        in context: RunContext, noting ending: inout Ending
+    ) async throws(RunInterruption) {
+        if job.steps.contains(.recover) {
+            for app in appStores.keys.sorted() {
+                log("recover.begin", ["app": "\(app.bundleID)"])
+                if let shortfall = try await RecoverStep(context: context, app: app).run() {
+                    ending.incompleteRecoveries.append(shortfall)
+                }
+            }
+        }
+        if job.steps.contains(.walk) {
+            log("walk.begin", [:])
+            try await WalkStep(context: context).run()
+            for app in appStores.keys.sorted() where job.steps.contains(.recover) {
+                try await RecoverStep(context: context, app: app).settleTouched(heldOnly: false)
+            }
+        }
+        if let verdict = context.tally.verdict { throw RunInterruption(end: verdict) }
+    }
+
+    private func guardAndApply(
+        in context: RunContext, noting ending: inout Ending
+    ) async throws(RunInterruption) {
+        let plan = try await context.storing { () async throws(StoreError) in
+            try await store.planTotals(of: context.pass)
+        }
+        ending.guardBreaches = job.guards.breaches(by: plan)
+        log("plan", ["changes": "\(plan.changes)", "breaches": "\(ending.guardBreaches.count)"])
+        guard ending.guardBreaches.isEmpty, job.mode == .apply else { return }
+        var applied = 0
+        while true {
+            if let signal = stop.signal { throw RunInterruption(end: .signal(signal)) }
+            let now = clock.now()
+            let count = try await context.storing { () async throws(StoreError) in
+                try await store.applyPlanned(
+                    limit: RunLimits.correctionsPerTransaction, in: context.pass, run: header,
+                    at: now)
+            }
+            guard count > 0 else { return }
+            applied += count
+            progress(RunProgress(stage: .apply, done: applied))
+        }
+    }
+
+    private func conclude(
+        _ ending: Ending, in context: RunContext
+    ) async throws(StoreError) -> RunConclusion {
+        let calls = appStores.keys.sorted().flatMap { appStores[$0]?.callCounts() ?? [] }
+        let plan = try await store.planTotals(of: context.pass)
+        let decision = ExitDecision(
+            end: ending.end, appleAnswered: context.tally.appleAnswered, totals: plan.totals,
+            walks: job.steps.contains(.walk),
+            unresolved: try await store.unresolvedFindings(of: context.pass), failOn: job.failOn,
+            guardBreaches: ending.guardBreaches, mode: job.mode,
+            incompleteRecoveries: ending.incompleteRecoveries)
+        let conclusion = RunConclusion(
+            ended: clock.now(), statuses: decision.statuses, messages: decision.messages,
+            limits: limits(of: ending), calls: Self.summed(calls),
+            closesPass: !ending.end.leavesPassOpen,
+            settlesUnreached: ending.end != .completed)
+        try await store.conclude(conclusion, in: context.pass, run: header)
+        log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])
+        return conclusion
+    }
+
+    private func limits(of ending: Ending) -> [String] {
+        var reached = ending.guardBreaches
+        if ending.end == .deadline { reached.append("max_duration") }
+        if case .stop(.quotaWaitPastDeadline) = ending.end { reached.append("quota") }
+        return reached
+    }
+
+    private static func summed(_ calls: [CallCount]) -> [CallCount] {
+        Dictionary(grouping: calls) { [$0.endpoint, $0.result] }
+            .map { key, counts in
+                CallCount(
+                    endpoint: key[0], result: key[1], calls: counts.map(\.calls).reduce(0, +))
+            }
+            .sorted { ($0.endpoint, $0.result) < ($1.endpoint, $1.result) }
+    }
+
+    private func log(_ event: Logger.Message, _ metadata: Logger.Metadata) {
+        var metadata = metadata
+        metadata["run_id"] = "\(header.runID)"
+        logger.info(event, metadata: metadata)
+    }
+}

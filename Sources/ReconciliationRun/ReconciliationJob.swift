@@ -1,0 +1,102 @@
+package import Reconciliation
+package import Subscriptions
+
+/// A job file as the run understands it, with every default filled in.
+package struct ReconciliationJob: Hashable, Sendable {
+    package enum Step: String, Hashable, Sendable, CaseIterable {
+        case recover, walk
+    }
+
+    package var name: String
+    package var steps: [Step]
+    package var mode: RunMode
+    /// The lowest unresolved severity that makes the run end with `findings`; `nil` for none.
+    package var failOn: Severity?
+    package var maxDurationMilliseconds: Int64
+    /// `now` in it is set anew for each judgement.
+    package var policy: Policy
+    package var guards: GuardLimits
+    package var recover: RecoverSettings
+    package var narrowing: Narrowing
+
+    package init(
+        name: String, steps: [Step], mode: RunMode, failOn: Severity?,
+        maxDurationMilliseconds: Int64, policy: Policy, guards: GuardLimits,
+        recover: RecoverSettings, narrowing: Narrowing = Narrowing()
+    ) {
+        self.name = name
+        self.steps = steps
+        self.mode = mode
+        self.failOn = failOn
+        self.maxDurationMilliseconds = maxDurationMilliseconds
+        self.policy = policy
+        self.guards = guards
+        self.recover = recover
+        self.narrowing = narrowing
+    }
+}
+
+/// How much of Apple's notification history a run reads again.
+package struct RecoverSettings: Hashable, Sendable {
+    /// Read again behind the watermark: Apple retries for about six and a half days.
+    package var overlapMilliseconds: Int64
+    /// How far back the very first run reads.
+    package var lookbackMilliseconds: Int64
+    /// Whether received notifications are imported; without that none can be called lost.
+    package var inboxIsKept: Bool
+
+    package init(
+        overlapMilliseconds: Int64 = 7 * 86_400_000, lookbackMilliseconds: Int64 = 30 * 86_400_000,
+        inboxIsKept: Bool = false
+    ) {
+        self.overlapMilliseconds = overlapMilliseconds
+        self.lookbackMilliseconds = lookbackMilliseconds
+        self.inboxIsKept = inboxIsKept
+    }
+}
+
+/// The part of the rows that a run was told to look at.
+package struct Narrowing: Hashable, Sendable {
+    /// Only these original transaction ids; `nil` for all.
+    package var ids: Set<String>?
+    /// At most this many rows.
+    package var limit: Int?
+    /// Only the rows that fall into one of several equal parts.
+    package var shard: Shard?
+
+    package struct Shard: Hashable, Sendable {
+        /// From 1.
+        package var number: Int
+        package var count: Int
+
+        package init(number: Int, count: Int) {
+            self.number = number
+            self.count = count
+        }
+    }
+
+    package init(ids: Set<String>? = nil, limit: Int? = nil, shard: Shard? = nil) {
+        self.ids = ids
+        self.limit = limit
+        self.shard = shard
+    }
+
+    package var isNarrowed: Bool { ids != nil || limit != nil || shard != nil }
+
+    /// Whether a row belongs to the part; the limit is counted by the walk.
+    package func includes(_ key: SubscriptionKey) -> Bool {
+        if let ids, !ids.contains(key.originalTransactionID) { return false }
+        guard let shard else { return true }
+        return Self.bucket(of: key.originalTransactionID, count: shard.count) == shard.number - 1
+    }
+
+    /// FNV-1a over the id's bytes: the same on every machine and in every version, so that the
+    /// parts of one night's run never overlap and leave nothing out.
+    private static func bucket(of id: String, count: Int) -> Int {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in id.utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
+        }
+        return Int(hash % UInt64(max(1, count)))
+    }
+}

@@ -1,0 +1,25 @@
+/// Every bound of a run that is not a setting, in one place.
+package enum RunLimits {
+    /// Rows that are asked and staged together; a killed run loses at most their calls.
+    package static let rowsPerPage = 256
+    /// Questions in flight at once; the pacing decides how fast they may be sent.
+    package static let concurrentInquiries = 32
+    /// Corrections written in one transaction, so that others never wait long for the database.
+    package static let correctionsPerTransaction = 100
+    /// Undecodable answers in a row that end the run (contract, exit status 76).
+    package static let undecodableInARow = 5
+    /// Unavailable answers in a row after which asking on is pointless.
+    package static let unavailableInARow = 100
+    /// Further questions about one row after its status call.
+    package static let furtherQuestionsPerCase = 4
+    /// Pages of one customer's history (20 transactions each).
+    package static let historyPagesPerCustomer = 2_000
+    /// Pages of one sweep through the notification history (20 notifications each).
+    package static let notificationPagesPerSweep = 500_000
+    /// How often a sweep starts again because its page token ended.
+    package static let notificationSweepRestarts = 3
+    /// Apple keeps notifications this long, less a margin for its clock and ours.
+    package static let notificationDaysProduction: Int64 = 180
+    package static let notificationDaysSandbox: Int64 = 30
+    package static let notificationMarginMilliseconds: Int64 = 10 * 60 * 1000
+}

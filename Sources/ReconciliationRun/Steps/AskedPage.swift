@@ -1,0 +1,97 @@
+import Reconciliation
+import Subscriptions
+
+/// One page of questions, asked concurrently with a bound, and what came of it.
+struct AskedPage: Sendable {
+    /// One thing to ask for: a held row, or an id that a notification named.
+    struct Subject: Sendable {
+        var id: String
+        var row: ScopedRow?
+        var app: AppIdentity
+    }
+
+    var batch = StagedBatch()
+    /// Set when asking must end; the batch still holds what was judged before.
+    var end: RunEnd?
+
+    /// Asks for all subjects; those of one customer one after the other, because the first answer
+    /// usually settles the others.
+    static func ask(_ subjects: [Subject], in context: RunContext) async -> AskedPage {
+        let groups = grouped(subjects)
+        return await context.stop.interruptible {
+            var page = AskedPage()
+            await withTaskGroup(of: GroupResult.self) { group in
+                var waiting = groups.makeIterator()
+                for _ in 0..<RunLimits.concurrentInquiries {
+                    guard let next = waiting.next() else { break }
+                    group.addTask { await ask(next, inquirer: context.inquirer) }
+                }
+                for await result in group {
+                    page.add(result)
+                    if page.end == nil { page.end = context.tally.verdict }
+                    guard page.end == nil else {
+                        group.cancelAll()
+                        continue
+                    }
+                    guard !context.clock.isPastDeadline, let next = waiting.next() else { continue }
+                    group.addTask { await ask(next, inquirer: context.inquirer) }
+                }
+            }
+            if let signal = context.stop.signal { page.end = .signal(signal) }
+            return page
+        }
+    }
+
+    private struct GroupResult: Sendable {
+        var judged: [Inquirer.Judged] = []
+        var end: RunEnd?
+    }
+
+    private static func grouped(_ subjects: [Subject]) -> [[Subject]] {
+        var positions: [String: Int] = [:]
+        var groups: [[Subject]] = []
+        for subject in subjects {
+            guard let customer = subject.row?.row.customerID, !customer.isEmpty else {
+                groups.append([subject])
+                continue
+            }
+            if let position = positions[customer] {
+                groups[position].append(subject)
+            } else {
+                positions[customer] = groups.count
+                groups.append([subject])
+            }
+        }
+        return groups
+    }
+
+    private static func ask(_ subjects: [Subject], inquirer: Inquirer) async -> GroupResult {
+        var result = GroupResult()
+        var settled: Set<SubscriptionKey> = []
+        for subject in subjects {
+            if let key = subject.row?.row.key, settled.contains(key) { continue }
+            do throws(Inquirer.Failure) {
+                let judged = try await inquirer.inquire(
+                    subject.id, row: subject.row, through: subject.app)
+                settled.formUnion(judged.outcomes.map(\.key))
+                result.judged.append(judged)
+            } catch {
+                switch error {
+                case .stop(let stop): result.end = .stop(stop)
+                case .store(let error): result.end = .store(error)
+                }
+                return result
+            }
+        }
+        return result
+    }
+
+    private mutating func add(_ result: GroupResult) {
+        if let reason = result.end, end == nil || end == .stop(.cancelled) { end = reason }
+        for judged in result.judged {
+            batch.outcomes += judged.outcomes
+            if let key = judged.asksAgain { batch.asksAgain.append(key) }
+            batch.historyRevisions.merge(judged.historyRevisions) { first, _ in first }
+        }
+    }
+}

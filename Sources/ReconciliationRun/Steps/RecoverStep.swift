@@ -1,0 +1,176 @@
+import Logging
+import Reconciliation
+import Subscriptions
+
+/// Reads one app's notification history from its watermark, stores what never arrived, and settles
+/// every subscription that it touched by a status call.
+struct RecoverStep {
+    let context: RunContext
+    let app: AppIdentity
+
+    /// Returns a sentence when a part of the history could not be read, else `nil`.
+    func run() async throws(RunInterruption) -> String? {
+        // A stopped run of this pass may have read the history without settling what it touched.
+        let isRead = context.pass.recoveredApps.contains(app)
+        let shortfall = isRead ? nil : try await readHistory()
+        // What nobody holds waits for the walk, which may find that it is held under another id.
+        try await settleTouched(heldOnly: context.job.steps.contains(.walk))
+        return shortfall
+    }
+
+    private func readHistory() async throws(RunInterruption) -> String? {
+        let started = context.clock.now()
+        let watermark = try await context.storing { () async throws(StoreError) in
+            try await context.store.watermark(of: app)
+        }
+        let plan = RecoveryWindow(
+            watermark: watermark, now: started, environment: app.environment,
+            settings: context.job.recover, settleMilliseconds: context.job.policy.settleMilliseconds
+        )
+        let shortfall = plan.shortfall(of: app)
+        if let problem = try await sweep(plan.window, through: plan.readThrough) {
+            return [shortfall, problem].compactMap(\.self).joined(separator: " ")
+        }
+        let moved = context.job.mode == .apply ? plan.readThrough : nil
+        try await context.storing { () async throws(StoreError) in
+            try await context.store.finishRecovery(of: app, watermark: moved, in: context.pass)
+        }
+        return shortfall
+    }
+
+    /// Reads the window page by page; a sentence when its end was not reached.
+    private func sweep(
+        _ window: NotificationWindow, through readThrough: Timestamp
+    ) async throws(RunInterruption) -> String? {
+        guard let appStore = context.appStores[app] else {
+            preconditionFailure("recovery of an app that is not configured")
+        }
+        var sweep = NotificationSweep()
+        var read = 0
+        while true {
+            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
+            let token = sweep.paginationToken
+            let result = await context.stop.interruptible { () async -> PageResult in
+                do throws(RunStop) {
+                    return .success(
+                        try await appStore.notificationHistory(in: window, paginationToken: token))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            guard case .success(let lookup) = result else {
+                if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
+                guard case .failure(let stop) = result else { return nil }
+                throw RunInterruption(end: .stop(stop))
+            }
+            context.tally.note(lookup)
+            if case .answered(let page) = lookup {
+                try await record(page, through: readThrough)
+                read += page.notifications.count
+                context.progress(RunProgress(stage: .recover, done: read))
+            }
+            switch sweep.pageArrived(lookup) {
+            case .nextPage: continue
+            case .finished: return nil
+            case .gaveUp(let why):
+                return "The notification history of \(app.bundleID) (\(app.environment.rawValue)) "
+                    + "was not read to its end: \(why). Its watermark stays; the next run reads "
+                    + "it again."
+            }
+        }
+    }
+
+    private typealias PageResult = Result<Lookup<NotificationPage>, RunStop>
+
+    private func record(
+        _ page: NotificationPage, through readThrough: Timestamp
+    ) async throws(RunInterruption) {
+        context.tally.noteRejected(page.rejected.count)
+        // Younger ones may still be on their way through the company's own endpoint.
+        let settled = page.notifications.filter { $0.signedDate <= readThrough }
+        let uuids = settled.map(\.notificationUUID)
+        let inbox = try await context.storing { () async throws(StoreError) in
+            try await context.store.inbox(of: app, notificationUUIDs: uuids)
+        }
+        var seen: Set<String> = []
+        let fresh = settled.filter {
+            inbox[$0.notificationUUID]?.recoveredAt == nil
+                && seen.insert($0.notificationUUID).inserted
+        }
+        let now = context.clock.now()
+        var findings = fresh.flatMap {
+            judge(
+                $0, inbox: inbox[$0.notificationUUID],
+                inboxIsKept: context.job.recover.inboxIsKept, app: app, now: now)
+        }.filter { context.job.policy.onlyKinds?.contains($0.kind) ?? true }
+        if context.job.mode == .check {
+            for index in findings.indices where findings[index].action == .recovered {
+                findings[index].action = .planned
+            }
+        }
+        try await context.storing { () async throws(StoreError) in
+            try await context.store.record(
+                fresh, findings: findings, of: app, intoInbox: context.job.mode == .apply,
+                in: context.pass, run: context.header)
+        }
+        guard !page.rejected.isEmpty else { return }
+        try await context.stage(
+            StagedBatch(outcomes: page.rejected.map { unbelievable($0) }))
+    }
+
+    /// A notification that did not verify: a finding about no subscription.
+    private func unbelievable(_ rejected: RejectedStatement) -> RowOutcome {
+        var finding = Finding(
+            kind: .verificationFailed, severity: .critical, bundleID: app.bundleID,
+            environment: app.environment.rawValue)
+        finding.field = rejected.payload.map { "notification " + $0.digest.hexadecimal.prefix(16) }
+        finding.cause = "notification not verifiable: \(rejected.failure.reason.rawValue)"
+        finding.evidence = rejected.payload?.digest
+        var outcome = RowOutcome(
+            key: SubscriptionKey(app: app, originalTransactionID: ""), verdict: nil)
+        outcome.findings = [finding]
+        outcome.evidence = rejected.payload.map { [$0] } ?? []
+        return outcome
+    }
+
+    /// Settles what the notifications touched: held rows, and subscriptions that we should hold.
+    func settleTouched(heldOnly: Bool) async throws(RunInterruption) {
+        guard !context.job.narrowing.isNarrowed else { return }
+        var position: String?
+        while true {
+            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
+            let start = position
+            let ids = try await context.storing { () async throws(StoreError) in
+                try await context.store.touchedSubscriptions(
+                    of: app, heldOnly: heldOnly, after: start, limit: RunLimits.rowsPerPage,
+                    in: context.pass)
+            }
+            guard let last = ids.last else { return }
+            let held = try await context.storing { () async throws(StoreError) in
+                try await context.store.rows(holding: ids)
+            }
+            try await settle(ids, held: held)
+            position = last
+        }
+    }
+
+    private func settle(_ ids: [String], held: [ScopedRow]) async throws(RunInterruption) {
+        var policy = context.job.policy
+        policy.now = context.clock.now()
+        var subjects: [AskedPage.Subject] = []
+        var excluded: [RowOutcome] = []
+        for id in ids {
+            let key = SubscriptionKey(app: app, originalTransactionID: id)
+            let row = held.first { $0.row.key == key }
+            if let row, let reason = exclusion(of: row.row, policy: policy) {
+                excluded.append(RowOutcome(key: key, verdict: .excluded(reason)))
+            } else {
+                subjects.append(AskedPage.Subject(id: id, row: row, app: app))
+            }
+        }
+        var page = await AskedPage.ask(subjects, in: context)
+        page.batch.outcomes += excluded
+        try await context.stage(page.batch)
+        if let end = page.end { throw RunInterruption(end: end) }
+    }
+}

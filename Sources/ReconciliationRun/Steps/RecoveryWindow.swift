@@ -1,0 +1,40 @@
+package import Subscriptions
+
+/// Which part of an app's notification history a run reads.
+package struct RecoveryWindow: Hashable {
+    package let window: NotificationWindow
+    /// Notifications signed later than this are left to the next run.
+    package let readThrough: Timestamp
+    /// How much of the time since the watermark Apple no longer keeps.
+    package let lostMilliseconds: Int64
+
+    package init(
+        watermark: Timestamp?, now: Timestamp, environment: AppStoreEnvironment,
+        settings: RecoverSettings, settleMilliseconds: Int64
+    ) {
+        let keptDays =
+            switch environment {
+            case .production: RunLimits.notificationDaysProduction
+            case .sandbox: RunLimits.notificationDaysSandbox
+            }
+        let oldest = now.adding(
+            milliseconds: -keptDays * 86_400_000 + RunLimits.notificationMarginMilliseconds)
+        let wanted =
+            watermark.map { $0.adding(milliseconds: -settings.overlapMilliseconds) }
+            ?? now.adding(milliseconds: -settings.lookbackMilliseconds)
+        // A watermark from the future (a clock that was set back) must not make an empty window.
+        let start = min(max(wanted, oldest), now.adding(milliseconds: -1))
+        self.window = NotificationWindow(start: start, end: now)
+        self.readThrough = now.adding(milliseconds: -settleMilliseconds)
+        self.lostMilliseconds = watermark.map { max(0, oldest.milliseconds(since: $0)) } ?? 0
+    }
+
+    /// What is lost for good, in a sentence; `nil` when nothing is.
+    package func shortfall(of app: AppIdentity) -> String? {
+        guard lostMilliseconds > 0 else { return nil }
+        return "The notification history of \(app.bundleID) (\(app.environment.rawValue)) was last "
+            + "read \(lostMilliseconds / 86_400_000 + 1) days longer ago than Apple keeps it: "
+            + "notifications before \(window.start.rfc3339) cannot be recovered. A full walk "
+            + "settles the subscriptions themselves."
+    }
+}

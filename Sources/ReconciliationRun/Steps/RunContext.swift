@@ -1,0 +1,62 @@
+import Logging
+import Reconciliation
+import Subscriptions
+
+/// What every step of one run works with.
+struct RunContext: Sendable {
+    let job: ReconciliationJob
+    let header: RunHeader
+    let pass: OpenPass
+    let appStores: [AppIdentity: any AppStore]
+    let store: any ReconciliationStore
+    let clock: RunClock
+    let stop: StopRequest
+    let tally: AnswerTally
+    let logger: Logger
+    let progress: @Sendable (RunProgress) -> Void
+
+    var inquirer: Inquirer {
+        Inquirer(
+            stores: appStores, rows: store, policy: job.policy, clock: clock, tally: tally)
+    }
+
+    /// Why asking must end before the next page; `nil` while it may go on.
+    var reasonToEnd: RunEnd? {
+        if let signal = stop.signal { return .signal(signal) }
+        if let verdict = tally.verdict { return verdict }
+        return clock.isPastDeadline ? .deadline : nil
+    }
+
+    /// Writes to the store; its failure ends the run.
+    func stage(_ batch: StagedBatch) async throws(RunInterruption) {
+        try await storing { () async throws(StoreError) in
+            try await store.stage(batch, in: pass, run: header)
+        }
+    }
+
+    func storing<Value>(
+        _ work: () async throws(StoreError) -> Value
+    ) async throws(RunInterruption) -> Value {
+        do throws(StoreError) {
+            return try await work()
+        } catch {
+            throw RunInterruption(end: .store(error))
+        }
+    }
+}
+
+/// Thrown by a step that must end the asking.
+struct RunInterruption: Error {
+    let end: RunEnd
+}
+
+/// How far a run is, for people who watch it.
+package struct RunProgress: Hashable, Sendable {
+    package enum Stage: String, Hashable, Sendable {
+        case recover, walk, again, apply
+    }
+
+    package var stage: Stage
+    /// Rows, notifications or corrections done in this stage by this run.
+    package var done: Int
+}

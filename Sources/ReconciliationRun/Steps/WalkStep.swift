@@ -1,0 +1,87 @@
+import Reconciliation
+import Subscriptions
+
+/// Walks the stored rows in key order, page by page; each page is staged with the walk's position,
+/// so that a killed run loses one page of calls and nothing else.
+struct WalkStep {
+    let context: RunContext
+
+    func run() async throws(RunInterruption) {
+        var position = context.pass.walkedThrough
+        var taken = 0
+        while true {
+            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
+            let start = position
+            let rows = try await context.storing { () async throws(StoreError) in
+                try await context.store.rows(
+                    after: start, limit: RunLimits.rowsPerPage, in: context.pass)
+            }
+            guard let last = rows.last else { break }
+            let chosen = choose(from: rows, alreadyTaken: taken)
+            taken += chosen.count
+            try await settle(chosen, through: last.row.key)
+            position = last.row.key
+            context.progress(RunProgress(stage: .walk, done: taken))
+            if let limit = context.job.narrowing.limit, taken >= limit { break }
+        }
+        try await askAgain()
+    }
+
+    private func choose(from rows: [ScopedRow], alreadyTaken: Int) -> [ScopedRow] {
+        let included = rows.filter { context.job.narrowing.includes($0.row.key) }
+        guard let limit = context.job.narrowing.limit else { return included }
+        return Array(included.prefix(limit - alreadyTaken))
+    }
+
+    private func settle(
+        _ rows: [ScopedRow], through position: SubscriptionKey
+    ) async throws(RunInterruption) {
+        var policy = context.job.policy
+        policy.now = context.clock.now()
+        var excluded: [RowOutcome] = []
+        var subjects: [AskedPage.Subject] = []
+        for row in rows {
+            if let reason = exclusion(of: row.row, policy: policy) {
+                excluded.append(RowOutcome(key: row.row.key, verdict: .excluded(reason)))
+            } else if let app = appToAsk(about: row.row, policy: context.job.policy) {
+                subjects.append(
+                    AskedPage.Subject(
+                        id: row.row.key.originalTransactionID, row: row, app: app))
+            } else {
+                excluded.append(
+                    RowOutcome(key: row.row.key, verdict: .excluded(.appNotConfigured)))
+            }
+        }
+        var page = await AskedPage.ask(subjects, in: context)
+        page.batch.outcomes += excluded
+        // The position moves only when every row of the page was asked for.
+        let isWhole = page.end == nil && !context.clock.isPastDeadline
+        page.batch.walkedThrough = isWhole ? position : nil
+        try await context.stage(page.batch)
+        if let end = page.end { throw RunInterruption(end: end) }
+        if !isWhole { throw RunInterruption(end: .deadline) }
+    }
+
+    /// 5000000 is asked once more, at the end, and then counts as unavailable.
+    private func askAgain() async throws(RunInterruption) {
+        while true {
+            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
+            let rows = try await context.storing { () async throws(StoreError) in
+                try await context.store.rowsToAskAgain(
+                    limit: RunLimits.rowsPerPage, in: context.pass)
+            }
+            guard !rows.isEmpty else { return }
+            let subjects = rows.compactMap { row in
+                appToAsk(about: row.row, policy: context.job.policy).map {
+                    AskedPage.Subject(id: row.row.key.originalTransactionID, row: row, app: $0)
+                }
+            }
+            var page = await AskedPage.ask(subjects, in: context)
+            page.batch.replaces = true
+            page.batch.asksAgain = []
+            try await context.stage(page.batch)
+            if let end = page.end { throw RunInterruption(end: end) }
+            context.progress(RunProgress(stage: .again, done: rows.count))
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import Crypto
+import FoundationEssentials
+import Glibc
+
+/// The few operations on folders and links that a report needs, each with a sentence on failure.
+enum FileSystem {
+    /// What an entry of a folder is.
+    enum Entry {
+        case nothing, folder, link, other
+    }
+
+    static func entry(at path: String) -> Entry {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return .nothing }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: return .folder
+        case S_IFLNK: return .link
+        default: return .other
+        }
+    }
+
+    /// Makes a folder and those above it.
+    static func makeFolders(_ path: String) throws(ReportError) {
+        var partial = path.hasPrefix("/") ? "/" : ""
+        for component in path.split(separator: "/") {
+            partial += component
+            if unsafe mkdir(partial, 0o750) != 0 {
+                let code = errno
+                // The last component may be a link to a folder: stat follows it.
+                var status = stat()
+                guard code == EEXIST, unsafe stat(partial, &status) == 0,
+                    status.st_mode & S_IFMT == S_IFDIR
+                else { throw .cannotCreate(sentence("cannot create the folder", partial, code)) }
+            }
+            partial += "/"
+        }
+    }
+
+    /// Names of a folder's entries, sorted by their bytes; empty when it cannot be read.
+    static func names(in folder: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    static func removeTree(_ path: String) throws(ReportError) {
+        do {
+            try FileManager.default.removeItem(atPath: path)
+        } catch {
+            throw .cannotCreate("cannot remove the leftover \(path) of an earlier run: \(error)")
+        }
+    }
+
+    static func rename(_ source: String, to target: String) throws(ReportError) {
+        guard unsafe Glibc.rename(source, target) == 0 else {
+            throw .notWritten(sentence("cannot rename \(source) to", target, errno))
+        }
+    }
+
+    /// Makes renames and new entries of a folder last through a power cut.
+    static func synchronize(folder: String) throws(ReportError) {
+        let number = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard number >= 0 else { throw .notWritten(sentence("cannot open", folder, errno)) }
+        let descriptor = FileDescriptor(owning: number)
+        if let code = descriptor.synchronize() {
+            throw .notWritten(sentence("cannot write", folder, code))
+        }
+    }
+
+    /// Points a link to a target: readers see the old one or the new one, never none.
+    static func replaceLink(at path: String, target: String) throws(ReportError) {
+        let draft = path + ReportFolder.partialSuffix
+        _ = unsafe unlink(draft)
+        guard unsafe symlink(target, draft) == 0 else {
+            throw .notWritten(sentence("cannot create the link", draft, errno))
+        }
+        try rename(draft, to: path)
+    }
+
+    /// All bytes of a small file; `nil` when there is none.
+    static func contents(of path: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: path).map { Array($0) }
+    }
+
+    /// Seals a file that somebody else wrote, reading it piece by piece.
+    static func seal(_ path: String, named name: String) throws(ReportError) -> FileSeal {
+        let number = unsafe open(path, O_RDWR | O_CLOEXEC)
+        guard number >= 0 else { throw .notWritten(sentence("cannot open", path, errno)) }
+        let descriptor = FileDescriptor(owning: number)
+        var hash = SHA256()
+        var seal = FileSeal(name: name, sha256: "", bytes: 0, lines: 0)
+        while true {
+            guard let bytes = descriptor.read(upTo: OutputFile.bufferBytes) else {
+                throw .notWritten(sentence("cannot read", path, errno))
+            }
+            if bytes.isEmpty { break }
+            hash.update(data: bytes)
+            seal.bytes += bytes.count
+            seal.lines += bytes.lineFeeds
+        }
+        if let code = descriptor.synchronize() {
+            throw .notWritten(sentence("cannot write", path, code))
+        }
+        seal.sha256 = hash.finalize().hexadecimal
+        return seal
+    }
+
+    /// For example `cannot write reports/x: No space left on device`.
+    static func sentence(_ what: String, _ path: String, _ code: Int32) -> String {
+        let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+        let advice =
+            switch code {
+            case ENOSPC, EDQUOT: "; free space and run again"
+            case EACCES, EPERM, EROFS: "; let the job's user write there or set report.directory"
+            default: ""
+            }
+        return "\(what) \(path): \(reason)\(advice)"
+    }
+}

@@ -1,0 +1,15 @@
+import Crypto
+
+extension SHA256Digest {
+    /// Lowercase hexadecimal, as `sha256sum` prints it.
+    var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(64)
+        for byte in self {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

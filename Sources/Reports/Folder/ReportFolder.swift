@@ -1,0 +1,178 @@
+package import Subscriptions
+
+/// The folder of one run while it is being made.
+///
+/// It is called `<run>.partial` until everything in it is complete and on the disk, then renamed:
+/// a folder without `.partial` is whole (contract, section 7). Killed at any instant, it leaves a
+/// `.partial` folder at most, which the next run removes. The caller holds the run lock.
+package struct ReportFolder: Hashable, Sendable {
+    static let partialSuffix = ".partial"
+    static let latest = "latest"
+
+    /// The report folder that holds all runs.
+    package let directory: String
+    package let runID: String
+    private let day: String
+
+    /// Makes the folder of a run, and removes what killed runs left.
+    ///
+    /// Call it before anything is asked of Apple: a folder that cannot be written is found here.
+    ///
+    /// - Throws: `.cannotCreate` (exit 73).
+    package static func begin(
+        in directory: String, runID: String, started: Timestamp
+    ) throws(ReportError) -> ReportFolder {
+        guard runID.isPlainName else {
+            throw .cannotCreate("the run id \(runID) cannot be the name of a folder")
+        }
+        let folder = ReportFolder(
+            directory: directory.withoutTrailingSlashes, runID: runID, day: started.utcDay)
+        try FileSystem.makeFolders(folder.dayPath)
+        try folder.removeLeftovers()
+        if FileSystem.entry(at: folder.finalPath) != .nothing {
+            throw .cannotCreate("the report \(folder.finalPath) exists already")
+        }
+        let link = folder.path(of: latest)
+        guard [.nothing, .link].contains(FileSystem.entry(at: link)) else {
+            throw .cannotCreate("\(link) is in the way of the link to the newest run; move it away")
+        }
+        try FileSystem.makeFolders(folder.partialPath)
+        do {
+            _ = try RunIndex.read(in: folder.directory)
+            // An empty log now: the run may end before it writes its first line.
+            let log = try OutputFile(creating: folder.logPath)
+            _ = try log.close(named: ReportFile.log)
+        } catch {
+            throw .cannotCreate(error.description)
+        }
+        return folder
+    }
+
+    /// Where the run appends its structured log while it goes on.
+    ///
+    /// The log must be closed before `finish`, which seals it.
+    package var logPath: String { partialPath + "/" + ReportFile.log }
+
+    /// Writes every file, puts it on the disk, and gives the folder its final name.
+    ///
+    /// Then `latest` points to it and `index.csv` has its line. It blocks; call it away from
+    /// Swift's cooperative threads.
+    ///
+    /// - Throws: `.notWritten` (exit 74) or `.record` (exit 70); the folder stays `.partial`.
+    package func finish(
+        _ record: any RunRecord, context: ReportContext
+    ) throws(ReportError) -> FinishedReport {
+        do {
+            return try write(record, context: context)
+        } catch let error as ReportError {
+            throw error
+        } catch {
+            throw .record("the stored run \(runID) cannot be read: \(error)")
+        }
+    }
+
+    private func write(
+        _ record: any RunRecord, context: ReportContext
+    ) throws -> FinishedReport {
+        let summary = try record.summary()
+        guard summary.header.runID == runID else {
+            throw ReportError.record(
+                "the stored run is \(summary.header.runID), the report folder is of \(runID)")
+        }
+        let shown = context.shownDirectory?.withoutTrailingSlashes ?? directory
+        let source = ReportSource(
+            record: record, summary: summary, context: context,
+            shownPath: shown + "/" + relativePath)
+        var index = try RunIndex.read(in: directory)
+        var seals = [try FileSystem.seal(logPath, named: ReportFile.log)]
+        for file in ReportFile.all {
+            var output = try OutputFile(creating: partialPath + "/" + file.name)
+            try file.write(source, &output)
+            seals.append(try output.close(named: file.name))
+        }
+        seals.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        let manifest = Manifest(source: source, files: seals, previous: index.newestManifest)
+        let manifestSeal = try create(ReportFile.manifest, holding: manifest.text)
+        let sums = (seals + [manifestSeal])
+            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+            .map { "\($0.sha256)  \($0.name)\n" }
+        _ = try create(ReportFile.sums, holding: sums.joined())
+        try FileSystem.synchronize(folder: partialPath)
+        index.append(
+            RunIndex.Line(
+                folder: relativePath, manifestDigest: manifestSeal.sha256, summary: summary,
+                toolVersion: context.toolVersion))
+        try publish(index)
+        return FinishedReport(
+            path: finalPath,
+            summaryText: SummaryText.render(summary, reportPath: source.shownPath),
+            summary: summary, manifestDigest: manifestSeal.sha256)
+    }
+
+    private func create(_ name: String, holding text: String) throws(ReportError) -> FileSeal {
+        var file = try OutputFile(creating: partialPath + "/" + name)
+        try file.write(text)
+        return try file.close(named: name)
+    }
+
+    /// Everything that can run out of space comes first, then only renames.
+    private func publish(_ index: RunIndex) throws(ReportError) {
+        try index.writeDraft()
+        try FileSystem.rename(partialPath, to: finalPath)
+        try FileSystem.synchronize(folder: dayPath)
+        try index.publishDraft()
+        try FileSystem.replaceLink(at: path(of: Self.latest), target: relativePath)
+        try FileSystem.synchronize(folder: directory)
+    }
+
+    private func removeLeftovers() throws(ReportError) {
+        for day in FileSystem.names(in: directory) where day.isDay {
+            let folder = path(of: day)
+            for name in FileSystem.names(in: folder) where name.hasSuffix(Self.partialSuffix) {
+                try FileSystem.removeTree(folder + "/" + name)
+            }
+        }
+        for name in [RunIndex.fileName, Self.latest] {
+            let draft = path(of: name + Self.partialSuffix)
+            if FileSystem.entry(at: draft) != .nothing { try FileSystem.removeTree(draft) }
+        }
+    }
+
+    private var relativePath: String { day + "/" + runID }
+    private var dayPath: String { path(of: day) }
+    private var finalPath: String { path(of: relativePath) }
+    private var partialPath: String { finalPath + Self.partialSuffix }
+
+    private func path(of name: String) -> String {
+        directory.hasSuffix("/") ? directory + name : directory + "/" + name
+    }
+}
+
+extension String {
+    /// `yyyy-MM-dd`: the folders in which runs are looked for; others are not ours.
+    var isDay: Bool {
+        utf8.count == 10
+            && utf8.enumerated().allSatisfy { index, byte in
+                index == 4 || index == 7
+                    ? byte == UInt8(ascii: "-")
+                    : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            }
+    }
+
+    /// ASCII letters, digits, dashes and underscores: safe in a path, a CSV line and a shell.
+    var isPlainName: Bool {
+        !isEmpty
+            && unicodeScalars.allSatisfy { scalar in
+                switch scalar {
+                case "a"..."z", "A"..."Z", "0"..."9", "-", "_": true
+                default: false
+                }
+            }
+    }
+
+    fileprivate var withoutTrailingSlashes: String {
+        var text = Substring(self)
+        while text.utf8.count > 1 && text.hasSuffix("/") { text.removeLast() }
+        return text.isEmpty ? "." : String(text)
+    }
+}

@@ -1,0 +1,39 @@
+import Subscriptions
+
+/// A run with everything that its files are made from.
+struct ReportSource: Sendable {
+    let record: any RunRecord
+    let summary: RunSummary
+    let context: ReportContext
+    /// The folder as `summary.txt` names it.
+    let shownPath: String
+
+    var runID: String { summary.header.runID }
+
+    /// Every narrowing in words, or null for the whole job: stated wherever a file has a head.
+    var scope: CanonicalJSON {
+        let narrowing = summary.header.narrowing
+        return narrowing.isEmpty ? .null : .array(narrowing.map(CanonicalJSON.string))
+    }
+}
+
+/// One file of a report: its name, what it is for, and how it is written.
+///
+/// A new rendering is a new file beside this one and a line in `all`.
+struct ReportFile: Sendable {
+    let name: String
+    /// One sentence for `README.txt`.
+    let purpose: String
+    let write: @Sendable (ReportSource, inout OutputFile) throws -> Void
+
+    /// The files made from the stored run, in the order in which `README.txt` names them.
+    static let all: [ReportFile] = [
+        .summaryText, .summaryJSON, .discrepancies, .discrepanciesCSV, .notFound, .corrections,
+        .correctionsCSV, .undecided, .notifications, .plan, .undo, .evidence, .readMe,
+    ]
+
+    /// The names of the files that every report holds and that are not made by `all`.
+    static let log = "run.log.jsonl"
+    static let manifest = "manifest.json"
+    static let sums = "SHA256SUMS"
+}

@@ -1,0 +1,124 @@
+import Subscriptions
+
+extension ReportFile {
+    static let summaryJSON = ReportFile(
+        name: "summary.json", purpose: "the summary for machines: outcome, totals, counts, money"
+    ) { source, file in
+        try file.write(source.summary.json(scope: source.scope).indented)
+    }
+}
+
+extension RunSummary {
+    fileprivate func json(scope: CanonicalJSON) -> CanonicalJSON {
+        .object([
+            "apps": .array(
+                header.apps.sorted().map {
+                    .object([
+                        "app": .string($0.bundleID),
+                        "environment": .string($0.environment.rawValue),
+                    ])
+                }),
+            "calls": callsJSON,
+            "corrections": correctionsJSON,
+            "ended": .time(conclusion.ended),
+            "excluded_reasons": .counts(totals.excluded, by: \.rawValue),
+            "finding_states": nested(findings.map { ($0.kind.rawValue, $0.state.rawValue, $0) }),
+            "findings": nested(findings.map { ($0.kind.rawValue, $0.severity.rawValue, $0) }),
+            "job": .string(header.job),
+            "ledger_head": .string(ledgerHead),
+            "limits": .array(conclusion.limits.map(CanonicalJSON.string)),
+            "messages": .array(conclusion.messages.map(CanonicalJSON.string)),
+            "mode": .string(header.mode.rawValue),
+            "money": moneyJSON,
+            "outcome": conclusion.outcomeJSON,
+            "resumed_from": .text(resumedFrom),
+            "run_id": .string(header.runID),
+            "scope": scope,
+            "settings_digest": .string(header.settingsDigest),
+            "started": .time(header.started),
+            "tool_version": .string(header.toolVersion),
+            "totals": totals.json,
+            "undecided_reasons": .counts(totals.undecided, by: \.rawValue),
+        ])
+    }
+
+    /// Every fate is named, those that did not happen too.
+    private var correctionsJSON: CanonicalJSON {
+        .counts(
+            Dictionary(
+                uniqueKeysWithValues: CorrectionFate.allCases.map { ($0, corrections[$0] ?? 0) }),
+            by: \.rawValue)
+    }
+
+    private var callsJSON: CanonicalJSON {
+        var endpoints: [String: [String: Int]] = [:]
+        for count in conclusion.calls {
+            endpoints[count.endpoint, default: [:]][count.result, default: 0] += count.calls
+        }
+        return .object(endpoints.mapValues { .counts($0, by: \.self) })
+    }
+
+    private var moneyJSON: CanonicalJSON {
+        .array(
+            sortedMoney.map { total in
+                .object([
+                    "amount": .integer(total.amount),
+                    "currency": .string(total.currency),
+                    "direction": .string(total.direction.rawValue),
+                    "findings": .integer(total.findings),
+                ])
+            })
+    }
+
+    private func nested(_ counts: [(String, String, FindingCount)]) -> CanonicalJSON {
+        var outer: [String: [String: Int]] = [:]
+        for (first, second, count) in counts {
+            outer[first, default: [:]][second, default: 0] += count.findings
+        }
+        return .object(outer.mapValues { .counts($0, by: \.self) })
+    }
+}
+
+extension RunSummary {
+    /// By direction, those who are harmed first, then by currency.
+    var sortedMoney: [MoneyTotal] {
+        let order = Direction.allCases
+        return money.sorted { left, right in
+            let ranks = (
+                order.firstIndex(of: left.direction), order.firstIndex(of: right.direction)
+            )
+            return ((ranks.0 ?? 0), left.currency) < ((ranks.1 ?? 0), right.currency)
+        }
+    }
+}
+
+extension RunTotals {
+    /// The tie-out: `in_scope` is the sum of the others.
+    var json: CanonicalJSON {
+        .object([
+            "discrepant": .integer(discrepant),
+            "excluded": .integer(excludedCount),
+            "in_scope": .integer(inScope),
+            "matched": .integer(matched),
+            "undecided": .integer(undecidedCount),
+        ])
+    }
+}
+
+extension RunConclusion {
+    /// Everything that holds, the decisive one first.
+    var flags: [ExitStatus] {
+        let held = ExitStatus.allCases.filter(statuses.contains)
+        return held.isEmpty ? [exitStatus] : held
+    }
+
+    var outcomeJSON: CanonicalJSON {
+        var names: [String] = []
+        for flag in flags where !names.contains(flag.name) { names.append(flag.name) }
+        return .object([
+            "exit_status": .integer(Int64(exitStatus.code)),
+            "flags": .array(names.map(CanonicalJSON.string)),
+            "name": .string(exitStatus.name),
+        ])
+    }
+}

@@ -1,0 +1,53 @@
+package import Subscriptions
+
+/// What a report states beside the stored run: who made it and whom it trusted.
+package struct ReportContext: Hashable, Sendable {
+    package var toolVersion: String
+    package var apps: [ReportedApp]
+    package var trustedRoots: [TrustedRoot]
+    /// Whether the run was not to write to subscription rows: its plan is a proposal.
+    package var isPlanOnly: Bool
+    /// The report folder as the person writes it, for the path in `summary.txt`.
+    ///
+    /// `nil` for the folder's own path. A stored run that is rendered again elsewhere states here
+    /// where it was rendered first, which keeps the bytes the same.
+    package var shownDirectory: String?
+
+    package init(
+        toolVersion: String, apps: [ReportedApp], trustedRoots: [TrustedRoot], isPlanOnly: Bool,
+        shownDirectory: String? = nil
+    ) {
+        self.toolVersion = toolVersion
+        self.apps = apps
+        self.trustedRoots = trustedRoots
+        self.isPlanOnly = isPlanOnly
+        self.shownDirectory = shownDirectory
+    }
+}
+
+/// An app as the manifest names it: with what its signed payloads are checked against.
+package struct ReportedApp: Hashable, Sendable {
+    package var identity: AppIdentity
+    /// Apple's number of the app; `nil` in the sandbox, where payloads need not carry it.
+    package var appAppleID: Int64?
+
+    package init(identity: AppIdentity, appAppleID: Int64?) {
+        self.identity = identity
+        self.appAppleID = appAppleID
+    }
+}
+
+/// A root certificate that signed payloads had to lead to.
+package struct TrustedRoot: Hashable, Sendable {
+    /// SHA-256 of the certificate's DER form, in lowercase hexadecimal.
+    package var fingerprint: String
+    package var isApple: Bool
+    /// The certificate itself, unless it is Apple's: a verifier needs nothing but the folder.
+    package var certificatePEM: String?
+
+    package init(fingerprint: String, isApple: Bool, certificatePEM: String?) {
+        self.fingerprint = fingerprint
+        self.isApple = isApple
+        self.certificatePEM = certificatePEM
+    }
+}

@@ -1,0 +1,114 @@
+import Subscriptions
+
+/// What happened, in one sentence with the exit status.
+struct Headline {
+    let text: String
+    let ink: Ink
+
+    init(_ summary: RunSummary) {
+        let status = summary.conclusion.exitStatus
+        let facts = Facts(summary)
+        text =
+            "\(Self.opening(status)) (exit status \(status.code)): \(facts.clauses(for: status))."
+        ink =
+            switch status {
+            case .ok: .good
+            case .findings, .incomplete, .empty, .stale, .interrupted, .terminated, .busy: .notable
+            default: .alarming
+            }
+    }
+
+    private static func opening(_ status: ExitStatus) -> String {
+        switch status {
+        case .ok: "OK"
+        case .findings: "Findings remain"
+        case .incomplete: "Incomplete"
+        case .empty: "Nothing in scope"
+        case .guarded: "Stopped by a guard"
+        case .stale: "Stale plan"
+        case .interrupted: "Stopped by SIGINT"
+        case .terminated: "Stopped by SIGTERM"
+        case .denied: "Denied by Apple"
+        case .protocol: "Stopped: Apple's answers cannot be trusted"
+        case .unavailable: "Unavailable"
+        case .busy: "Busy"
+        case .internal: "Internal fault"
+        case .config: "Settings are wrong"
+        case .output, .cannotCreate: "Output failed"
+        case .usage, .data, .tampered, .failure: "Failed"
+        }
+    }
+}
+
+/// The numbers of a summary as clauses.
+private struct Facts {
+    let totals: RunTotals
+    let findings: Int
+    let applied: Int
+    let planned: Int
+    let meaning: String
+
+    init(_ summary: RunSummary) {
+        totals = summary.totals
+        findings = summary.findings.reduce(0) { $0 + $1.findings }
+        applied = summary.corrections[.applied] ?? 0
+        planned = summary.corrections[.planned] ?? 0
+        meaning = summary.conclusion.exitStatus.meaning
+    }
+
+    func clauses(for status: ExitStatus) -> String {
+        let parts: [String]
+        switch status {
+        case .ok, .findings: parts = [rows([differing(status), notJudged]), corrections]
+        case .incomplete: parts = [rows([notJudged, differing(status)]), corrections]
+        case .empty: parts = ["no row was asked about"]
+        case .guarded: parts = ["none of the \(planned.of("planned correction")) was written"]
+        case .interrupted, .terminated:
+            parts = [rows([notJudged]), corrections, "the next run goes on from here"]
+        default: parts = [meaning, rows([notJudged]), corrections]
+        }
+        let said = parts.filter { !$0.isEmpty }
+        return said.isEmpty ? meaning : said.joined(separator: "; ")
+    }
+
+    /// Names how many rows there are once, with the first number.
+    private func rows(_ counts: [(rows: Int, what: String)]) -> String {
+        let held = counts.filter { $0.rows > 0 }
+        guard let first = held.first else { return agreement }
+        let others = held.dropFirst().map { "\($0.rows.grouped) \($0.what)" }
+        let opening = "\(first.rows.grouped) of \(totals.inScope.of("row")) \(first.what)"
+        return ([opening] + others).joined(separator: ", ")
+    }
+
+    private func differing(_ status: ExitStatus) -> (rows: Int, what: String) {
+        // After a run that mended everything the difference is past.
+        if status == .ok && applied > 0 { return (totals.discrepant, "differed") }
+        return (totals.discrepant, totals.discrepant == 1 ? "differs" : "differ")
+    }
+
+    private var notJudged: (rows: Int, what: String) { (totals.undecidedCount, "not judged") }
+
+    private var agreement: String {
+        let beside = findings > 0 ? findings.of("finding") : ""
+        guard totals.inScope > 0 && totals.discrepant == 0 && totals.undecidedCount == 0 else {
+            return beside
+        }
+        let rows: String
+        if applied + planned > 0 {
+            // Rows that were not known yet are filled in and count as matched.
+            rows = "no row of \(totals.inScope.grouped) contradicts Apple"
+        } else if totals.matched < totals.inScope {
+            rows = "no row of \(totals.inScope.grouped) differs from Apple"
+        } else {
+            rows = "all \(totals.inScope.of("row")) agree with Apple"
+        }
+        return rows + (beside.isEmpty ? "" : ", beside " + beside)
+    }
+
+    private var corrections: String {
+        var parts: [String] = []
+        if applied > 0 { parts.append("\(applied.of("correction")) written") }
+        if planned > 0 { parts.append("\(planned.of("correction")) planned, not written") }
+        return parts.joined(separator: "; ")
+    }
+}

@@ -1,0 +1,83 @@
+import Subscriptions
+
+extension UndecidedReason {
+    /// Why a row was not judged, in a few words.
+    var meaning: String {
+        switch self {
+        case .inFlight: "changed too recently at Apple; asked again next run"
+        case .rateLimited: "Apple's rate limit (429) did not end in time"
+        case .unavailable: "no answer within the retry budget"
+        case .undecodable: "an answer that cannot be read"
+        case .verificationFailed: "a signature, chain or cross-check failed"
+        case .contradiction: "Apple's status contradicts its own signed payload"
+        case .idNotInAnswer: "the answer does not contain the id that was asked for"
+        case .noSubscriptionInAnswer: "the answer contains no subscription"
+        case .newerLocally: "our row rests on a later statement of Apple's"
+        case .changedDuringRun: "the row moved while the run was going on"
+        case .unknownStatus: "a status that this version does not know"
+        case .deadline: "not reached before the run had to end"
+        }
+    }
+}
+
+extension ExclusionReason {
+    /// Why a row was left out, in a few words.
+    var meaning: String {
+        switch self {
+        case .inFlight: "signed more recently than the job's settle time"
+        case .appNotConfigured: "its app or environment is not among the configured ones"
+        }
+    }
+}
+
+extension CorrectionFate {
+    /// What became of a correction, in a few words.
+    var meaning: String {
+        switch self {
+        case .planned: "not written; they stand in plan.json"
+        case .applied: "written, each with its ledger entry"
+        case .stale: "not written: the row moved since it was read"
+        case .rejected: "not written: the database refused"
+        }
+    }
+}
+
+extension Direction {
+    /// Whom it harms.
+    var meaning: String {
+        switch self {
+        case .customerLoses: "customers lose"
+        case .companyLoses: "the company loses"
+        case .neutral: "nobody is harmed"
+        }
+    }
+}
+
+extension ExitStatus {
+    /// What to do about it; `nil` when there is nothing to do.
+    var advice: String? {
+        switch self {
+        case .ok: nil
+        case .findings:
+            "Read discrepancies.csv: findings at or above the job's fail_on are not corrected."
+        case .incomplete:
+            "Run the job again: rows that were not judged are asked again. undecided.csv names them."
+        case .guarded:
+            "Read plan.json before anything else. If it is right, raise the guard in the job file "
+                + "and run again; if not, find out what changed at Apple or in the table."
+        case .empty: "Check the job's narrowing and whether rows were imported."
+        case .stale: "Run the job again: it reads the rows anew."
+        case .interrupted, .terminated: "Run the job again: it goes on from its checkpoint."
+        case .denied:
+            "Check key_id, issuer_id, the key file and the clock; nothing was judged by it."
+        case .protocol:
+            "Check for a proxy that changes answers; nothing was judged by what cannot be verified."
+        case .unavailable: "Run the job again when the network, the database and Apple are back."
+        case .busy: "Run the job again later."
+        case .internal, .failure: "Report this as a bug, with the report folder."
+        case .config, .usage, .data: "Mend what the message names and run again."
+        case .cannotCreate, .output: "Make room or give the job the right to write, then run again."
+        case .tampered: "Keep the folder as it is and find out who changed it."
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Subscriptions
+
+extension SummarySections {
+    /// Money by whom it harms.
+    static func money(_ summary: RunSummary) -> Section {
+        var section = Section(
+            title: "MONEY", headings: ["amount", "currency", "findings"], numbers: [1, 3])
+        let hasTenths = summary.money.contains { $0.amount % 10 != 0 }
+        for total in summary.sortedMoney {
+            section.rows.append(
+                .init([
+                    total.direction.meaning, total.amount.amount(decimals: hasTenths ? 3 : 2),
+                    total.currency.onOneLine, total.findings.grouped,
+                ]))
+        }
+        return section
+    }
+
+    /// Calls to Apple by endpoint, with every result that is not the usual one.
+    static func calls(_ summary: RunSummary) -> Section {
+        var section = Section(
+            title: "CALLS TO APPLE", headings: ["calls", "by result"], numbers: [1])
+        var endpoints: [String: [String: Int]] = [:]
+        for count in summary.conclusion.calls {
+            endpoints[count.endpoint, default: [:]][count.result, default: 0] += count.calls
+        }
+        for (endpoint, results) in endpoints.sorted(by: { $0.key < $1.key }) {
+            let total = results.values.reduce(0, +)
+            guard total > 0 else { continue }
+            let named = results.filter { $0.value > 0 }
+                .sorted { ($0.key == "ok" ? 0 : 1, $0.key) < ($1.key == "ok" ? 0 : 1, $1.key) }
+                .map { "\($0.key) \($0.value.grouped)" }
+            section.rows.append(
+                .init([endpoint, total.grouped, named.joined(separator: ", ")]))
+        }
+        if section.rows.count > 1 {
+            let all = summary.conclusion.calls.reduce(0) { $0 + $1.calls }
+            section.rows.append(.init(["all", all.grouped, ""], isSum: true))
+        }
+        return section
+    }
+
+    static func limits(_ summary: RunSummary) -> Section {
+        Section(title: "LIMITS REACHED", sentences: summary.conclusion.limits)
+    }
+
+    static func messages(_ summary: RunSummary) -> Section {
+        Section(title: "MESSAGES", sentences: summary.conclusion.messages)
+    }
+
+    /// What a person does now, as far as the status tells.
+    static func next(_ summary: RunSummary) -> Section {
+        var sentences: [String] = []
+        if let advice = summary.conclusion.exitStatus.advice { sentences.append(advice) }
+        let absent = summary.findings.filter { $0.kind == .notFound }
+        let count = absent.reduce(0) { $0 + $1.findings }
+        if count > 0 {
+            let new = absent.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
+            sentences.append(
+                "Apple does not find \(count.of("id")), \(new.grouped) of them new: not_found.csv "
+                    + "says since when. Access is never removed for it; check them before you decide."
+            )
+        }
+        if summary.corrections[.applied, default: 0] > 0 {
+            sentences.append(
+                "corrections.csv holds every change with its evidence, undo.json the way back.")
+        }
+        return Section(title: "NEXT", sentences: sentences)
+    }
+}

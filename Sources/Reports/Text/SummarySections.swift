@@ -1,0 +1,126 @@
+import Subscriptions
+
+/// The sections of the summary, each from the summary alone.
+enum SummarySections {
+    /// Which run this is; always there.
+    static func run(_ summary: RunSummary) -> [String] {
+        let header = summary.header
+        let ended = summary.conclusion.ended
+        var facts = [
+            ("Run", "\(header.runID), job \(header.job), mode \(header.mode.rawValue)"),
+            (
+                "Time",
+                "\(header.started.readable) to \(ended.readable) UTC, "
+                    + header.started.duration(until: ended)
+            ),
+        ]
+        let apps = header.apps.sorted().map { "\($0.bundleID) (\($0.environment.rawValue))" }
+        if !apps.isEmpty {
+            facts.append((apps.count == 1 ? "App" : "Apps", apps.joined(separator: ", ")))
+        }
+        if !header.narrowing.isEmpty {
+            facts.append(("Scope", "only " + header.narrowing.joined(separator: ", ")))
+        }
+        if let earlier = summary.resumedFrom {
+            facts.append(
+                ("Resumed", "goes on where run \(earlier) was stopped; its rows count here"))
+        }
+        let others = summary.conclusion.flags.dropFirst()
+        if !others.isEmpty {
+            let named = others.map { "\($0.name) (\($0.code)): \($0.meaning)" }
+            facts.append(("Also", named.joined(separator: "; ")))
+        }
+        return facts.flatMap { name, fact in
+            fact.wrapped(
+                to: SummaryText.columns, firstMargin: name.padded(to: 9),
+                margin: String(repeating: " ", count: 9))
+        }
+    }
+
+    /// In scope = matched + discrepant + undecided + excluded, to be added up by eye.
+    static func tieOut(_ summary: RunSummary) -> Section {
+        let totals = summary.totals
+        var section = Section(title: "TIE-OUT", headings: ["rows", ""], numbers: [1])
+        section.rows = [
+            .init(["matched", totals.matched.grouped, "agree with Apple"]),
+            .init(["discrepant", totals.discrepant.grouped, "differ from Apple"]),
+            .init(
+                [
+                    "undecided", totals.undecidedCount.grouped,
+                    "not judged, never taken for a match",
+                ],
+                ink: totals.undecidedCount > 0 ? .notable : .plain),
+            .init(["excluded", totals.excludedCount.grouped, "left out on purpose"]),
+            .init(["in scope", totals.inScope.grouped, "the sum of the four"], isSum: true),
+        ]
+        return section
+    }
+
+    /// Why rows were not judged, or left out.
+    static func undecided(_ summary: RunSummary) -> Section {
+        var section = Section(title: "NOT JUDGED", headings: ["rows", "why"], numbers: [1])
+        for reason in UndecidedReason.allCases {
+            guard let rows = summary.totals.undecided[reason], rows > 0 else { continue }
+            section.rows.append(.init([reason.rawValue, rows.grouped, reason.meaning]))
+        }
+        for reason in ExclusionReason.allCases {
+            guard let rows = summary.totals.excluded[reason], rows > 0 else { continue }
+            section.rows.append(
+                .init(["excluded: " + reason.rawValue, rows.grouped, reason.meaning]))
+        }
+        return section
+    }
+
+    /// Kinds by severity, worst first, with where they stand over the nights.
+    static func findings(_ summary: RunSummary) -> Section {
+        let states = FindingState.allCases
+        var section = Section(
+            title: "FINDINGS", headings: ["severity", "total"] + states.map(\.rawValue),
+            numbers: Set(2..<(3 + states.count)))
+        for severity in Severity.allCases.reversed() {
+            for kind in FindingKind.allCases {
+                let counts = summary.findings.filter { $0.severity == severity && $0.kind == kind }
+                let total = counts.reduce(0) { $0 + $1.findings }
+                guard total > 0 else { continue }
+                let cells = states.map { state in
+                    counts.filter { $0.state == state }.reduce(0) { $0 + $1.findings }
+                }
+                section.rows.append(
+                    .init(
+                        [kind.rawValue, severity.rawValue, total.grouped] + cells.map(\.grouped),
+                        ink: severity.ink))
+            }
+        }
+        guard !section.rows.isEmpty else { return section }
+        let sums = states.map { state in
+            summary.findings.filter { $0.state == state }.reduce(0) { $0 + $1.findings }
+        }
+        let all = sums.reduce(0, +)
+        section.rows.append(
+            .init(["all", "", all.grouped] + sums.map(\.grouped), isSum: true))
+        return section
+    }
+
+    /// What became of the plan.
+    static func corrections(_ summary: RunSummary) -> Section {
+        var section = Section(title: "CORRECTIONS", headings: ["rows", ""], numbers: [1])
+        for fate in CorrectionFate.allCases.sorted(by: { $0 == .applied && $1 != .applied }) {
+            guard let rows = summary.corrections[fate], rows > 0 else { continue }
+            section.rows.append(
+                .init(
+                    [fate.rawValue, rows.grouped, fate.meaning],
+                    ink: fate == .applied ? .good : .notable))
+        }
+        return section
+    }
+}
+
+extension Severity {
+    fileprivate var ink: Ink {
+        switch self {
+        case .critical: .alarming
+        case .high: .notable
+        case .medium, .low, .info: .plain
+        }
+    }
+}

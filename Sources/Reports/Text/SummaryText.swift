@@ -1,0 +1,34 @@
+package import Subscriptions
+
+/// The summary for people: `summary.txt` and the terminal.
+package enum SummaryText {
+    /// The most columns that a line takes; a longer path or word stays whole.
+    static let columns = 100
+
+    /// Renders the summary.
+    ///
+    /// The first line says what happened and the exit status. Sections without content are left
+    /// out, apart from the tie-out.
+    /// `reportPath` is the run's folder, `nil` where there is none. `isColoured` adds ANSI colours for a
+    /// terminal; a file has none.
+    package static func render(
+        _ summary: RunSummary, reportPath: String?, isColoured: Bool = false
+    ) -> String {
+        let palette = Palette(isColoured: isColoured)
+        let headline = Headline(summary)
+        var blocks = [
+            headline.text.wrapped(to: columns).map { palette.paint($0, headline.ink) },
+            SummarySections.run(summary),
+        ]
+        let sections: [Section] = [
+            SummarySections.tieOut(summary), SummarySections.undecided(summary),
+            SummarySections.findings(summary), SummarySections.corrections(summary),
+            SummarySections.money(summary), SummarySections.calls(summary),
+            SummarySections.limits(summary), SummarySections.messages(summary),
+            SummarySections.next(summary),
+        ]
+        for section in sections where !section.isEmpty { blocks.append(section.lines(palette)) }
+        if let reportPath { blocks.append(["Report   \(reportPath.onOneLine)"]) }
+        return blocks.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,200 @@
+/// Splits CSV into records and fields as RFC 4180 has them; LF alone ends a line too.
+struct CSVSyntax {
+    private enum Byte {
+        static let comma = UInt8(ascii: ",")
+        static let quote = UInt8(ascii: "\"")
+        static let lineFeed = UInt8(ascii: "\n")
+        static let carriageReturn = UInt8(ascii: "\r")
+    }
+
+    /// For each column of the file its place in the schema.
+    private var places: [Int] = []
+    private var nextLine = 1
+    private(set) var line = 1
+    private var fieldsOfRecord: [RawField] = []
+    private var problem: String?
+
+    /// Reads the header; the columns may stand in any order, each once.
+    init(
+        header buffer: inout RecordBuffer, required: [Int]
+    ) throws(RowFileError) {
+        guard try readRecord(&buffer) else { throw RowFileError.empty(file: buffer.fileName) }
+        let refuse = { (file: String, reason: String) in
+            RowFileError.header(file: file, line: 1, reason: reason)
+        }
+        let file = buffer.fileName
+        if let problem { throw refuse(file, problem) }
+        for field in fieldsOfRecord {
+            let name = String(decoding: buffer.content(of: field), as: UTF8.self)
+            guard let place = buffer.columnNames.firstIndex(of: name) else {
+                throw refuse(file, ColumnSuggestion.unknown(name, among: buffer.columnNames))
+            }
+            guard !places.contains(place) else {
+                throw refuse(file, "column \"\(name)\" stands twice")
+            }
+            places.append(place)
+        }
+        for place in required where !places.contains(place) {
+            throw refuse(
+                file, "column \"\(buffer.columnNames[place])\" is missing and required")
+        }
+    }
+
+    /// Indices into the schema's columns.
+    var columns: [Int] { places }
+
+    private var recordBytes = 0
+
+    /// Brings the next record's fields into the buffer; `nil` at the end of the file.
+    mutating func next(
+        _ buffer: inout RecordBuffer
+    ) throws(RowFileError) -> Result<Int, BadLine>? {
+        buffer.advance(by: recordBytes)
+        recordBytes = 0
+        guard try readRecord(&buffer) else { return nil }
+        if let problem { return .failure(BadLine(line: line, reason: problem)) }
+        if fieldsOfRecord.count == 1, fieldsOfRecord[0].count == 0, recordBytes <= 2 {
+            return .failure(BadLine(line: line, reason: "is empty"))
+        }
+        guard fieldsOfRecord.count == places.count else {
+            return .failure(
+                BadLine(
+                    line: line,
+                    reason: "has \(fieldsOfRecord.count) fields where the header names "
+                        + "\(places.count)"))
+        }
+        for (column, field) in fieldsOfRecord.enumerated() { buffer.fields[places[column]] = field }
+        return .success(line)
+    }
+
+    /// Finds the fields of one record; `false` when there is none.
+    private mutating func readRecord(_ buffer: inout RecordBuffer) throws(RowFileError) -> Bool {
+        fieldsOfRecord.removeAll(keepingCapacity: true)
+        problem = nil
+        line = nextLine
+        guard try buffer.byte(at: 0) != nil else { return false }
+        var offset = 0
+        var end: UInt8?
+        repeat {
+            if try buffer.byte(at: offset) == Byte.quote {
+                (offset, end) = try readQuoted(&buffer, from: offset)
+            } else {
+                (offset, end) = try readPlain(&buffer, from: offset)
+            }
+            if offset > RecordBuffer.maximumRecordBytes {
+                try skipLongRecord(&buffer, offset, atLineEnd: end != Byte.comma)
+                return true
+            }
+        } while end == Byte.comma
+        recordBytes = offset
+        nextLine += 1 + lineFeedsInQuotes(buffer)
+        return true
+    }
+
+    /// A record that spans several lines moves the count of lines on by as many.
+    private func lineFeedsInQuotes(_ buffer: borrowing RecordBuffer) -> Int {
+        fieldsOfRecord.reduce(0) { sum, field in
+            field.isQuoted ? sum + buffer.content(of: field).count { $0 == Byte.lineFeed } : sum
+        }
+    }
+
+    /// The record is dropped from memory; only that it was too long is known.
+    private mutating func skipLongRecord(
+        _ buffer: inout RecordBuffer, _ offset: Int, atLineEnd: Bool
+    ) throws(RowFileError) {
+        let loaded = min(offset, buffer.loadedOffset)
+        nextLine += buffer.bytes[buffer.start..<buffer.start + loaded - (atLineEnd ? 1 : 0)]
+            .count { $0 == Byte.lineFeed }
+        problem =
+            "is longer than \(RecordBuffer.maximumRecordBytes) bytes; is a closing quote missing?"
+        if atLineEnd {
+            buffer.advance(by: offset)
+        } else {
+            try buffer.discardLine(from: offset)
+        }
+        nextLine += 1
+        recordBytes = 0
+    }
+
+    /// A field without quotes: its end is a comma, a line end or the end of the file.
+    private mutating func readPlain(
+        _ buffer: inout RecordBuffer, from begin: Int
+    ) throws(RowFileError) -> (Int, UInt8?) {
+        var offset = begin
+        while true {
+            guard let end = buffer.findSeparatorOrQuote(from: offset) else {
+                offset = buffer.loadedOffset
+                if offset > RecordBuffer.maximumRecordBytes { return (offset, Byte.comma) }
+                guard try buffer.more() else {
+                    append(buffer, from: begin, to: offset, isLineEnd: true)
+                    return (offset, nil)
+                }
+                continue
+            }
+            let found = buffer.bytes[buffer.start + end]
+            guard found == Byte.quote else {
+                append(buffer, from: begin, to: end, isLineEnd: found == Byte.lineFeed)
+                return (end + 1, found)
+            }
+            problem =
+                "has a quote inside a field without quotes; put the field in quotes and double it"
+            offset = end + 1
+        }
+    }
+
+    private mutating func append(
+        _ buffer: borrowing RecordBuffer, from begin: Int, to end: Int, isLineEnd: Bool
+    ) {
+        var end = end
+        if isLineEnd, end > begin, buffer.bytes[buffer.start + end - 1] == Byte.carriageReturn {
+            end -= 1
+        }
+        fieldsOfRecord.append(RawField(offset: begin, count: end - begin, form: .plain))
+    }
+
+    /// A field in quotes, which may hold commas, line ends and doubled quotes.
+    private mutating func readQuoted(
+        _ buffer: inout RecordBuffer, from quote: Int
+    ) throws(RowFileError) -> (Int, UInt8?) {
+        var offset = quote + 1
+        var form = RawField.Form.plain
+        while true {
+            guard let found = buffer.find(Byte.quote, from: offset) else {
+                offset = buffer.loadedOffset
+                if offset > RecordBuffer.maximumRecordBytes { return (offset, Byte.comma) }
+                guard try buffer.more() else {
+                    problem = "has an opening quote that is never closed"
+                    return (offset, nil)
+                }
+                continue
+            }
+            offset = found + 1
+            guard try buffer.byte(at: offset) == Byte.quote else {
+                break
+            }
+            form = .doubledQuotes
+            offset += 1
+        }
+        fieldsOfRecord.append(
+            RawField(
+                offset: quote + 1, count: offset - quote - 2, form: form, isQuoted: true))
+        return try endOfQuoted(&buffer, at: offset)
+    }
+
+    /// Behind the closing quote only a comma or a line end may stand.
+    private mutating func endOfQuoted(
+        _ buffer: inout RecordBuffer, at offset: Int
+    ) throws(RowFileError) -> (Int, UInt8?) {
+        switch try buffer.byte(at: offset) {
+        case nil: return (offset, nil)
+        case Byte.comma: return (offset + 1, Byte.comma)
+        case Byte.lineFeed: return (offset + 1, Byte.lineFeed)
+        case Byte.carriageReturn where try buffer.byte(at: offset + 1) == Byte.lineFeed:
+            return (offset + 2, Byte.lineFeed)
+        default:
+            let end = try readPlain(&buffer, from: offset)
+            problem = "has text behind a closing quote"
+            return end
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// Splits JSON Lines into the values of the known keys, one object a line.
+struct JSONLinesSyntax {
+    private var nextLine = 1
+    private var recordBytes = 0
+    /// Which of the schema's columns any line so far has named.
+    private(set) var seen = ColumnSet()
+
+    /// Brings the next object's values into the buffer; `nil` at the end of the file.
+    mutating func next(
+        _ buffer: inout RecordBuffer
+    ) throws(RowFileError) -> Result<Int, BadLine>? {
+        buffer.advance(by: recordBytes)
+        recordBytes = 0
+        guard try buffer.byte(at: 0) != nil else { return nil }
+        let line = nextLine
+        nextLine += 1
+        guard let count = try lineLength(&buffer) else {
+            return .failure(
+                BadLine(
+                    line: line,
+                    reason: "is longer than \(RecordBuffer.maximumRecordBytes) bytes"))
+        }
+        for index in buffer.fields.indices { buffer.fields[index] = .absent }
+        var scanner = JSONObjectScanner(count: count)
+        do throws(BadField) {
+            try scanner.scan(&buffer, seen: &seen)
+            return .success(line)
+        } catch {
+            return .failure(BadLine(line: line, reason: error.reason))
+        }
+    }
+
+    /// Bytes of the line without its line feed; `nil` when it is too long and was dropped.
+    private mutating func lineLength(_ buffer: inout RecordBuffer) throws(RowFileError) -> Int? {
+        let lineFeed = UInt8(ascii: "\n")
+        var offset = 0
+        while true {
+            if let end = buffer.find(lineFeed, from: offset) {
+                guard end <= RecordBuffer.maximumRecordBytes else {
+                    buffer.advance(by: end + 1)
+                    return nil
+                }
+                recordBytes = end + 1
+                return end
+            }
+            offset = buffer.loadedOffset
+            guard offset <= RecordBuffer.maximumRecordBytes else {
+                try buffer.discardLine(from: offset)
+                return nil
+            }
+            guard try buffer.more() else {
+                recordBytes = offset
+                return offset
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+/// Reads one flat JSON object (RFC 8259) out of a line, without making values of what it finds.
+struct JSONObjectScanner {
+    private let count: Int
+    private var position = 0
+    /// Keys mostly come in the schema's order, so the search begins behind the last one found.
+    private var expected = 0
+
+    /// - Parameter count: bytes of the line, from the record's start.
+    init(count: Int) {
+        self.count = count
+    }
+
+    /// Fills in the buffer's fields.
+    mutating func scan(
+        _ buffer: inout RecordBuffer, seen: inout ColumnSet
+    ) throws(BadField) {
+        skipSpace(buffer)
+        guard position < count else { throw BadField("is empty") }
+        guard take(UInt8(ascii: "{"), buffer) else {
+            throw BadField("is not a JSON object")
+        }
+        var named = ColumnSet()
+        skipSpace(buffer)
+        if !take(UInt8(ascii: "}"), buffer) {
+            repeat {
+                skipSpace(buffer)
+                let place = try key(buffer)
+                guard !named.contains(place) else {
+                    throw BadField("names \"\(buffer.columnNames[place])\" twice")
+                }
+                named.insert(place)
+                skipSpace(buffer)
+                guard take(UInt8(ascii: ":"), buffer) else { throw malformed("a colon") }
+                skipSpace(buffer)
+                buffer.fields[place] = try value(buffer)
+                skipSpace(buffer)
+            } while take(UInt8(ascii: ","), buffer)
+            guard take(UInt8(ascii: "}"), buffer) else { throw malformed("a comma or }") }
+        }
+        skipSpace(buffer)
+        guard position == count else { throw BadField("has text behind the JSON object") }
+        seen.formUnion(named)
+    }
+
+    private func malformed(_ expected: String) -> BadField {
+        BadField("is not JSON: expected \(expected) at byte \(position + 1)")
+    }
+
+    @inline(__always)
+    private func peek(_ buffer: borrowing RecordBuffer) -> UInt8? {
+        position < count ? buffer.bytes[buffer.start + position] : nil
+    }
+
+    private mutating func take(_ byte: UInt8, _ buffer: borrowing RecordBuffer) -> Bool {
+        guard peek(buffer) == byte else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func skipSpace(_ buffer: borrowing RecordBuffer) {
+        while let byte = peek(buffer), byte == 0x20 || byte == 0x09 || byte == 0x0D {
+            position += 1
+        }
+    }
+
+    private mutating func key(_ buffer: borrowing RecordBuffer) throws(BadField) -> Int {
+        guard take(UInt8(ascii: "\""), buffer) else { throw malformed("a key in quotes") }
+        let field = try text(buffer)
+        if expected < buffer.columnNames.count, buffer.isColumn(expected, field) {
+            expected += 1
+            return expected - 1
+        }
+        if let place = buffer.columnNames.indices.first(where: { buffer.isColumn($0, field) }) {
+            expected = place + 1
+            return place
+        }
+        let name = String(decoding: try buffer.decoded(field), as: UTF8.self)
+        if let place = buffer.columnNames.firstIndex(of: name) { return place }
+        throw BadField(ColumnSuggestion.unknown(name, among: buffer.columnNames, called: "key"))
+    }
+
+    /// A JSON text whose opening quote has been read.
+    private mutating func text(_ buffer: borrowing RecordBuffer) throws(BadField) -> RawField {
+        let begin = position
+        var form = RawField.Form.plain
+        while position < count {
+            position = buffer.findTextEnd(from: position, before: count)
+            switch peek(buffer) {
+            case nil: break
+            case UInt8(ascii: "\""):
+                position += 1
+                return RawField(offset: begin, count: position - begin - 1, form: form)
+            case UInt8(ascii: "\\"):
+                form = .escaped
+                position += 2
+            default: throw BadField("is not JSON: a control character inside a text")
+            }
+        }
+        position = min(position, count)
+        throw malformed("a closing quote")
+    }
+
+    private mutating func value(_ buffer: borrowing RecordBuffer) throws(BadField) -> RawField {
+        switch peek(buffer) {
+        case UInt8(ascii: "\""):
+            position += 1
+            return try text(buffer)
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            throw BadField("holds a list or an object where a single value is expected")
+        case nil: throw malformed("a value")
+        default: break
+        }
+        let begin = position
+        while let byte = peek(buffer), Self.belongsToWord(byte) { position += 1 }
+        var field = RawField(offset: begin, count: position - begin, form: .number)
+        let content = buffer.content(of: field)
+        if content.elementsEqual("null".utf8) { return .absent }
+        if content.elementsEqual("true".utf8) || content.elementsEqual("false".utf8) {
+            field.form = .boolean
+            return field
+        }
+        guard Self.isNumber(content) else {
+            position = begin
+            throw malformed("a value")
+        }
+        return field
+    }
+
+    private static func belongsToWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "+"), UInt8(ascii: "-"),
+            UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
+    /// Whether it begins as RFC 8259 lets a number begin; its column judges the rest.
+    private static func isNumber(_ content: ArraySlice<UInt8>) -> Bool {
+        let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
+        let digits = content.first == UInt8(ascii: "-") ? content.dropFirst() : content
+        guard let first = digits.first, isDigit(first) else { return false }
+        return first != 0x30 || digits.dropFirst().first.map(isDigit) != true
+    }
+}

@@ -1,0 +1,78 @@
+import FoundationEssentials
+package import Subscriptions
+
+/// The keys of a line of the inbox file.
+package enum NotificationField: String, Hashable, Sendable, CaseIterable {
+    case signedPayload
+    case notificationUUID
+    case receivedAt
+}
+
+/// Reads a file of received notifications.
+package typealias NotificationFileReader = RowFileReader<
+    NotificationField, ReceivedNotification
+>
+
+/// Files of received notifications (contract, section 5): JSON Lines of a payload or of an id.
+extension RowFileReader where Field == NotificationField, Row == ReceivedNotification {
+    /// Opens a file of received notifications; `-` is standard input.
+    ///
+    /// - Throws: `RowFileError` when the file as a whole cannot be used.
+    package init(notificationsAt path: String) throws(RowFileError) {
+        try self.init(
+            path: path, columns: NotificationField.allCases.map { ($0, $0.rawValue) },
+            required: [.notificationUUID]
+        ) { record throws(BadField) in
+            try ReceivedNotification(record)
+        }
+    }
+}
+
+extension ReceivedNotification {
+    fileprivate init(_ record: borrowing RecordBuffer) throws(BadField) {
+        let payload = try record.text(0)
+        let claimed = try payload.map { jws throws(BadField) in
+            try NotificationClaim.notificationUUID(ofPayload: jws)
+        }
+        let named = try record.text(1)
+        if let claimed, let named, claimed != named {
+            throw BadField("notificationUUID names another notification than signedPayload")
+        }
+        guard let uuid = claimed ?? named else {
+            throw BadField("has neither signedPayload nor notificationUUID")
+        }
+        self.init(notificationUUID: uuid, receivedAt: try record.time(2))
+    }
+}
+
+/// What an imported payload says it is.
+///
+/// Its signature is not checked, because nothing is believed on its strength: it says which
+/// notification the company claims to have received, as a bare `notificationUUID` does. What
+/// Apple sent is always read from Apple's own history, verified.
+private struct NotificationClaim: Decodable {
+    let notificationUUID: String
+
+    static func notificationUUID(ofPayload jws: String) throws(BadField) -> String {
+        let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let payload = base64URLDecoded(parts[1]) else {
+            throw BadField("signedPayload is not a compact JWS of three parts")
+        }
+        guard let claim = try? JSONDecoder().decode(NotificationClaim.self, from: payload),
+            !claim.notificationUUID.isEmpty
+        else { throw BadField("signedPayload holds no notification with a notificationUUID") }
+        return claim.notificationUUID
+    }
+
+    private static func base64URLDecoded(_ text: Substring) -> Data? {
+        var bytes = text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: byte
+            }
+        }
+        while bytes.count % 4 != 0 { bytes.append(UInt8(ascii: "=")) }
+        return Data(base64Encoded: Data(bytes))
+    }
+}

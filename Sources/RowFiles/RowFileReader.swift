@@ -1,0 +1,86 @@
+/// One line of a file: a row, or why it is none.
+package enum RowLine<Row: Sendable>: Sendable {
+    case row(Row, line: Int)
+    case bad(BadLine)
+}
+
+/// Reads a file of rows, CSV or JSON Lines, from front to back.
+///
+/// Memory stays flat: one chunk of the file and one row at a time, whatever its size. Bad lines are
+/// answers, not errors; an error concerns the file as a whole.
+package struct RowFileReader<Field: Hashable & Sendable, Row: Sendable>: ~Copyable {
+    /// The columns that the file has; a column that it lacks is not known, rather than empty.
+    package private(set) var columns: Set<Field>
+    package let format: RowFormat
+
+    private var buffer: RecordBuffer
+    private var csv: CSVSyntax?
+    private var jsonLines = JSONLinesSyntax()
+    private let makeRow: (borrowing RecordBuffer) throws(BadField) -> Row
+
+    /// - Parameters:
+    ///   - path: `-` is standard input.
+    ///   - columns: every column of this kind of row, in the schema's order.
+    ///   - required: the columns that a CSV must have.
+    ///   - makeRow: makes a row of one line's fields, or says what is wrong with it.
+    /// - Throws: `RowFileError` when the file as a whole cannot be used.
+    init(
+        path: String, columns: [(field: Field, name: String)], required: Set<Field>,
+        makeRow: @escaping (borrowing RecordBuffer) throws(BadField) -> Row
+    ) throws(RowFileError) {
+        var buffer = try RecordBuffer(
+            file: try InputFile(path: path), columnNames: columns.map(\.name))
+        let format = RowFormat.of(path: path, firstByte: try buffer.byte(at: 0))
+        let places: [Int]
+        var csv: CSVSyntax?
+        switch format {
+        case .csv:
+            let isRequired = columns.map { required.contains($0.field) }
+            let syntax = try CSVSyntax(
+                header: &buffer, required: isRequired.indices.filter { isRequired[$0] })
+            csv = syntax
+            places = syntax.columns
+        case .jsonLines:
+            if try !buffer.rewind() {
+                // A pipe: its keys are known only at its end, so it is kept until then.
+                buffer = try buffer.spooled()
+            }
+            places = try Self.namedPlaces(&buffer)
+        }
+        self.columns = Set(places.map { columns[$0].field })
+        self.format = format
+        self.csv = csv
+        self.makeRow = makeRow
+        self.buffer = buffer
+    }
+
+    /// Objects need not name every key, so the file's columns are those of all its lines.
+    private static func namedPlaces(
+        _ buffer: inout RecordBuffer
+    ) throws(RowFileError) -> [Int] {
+        var scout = JSONLinesSyntax()
+        while try scout.next(&buffer) != nil {}
+        _ = try buffer.rewind()
+        return scout.seen.columns
+    }
+
+    /// The next line, `nil` at the end of the file.
+    package mutating func next() throws(RowFileError) -> RowLine<Row>? {
+        let record =
+            if csv != nil {
+                try csv?.next(&buffer)
+            } else {
+                try jsonLines.next(&buffer)
+            }
+        switch record {
+        case nil: return nil
+        case .failure(let bad): return .bad(bad)
+        case .success(let line):
+            do throws(BadField) {
+                return .row(try makeRow(buffer), line: line)
+            } catch {
+                return .bad(BadLine(line: line, reason: error.reason))
+            }
+        }
+    }
+}

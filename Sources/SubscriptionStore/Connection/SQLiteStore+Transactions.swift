@@ -1,0 +1,79 @@
+import GRDB
+import Subscriptions
+
+/// How transactions are run: off Swift's cooperative threads, tried again while somebody else holds
+/// the lock, and immune to the cancellation of the task that asks.
+///
+/// A cancelled run must still be able to write its conclusion, so the work is done in a task of its
+/// own: GRDB gives up on behalf of a cancelled one.
+extension SQLiteStore {
+    func write<Value: Sendable>(
+        _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        guard access == .readWrite else {
+            throw .inconsistent(
+                "A command that only reads tried to write while \(doing); nothing was written.")
+        }
+        return try await retried(doing) { [connection] in try await connection.write(body) }
+    }
+
+    func read<Value: Sendable>(
+        _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        try await retried(doing) { [connection] in try await connection.read(body) }
+    }
+
+    /// A write transaction that something of the company's may roll back under our hands.
+    func writeOrUndo<Value: Sendable>(
+        _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Result<Value, PlanApplication.Undone> {
+        try await retried(doing) { [connection] in
+            do {
+                return .success(try await connection.write(body))
+            } catch let undone as PlanApplication.Undone {
+                return .failure(undone)
+            }
+        }
+    }
+
+    private func retried<Value: Sendable>(
+        _ doing: String, _ work: @escaping @Sendable () async throws -> Value
+    ) async throws(StoreError) -> Value {
+        for attempt in 1... {
+            let result = await Task { try await work() }.result
+            switch result {
+            case .success(let value): return value
+            case .failure(let failure):
+                let error = StoreError(failure, doing: doing)
+                guard error.isBusy, attempt < StoreLimits.busyAttempts else { throw error }
+            }
+        }
+        throw .inconsistent("Gave up while \(doing).")
+    }
+
+    /// The same for callers that block, with errors of `body` passed through unchanged.
+    func blockingWrite<Value>(
+        _ doing: String, on connection: DatabaseQueue, _ body: (Database) throws -> Value
+    ) throws -> Value {
+        for attempt in 1... {
+            do {
+                return try connection.write(body)
+            } catch let error as DatabaseError {
+                let translated = StoreError(error, doing: doing)
+                guard translated.isBusy, attempt < StoreLimits.busyAttempts else {
+                    throw translated
+                }
+            }
+        }
+        throw StoreError.inconsistent("Gave up while \(doing).")
+    }
+
+    /// One consistent view of the database on a connection of its own, for streaming.
+    func stream<Value>(_ doing: String, _ body: (Database) throws -> Value) throws -> Value {
+        do {
+            return try file.connectToRead().read(body)
+        } catch let error as DatabaseError {
+            throw StoreError(error, doing: doing)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import GRDB
+import Subscriptions
+
+/// Whether a database is ours, and of which version.
+struct SchemaCheck {
+    let path: String
+
+    /// Brings the schema up to this version; an empty file becomes a database of ours.
+    ///
+    /// Each step is a transaction of its own and is seen whole or not at all.
+    func migrate(_ connection: DatabaseQueue) throws {
+        while try connection.write(migrateOneStep) {}
+    }
+
+    private func migrateOneStep(_ db: Database) throws -> Bool {
+        let version = try refuseForeign(db)
+        guard let step = Migration.all.first(where: { $0.number > version }) else { return false }
+        try db.execute(sql: step.sql)
+        try db.execute(sql: "PRAGMA application_id = \(Migration.applicationID)")
+        try db.execute(sql: "PRAGMA user_version = \(step.number)")
+        return true
+    }
+
+    /// Makes sure that the database can be used as it is.
+    func verify(_ connection: DatabaseQueue) throws {
+        try connection.read { db in
+            let version = try refuseForeign(db)
+            guard version == Migration.newest else {
+                throw StoreError.schema(
+                    "The database \(path) has schema \(version), this version needs "
+                        + "\(Migration.newest). Run `trueup init` to bring it up to date.")
+            }
+            let subscriptions = SubscriptionField.allCases.map { ($0.rawValue, $0.form) }
+            try compare("subscriptions", subscriptions + [("row_version", .integer)], db)
+            try compare(
+                "transactions", TransactionField.allCases.map { ($0.rawValue, $0.form) }, db)
+        }
+    }
+
+    /// Refuses a file that is not ours before anything of it could change.
+    func refuse(_ file: DatabaseFile) throws {
+        _ = try file.connectToRead().read(refuseForeign)
+    }
+
+    /// The schema's version; 0 for an empty file.
+    private func refuseForeign(_ db: Database) throws -> Int {
+        let mark = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
+        guard mark == Migration.applicationID || (isEmpty && mark == 0) else {
+            throw StoreError.schema(
+                "\(path) is an SQLite database, but not one of trueup. It was left as it is. "
+                    + "Name another file in `store.url`.")
+        }
+        guard version <= Migration.newest else {
+            throw StoreError.schema(
+                "The database \(path) was made by a newer trueup (schema \(version), this version "
+                    + "knows \(Migration.newest)). It was left as it is. Use the newer version.")
+        }
+        return version
+    }
+
+    /// A column renamed or retyped overnight is named, not stumbled over.
+    private func compare(
+        _ table: String, _ columns: [(name: String, form: FieldForm)], _ db: Database
+    ) throws {
+        let found = try Row.fetchAll(db, sql: "PRAGMA table_info(\(table))")
+        let types = Dictionary(
+            found.map { row in (row["name"] as String? ?? "", row["type"] as String? ?? "") },
+            uniquingKeysWith: { first, _ in first })
+        for (name, form) in columns {
+            guard let type = types[name] else {
+                throw StoreError.schema(
+                    "The table `\(table)` of \(path) has no column `\(name)`. Nothing was read or "
+                        + "written. Undo the change of the schema.")
+            }
+            let expected = form == .text ? "TEXT" : "INTEGER"
+            guard type.uppercased() == expected else {
+                throw StoreError.schema(
+                    "The column `\(name)` of the table `\(table)` of \(path) is \(type), not "
+                        + "\(expected). Nothing was read or written. Undo the change of the schema."
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import GRDB
+import Subscriptions
+
+extension StoreError {
+    /// Translates what SQLite says; nothing else of this module looks at result codes' meaning.
+    ///
+    /// - Parameters:
+    ///   - error: What GRDB threw; a `StoreError` passes through.
+    ///   - doing: What was being done, to go on after "while".
+    init(_ error: any Error, doing: String) {
+        guard let error = error as? DatabaseError else {
+            self = (error as? StoreError) ?? .inconsistent("While \(doing): \(error).")
+            return
+        }
+        let said = Self.quote(error)
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self = .busy(
+                "Another program kept the database locked while \(doing); nothing of this step was "
+                    + "written. Find the program that holds a transaction open and run again. \(said)"
+            )
+        case .SQLITE_FULL:
+            self = .notWritten(
+                "The disk is full while \(doing); nothing of this step was written. Make room and "
+                    + "run again: the run goes on where it stopped. \(said)")
+        case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH:
+            self = .notWritten(
+                "The database may not be written while \(doing); nothing of this step was written. "
+                    + "Check the rights on the file, on its folder and on the file system. \(said)")
+        case .SQLITE_IOERR:
+            self = .notWritten(
+                "The disk failed while \(doing); nothing of this step was written. Check the disk, "
+                    + "then run again. \(said)")
+        case .SQLITE_CANTOPEN:
+            self = .unavailable(
+                "The database cannot be opened while \(doing). Check the path and the rights on "
+                    + "its folder. \(said)")
+        case .SQLITE_NOTADB:
+            self = .schema("The file is not an SQLite database. Check `store.url`. \(said)")
+        case .SQLITE_CORRUPT:
+            self = .unavailable(
+                "The database is damaged; nothing was written. Restore a backup, or rebuild it "
+                    + "with `trueup init` and `trueup import`. \(said)")
+        case .SQLITE_SCHEMA:
+            self = .schema("The schema changed while \(doing). \(said)")
+        case .SQLITE_ERROR where Self.namesMissingPart(error.message):
+            self = .schema(
+                "The database's tables are not as expected while \(doing); nothing of this step "
+                    + "was written. Undo the change of the schema. \(said)")
+        default:
+            self = .inconsistent(
+                "SQLite refused a statement while \(doing); nothing of this step was written. "
+                    + said)
+        }
+    }
+
+    var isBusy: Bool {
+        if case .busy = self { true } else { false }
+    }
+
+    /// SQLite's words and the statement, without its arguments: they are personal data.
+    private static func quote(_ error: DatabaseError) -> String {
+        let code = error.extendedResultCode.rawValue
+        let words = "(SQLite \(code): \(error.message ?? "no message"))"
+        guard let sql = error.sql else { return words }
+        return words + " SQL: " + sql.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    private static func namesMissingPart(_ message: String?) -> Bool {
+        guard let message else { return false }
+        return message.hasPrefix("no such") || message.contains("has no column")
+    }
+}

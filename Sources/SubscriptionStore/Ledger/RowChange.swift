@@ -1,0 +1,120 @@
+import GRDB
+import Subscriptions
+
+/// Makes one correction on the company's tables, by compare-and-set.
+struct RowChange {
+    let db: Database
+    let correction: PlannedCorrection
+
+    /// The database refused this row; the others are not concerned.
+    struct Refused: Error {}
+
+    /// - Returns: `.applied`, or `.stale` when the row moved since it was read.
+    /// - Throws: `Refused` when a trigger or constraint of the company's says no.
+    func make() throws -> CorrectionFate {
+        switch correction.target {
+        case .update(let key, let version): try update(key, version: version)
+        case .insert(let key): try insert(key)
+        case .insertPeriod(let key, let subscription): try insert(key, of: subscription)
+        }
+    }
+
+    private func update(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
+        let isKey = "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
+        let read = try db.cachedStatement(
+            sql: "SELECT row_version, signed_date FROM subscriptions WHERE \(isKey)")
+        guard let row = try Row.fetchOne(read, arguments: key.arguments),
+            row.integer(at: 0) == version
+        else { return .stale }
+        // Older evidence never overwrites newer, whatever the version says.
+        if let signed = row.time(at: 1), signed > correction.appleSignedDate { return .stale }
+        let changes = try columns(SubscriptionField.init(rawValue:), leavingOut: [])
+        let list = changes.map { "\($0.column) = ?" } + ["row_version = row_version + 1"]
+        try execute(
+            "UPDATE subscriptions SET \(list.joined(separator: ", ")) WHERE \(isKey)",
+            StatementArguments(changes.map(\.value)) + key.arguments)
+        return .applied
+    }
+
+    private func insert(_ key: SubscriptionKey) throws -> CorrectionFate {
+        let isHeld = try db.cachedStatement(
+            sql: """
+                SELECT 1 FROM subscriptions
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                """)
+        guard try Int.fetchOne(isHeld, arguments: key.arguments) == nil else { return .stale }
+        let keyColumns = ["bundle_id", "environment", "original_transaction_id"]
+        let changes = try columns(SubscriptionField.init(rawValue:), leavingOut: keyColumns)
+        try insert(into: "subscriptions", keyColumns, key.arguments, changes)
+        return .applied
+    }
+
+    private func insert(
+        _ key: TransactionKey, of subscription: SubscriptionKey
+    ) throws -> CorrectionFate {
+        let isHeld = try db.cachedStatement(
+            sql: """
+                SELECT 1 FROM transactions
+                WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
+                """)
+        let identity: StatementArguments = [key.bundleID, key.environment, key.transactionID]
+        guard try Int.fetchOne(isHeld, arguments: identity) == nil else { return .stale }
+        let keyColumns = ["bundle_id", "environment", "transaction_id", "original_transaction_id"]
+        let changes = try columns(TransactionField.init(rawValue:), leavingOut: keyColumns)
+        try insert(
+            into: "transactions", keyColumns, identity + [subscription.originalTransactionID],
+            changes)
+        return .applied
+    }
+
+    private func insert(
+        into table: String, _ keyColumns: [String], _ key: StatementArguments,
+        _ changes: [(column: String, value: DatabaseValue)]
+    ) throws {
+        let columns = keyColumns + changes.map(\.column)
+        let marks = columns.map { _ in "?" }.joined(separator: ", ")
+        try execute(
+            "INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))",
+            key + StatementArguments(changes.map(\.value)))
+    }
+
+    /// The changed columns by name; a name that is no column of ours never becomes SQL.
+    private func columns<Field>(
+        _ field: (String) -> Field?, leavingOut keyColumns: [String]
+    ) throws -> [(column: String, value: DatabaseValue)] {
+        try correction.changes.sorted { $0.key < $1.key }.compactMap { name, change in
+            guard field(name) != nil else {
+                throw StoreError.inconsistent(
+                    "A planned correction names the column `\(name)`, which the table "
+                        + "`\(correction.table)` does not have; nothing was written.")
+            }
+            return keyColumns.contains(name) ? nil : (name, change.after.databaseValue)
+        }
+    }
+
+    private func execute(_ sql: String, _ arguments: StatementArguments) throws {
+        do {
+            try db.cachedStatement(sql: sql).execute(arguments: arguments)
+        } catch let error as DatabaseError where Self.concernsRowAlone(error) {
+            throw Refused()
+        }
+        // A trigger can also make a write vanish without a word.
+        guard db.changesCount == 1 else { throw Refused() }
+    }
+
+    /// A constraint, or a trigger of the company's that fails by itself.
+    ///
+    /// A missing column or table of ours is no matter of one row: then the schema has changed.
+    private static func concernsRowAlone(_ error: DatabaseError) -> Bool {
+        switch error.resultCode {
+        case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG: return true
+        case .SQLITE_ERROR:
+            let message = error.message ?? ""
+            return !message.hasPrefix("no such column") && !message.contains("has no column")
+                && !["subscriptions", "transactions"].contains {
+                    message.hasPrefix("no such table: \($0)")
+                }
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+package import Subscriptions
+
+/// The right to be the only job on a database.
+///
+/// It is a lock of the kernel (flock(2)) on a file beside the database: it ends with the process,
+/// however that ends, so nothing stale is ever left. The file itself stays, because removing it
+/// would let two processes lock two different files of that name. It is not the database file: that
+/// one carries SQLite's own locks, which the closing of any descriptor of the process would drop.
+package struct RunLock: ~Copyable {
+    private let file: LockFile
+
+    private init(file: consuming LockFile) {
+        self.file = file
+    }
+
+    /// Takes the lock, or says who has it.
+    ///
+    /// - Parameters:
+    ///   - path: The database.
+    ///   - holder: Who takes it, for others to read: `user@host, process 17`.
+    ///   - now: Since when, for others to read.
+    ///   - waitMilliseconds: How long to wait for it.
+    /// - Returns: The lock; it is held as long as this value lives.
+    /// - Throws: `RunLockError`.
+    package static func acquire(
+        forDatabaseAt path: String, holder: String, now: Timestamp, waitMilliseconds: Int
+    ) throws(RunLockError) -> RunLock {
+        let lockPath = lockFile(ofDatabaseAt: path)
+        let file: LockFile
+        switch LockFile.open(lockPath, creating: true) {
+        case .success(let descriptor): file = LockFile(owning: descriptor)
+        case .failure(let failure):
+            throw .cannotLock(
+                "The lock file \(lockPath) cannot be opened: \(failure.text). Nothing was changed. "
+                    + "Check the rights on its folder.")
+        }
+        var patience = max(waitMilliseconds, StoreLimits.lockPatienceMilliseconds)
+        while true {
+            switch file.attempt(exclusive: true) {
+            case .locked:
+                file.write(holder: holder, since: now)
+                return RunLock(file: file)
+            case .failed(let reason):
+                throw .cannotLock(
+                    "The lock file \(lockPath) cannot be locked: \(reason). Nothing was changed.")
+            case .heldByAnother where patience > 0:
+                let pause = min(patience, StoreLimits.lockPollMilliseconds)
+                usleep(UInt32(pause) * 1000)
+                patience -= pause
+            case .heldByAnother:
+                let (holder, since) = file.readNote()
+                throw .held(by: holder, since: since)
+            }
+        }
+    }
+
+    /// Beside the database that the path leads to, so that a symbolic link makes no second lock.
+    static func lockFile(ofDatabaseAt path: String) -> String {
+        URL(fileURLWithPath: path).resolvingSymlinksInPath().path + "-lock"
+    }
+}
+
+extension SQLiteStore {
+    /// Who runs a job on the database right now; `nil` when nobody does.
+    ///
+    /// It only looks: neither the database nor the lock file is made or changed.
+    package static func lockHolder(
+        ofDatabaseAt path: String
+    ) -> (holder: String, since: Timestamp?)? {
+        let opened = LockFile.open(RunLock.lockFile(ofDatabaseAt: path), creating: false)
+        guard case .success(let descriptor) = opened else { return nil }
+        let file = LockFile(owning: descriptor)
+        guard case .heldByAnother = file.attempt(exclusive: false) else { return nil }
+        return file.readNote()
+    }
+}

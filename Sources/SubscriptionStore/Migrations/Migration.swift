@@ -1,0 +1,19 @@
+/// One step of the schema's history.
+///
+/// A released step is frozen: it describes the past, so it is plain SQL without application types.
+/// The number is the database's `user_version` once the step is done.
+struct Migration: Sendable {
+    let number: Int
+    let sql: String
+
+    /// Marks a file as ours (`PRAGMA application_id`): the ASCII codes of `TRUP`.
+    static let applicationID = 0x5452_5550
+
+    /// Every step, in order.
+    static let all: [Migration] = [
+        .subscriptions, .passes, .runs, .ledger, .notifications,
+    ]
+
+    /// The schema that this version reads and writes.
+    static var newest: Int { all.last?.number ?? 0 }
+}

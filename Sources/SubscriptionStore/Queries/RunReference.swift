@@ -1,0 +1,33 @@
+import GRDB
+import Subscriptions
+
+/// A run and its pass as the tables name them.
+struct RunReference {
+    let passID: Int64
+    /// Runs in the order in which they began.
+    let sequence: Int64
+
+    init(_ run: RunHeader, in pass: OpenPass, _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: "SELECT run_seq FROM trueup_runs WHERE run_id = ? AND pass_id = ?")
+        guard let sequence = try Int64.fetchOne(statement, arguments: [run.runID, pass.passID])
+        else {
+            throw StoreError.inconsistent(
+                "The run \(run.runID) was not begun in this pass; nothing was written.")
+        }
+        self.passID = pass.passID
+        self.sequence = sequence
+    }
+}
+
+extension SubscriptionKey {
+    /// The key in the order of the primary key, to bind.
+    var arguments: StatementArguments { [bundleID, environment, originalTransactionID] }
+
+    /// Reads three columns in the order of the primary key.
+    init(_ row: Row, at index: Int) {
+        self.init(
+            bundleID: row.requiredText(at: index), environment: row.requiredText(at: index + 1),
+            originalTransactionID: row.requiredText(at: index + 2))
+    }
+}

@@ -1,0 +1,108 @@
+import GRDB
+package import Subscriptions
+
+extension SQLiteStore {
+    package func watermark(of app: AppIdentity) async throws(StoreError) -> Timestamp? {
+        try await read("reading a watermark") { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT read_through FROM trueup_watermarks
+                    WHERE bundle_id = ? AND environment = ?
+                    """,
+                arguments: [app.bundleID, app.environment.rawValue]
+            ).map(Timestamp.init(unixMilliseconds:))
+        }
+    }
+
+    package func inbox(
+        of app: AppIdentity, notificationUUIDs: [String]
+    ) async throws(StoreError) -> [String: InboxRecord] {
+        try await read("reading the inbox") { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT received_at, recovered_at FROM trueup_notifications
+                    WHERE notification_uuid = ? AND ifnull(bundle_id, ?) = ?
+                        AND ifnull(environment, ?) = ?
+                    """)
+            let (bundle, environment) = (app.bundleID, app.environment.rawValue)
+            var known: [String: InboxRecord] = [:]
+            for uuid in Set(notificationUUIDs) {
+                let row = try Row.fetchOne(
+                    statement, arguments: [uuid, bundle, bundle, environment, environment])
+                known[uuid] = row.map {
+                    InboxRecord(receivedAt: $0.time(at: 0), recoveredAt: $0.time(at: 1))
+                }
+            }
+            return known
+        }
+    }
+
+    package func record(
+        _ notifications: [RecordedNotification], findings: [Finding], of app: AppIdentity,
+        intoInbox: Bool, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) {
+        try await write("storing a page of notifications") { db in
+            let reference = try RunReference(run, in: pass, db)
+            let recorder = NotificationRecorder(
+                db: db, run: reference, app: app, now: run.started, intoInbox: intoInbox)
+            for notification in notifications {
+                let own = findings.filter { $0.field == notification.notificationUUID }
+                try recorder.record(notification, findings: own)
+            }
+            let staging = FindingStaging(db: db, run: reference)
+            for finding in findings {
+                try staging.store(finding, outcome: nil, corrections: [])
+            }
+        }
+    }
+
+    package func touchedSubscriptions(
+        of app: AppIdentity, heldOnly: Bool, after originalTransactionID: String?, limit: Int,
+        in pass: OpenPass
+    ) async throws(StoreError) -> [String] {
+        try await read("reading which subscriptions notifications touched") { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT original_transaction_id FROM trueup_touched AS t
+                    WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                        AND original_transaction_id > ?
+                        AND NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p
+                            WHERE p.pass_id = t.pass_id AND p.bundle_id = t.bundle_id
+                                AND p.environment = t.environment
+                                AND p.original_transaction_id = t.original_transaction_id)
+                        AND (? OR EXISTS (SELECT 1 FROM subscriptions AS s
+                            WHERE s.bundle_id = t.bundle_id AND s.environment = t.environment
+                                AND s.original_transaction_id = t.original_transaction_id))
+                        AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                            WHERE f.pass_id = t.pass_id AND f.superseded_by IS NULL
+                                AND f.kind IN ('invalid_id', 'migrated')
+                                AND f.bundle_id = t.bundle_id AND f.environment = t.environment
+                                AND f.apple_value = 't' || length(CAST(t.original_transaction_id AS BLOB))
+                                    || ':' || t.original_transaction_id)
+                    ORDER BY original_transaction_id LIMIT ?
+                    """)
+            return try String.fetchAll(
+                statement,
+                arguments: [
+                    pass.passID, app.bundleID, app.environment.rawValue,
+                    originalTransactionID ?? "", !heldOnly, limit,
+                ])
+        }
+    }
+
+    package func finishRecovery(
+        of app: AppIdentity, watermark: Timestamp?, in pass: OpenPass
+    ) async throws(StoreError) {
+        try await write("marking the notification history as read") { db in
+            let identity: StatementArguments = [app.bundleID, app.environment.rawValue]
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO trueup_pass_recovered VALUES (?, ?, ?)",
+                arguments: [pass.passID] + identity)
+            guard let watermark else { return }
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO trueup_watermarks VALUES (?, ?, ?)",
+                arguments: identity + [watermark.unixMilliseconds])
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import GRDB
+import Subscriptions
+
+/// The last transaction of a run: after it, the run has ended.
+struct RunConclusionWriter {
+    let db: Database
+    let run: RunReference
+    let header: RunHeader
+    let conclusion: RunConclusion
+
+    func write() throws {
+        try reportFindings()
+        try rememberFindings()
+        if conclusion.closesPass, header.narrowing.isEmpty { try resolveFindings() }
+        try db.execute(
+            sql: "UPDATE trueup_ledger SET reported_run = ? WHERE reported_run IS NULL",
+            arguments: [header.runID])
+        try countRows()
+        for (position, count) in conclusion.calls.enumerated() {
+            try db.execute(
+                sql: "INSERT INTO trueup_run_calls VALUES (?, ?, ?, ?, ?)",
+                arguments: [run.sequence, position, count.endpoint, count.result, count.calls])
+        }
+        try end()
+    }
+
+    /// Fixes what became of each finding of the pass, and where it stands over the nights.
+    private func reportFindings() throws {
+        try db.execute(
+            sql: """
+                INSERT INTO trueup_run_findings
+                SELECT ?, f.finding_seq,
+                    CASE WHEN c.fate = 'applied'
+                            OR f.action IN ('corrected', 'inserted', 'recovered') THEN 'corrected'
+                        WHEN h.corrected_by IS NOT NULL THEN 'recurring'
+                        WHEN h.finding_id IS NOT NULL THEN 'open' ELSE 'new' END,
+                    CASE WHEN c.fate IS NULL THEN f.action
+                        WHEN c.fate = 'applied' AND c.target = 'update' THEN 'corrected'
+                        WHEN c.fate = 'applied' THEN 'inserted'
+                        WHEN c.fate = 'planned' THEN 'planned' ELSE 'refused' END,
+                    ifnull(h.first_seen, ?)
+                FROM trueup_pass_findings AS f
+                LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
+                WHERE f.pass_id = ? AND f.superseded_by IS NULL
+                """,
+            arguments: [run.sequence, header.started.unixMilliseconds, run.passID])
+    }
+
+    private func rememberFindings() throws {
+        try db.execute(
+            sql: """
+                INSERT INTO trueup_findings
+                SELECT f.finding_id, f.kind, f.severity, f.bundle_id, f.environment,
+                    f.original_transaction_id, r.first_seen, ?, f.pass_id,
+                    CASE WHEN r.state = 'corrected' THEN r.run_seq END, r.state
+                FROM trueup_run_findings AS r
+                JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
+                WHERE r.run_seq = ?
+                ON CONFLICT (finding_id) DO UPDATE SET
+                    severity = excluded.severity, last_seen = excluded.last_seen,
+                    last_pass_id = excluded.last_pass_id, state = excluded.state,
+                    corrected_by = ifnull(excluded.corrected_by, corrected_by)
+                """,
+            arguments: [header.started.unixMilliseconds, run.sequence])
+    }
+
+    /// A finding about a row that was judged without it is no longer open.
+    private func resolveFindings() throws {
+        try db.execute(
+            sql: """
+                UPDATE trueup_findings AS h SET state = 'resolved'
+                WHERE h.state IN ('new', 'open', 'recurring') AND h.last_pass_id <> ?
+                    AND EXISTS (SELECT 1 FROM trueup_pass_rows AS p
+                        WHERE p.pass_id = ? AND p.bundle_id = h.bundle_id
+                            AND p.environment = h.environment
+                            AND p.original_transaction_id = h.original_transaction_id
+                            AND p.verdict IN (
+                                \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue)))
+                """,
+            arguments: [run.passID, run.passID])
+    }
+
+    private func countRows() throws {
+        try db.execute(
+            sql: """
+                INSERT INTO trueup_run_totals
+                SELECT ?, verdict, ifnull(reason, ''), count(*) FROM trueup_pass_rows
+                WHERE pass_id = ? AND verdict IN (
+                    \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue),
+                    \(VerdictCode.excluded.rawValue))
+                GROUP BY verdict, reason
+                """,
+            arguments: [run.sequence, run.passID])
+        try db.execute(
+            sql: """
+                INSERT INTO trueup_run_totals
+                SELECT run_seq, \(VerdictCode.undecided.rawValue), reason, count(*)
+                FROM trueup_run_undecided WHERE run_seq = ? GROUP BY reason
+                """,
+            arguments: [run.sequence])
+    }
+
+    private func end() throws {
+        try db.execute(
+            sql: """
+                UPDATE trueup_runs SET ended = ?, exit_status = ?, statuses = ?, messages = ?,
+                    limits = ?, closes_pass = ?, ledger_head = ?
+                WHERE run_seq = ? AND ended IS NULL
+                """,
+            arguments: [
+                conclusion.ended.unixMilliseconds, conclusion.exitStatus.rawValue,
+                TextList.encode(conclusion.statuses.map(\.rawValue)),
+                TextList.encode(conclusion.messages), TextList.encode(conclusion.limits),
+                conclusion.closesPass, try Ledger(db: db).head().hash, run.sequence,
+            ])
+        guard db.changesCount == 1 else {
+            throw StoreError.inconsistent("The run \(header.runID) has been concluded before.")
+        }
+        guard conclusion.closesPass else { return }
+        try db.execute(
+            sql: "UPDATE trueup_passes SET state = 'closed' WHERE pass_id = ?",
+            arguments: [run.passID])
+    }
+}

@@ -1,0 +1,172 @@
+import GRDB
+import Subscriptions
+
+/// Reads what a concluded run says of itself.
+struct RunSummaryReader {
+    let db: Database
+    let sequence: Int64
+
+    func summary() throws -> RunSummary {
+        guard
+            let row = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT run_id, job, mode, started, apps, actor, tool_version, settings_digest,
+                        narrowing, covers_every_row, not_found_confirmations, resumed_from, ended,
+                        statuses, messages, limits, closes_pass, ledger_head, pass_id
+                    FROM trueup_runs WHERE run_seq = ?
+                    """,
+                arguments: [sequence])
+        else { throw StoreError.inconsistent("A run vanished while its record was read.") }
+        let header = header(row)
+        let conclusion = RunConclusion(
+            ended: row.time(at: 12) ?? header.started,
+            statuses: TextList.decode(row.requiredText(at: 13))
+                .compactMap(ExitStatus.init(rawValue:)),
+            messages: TextList.decode(row.requiredText(at: 14)),
+            limits: TextList.decode(row.requiredText(at: 15)), calls: try calls(),
+            closesPass: row.integer(at: 16) == 1)
+        return RunSummary(
+            header: header, conclusion: conclusion, resumedFrom: row.text(at: 11),
+            totals: try Self.totals(of: sequence, db), findings: try findings(),
+            money: try money(),
+            corrections: try corrections(
+                passID: row.integer(at: 18) ?? 0, runID: header.runID),
+            ledgerHead: row.text(at: 17) ?? LedgerEntry.firstPreviousHash)
+    }
+
+    private func header(_ row: Row) -> RunHeader {
+        let apps = TextList.decode(row.requiredText(at: 4))
+        var header = RunHeader(
+            runID: row.requiredText(at: 0), job: row.requiredText(at: 1),
+            mode: RunMode(rawValue: row.requiredText(at: 2)) ?? .check,
+            started: row.time(at: 3) ?? Timestamp(unixMilliseconds: 0),
+            apps: stride(from: 0, to: apps.count - 1, by: 2).compactMap { index in
+                AppStoreEnvironment(rawValue: apps[index + 1]).map {
+                    AppIdentity(bundleID: apps[index], environment: $0)
+                }
+            },
+            actor: row.requiredText(at: 5), toolVersion: row.requiredText(at: 6),
+            settingsDigest: row.requiredText(at: 7),
+            narrowing: TextList.decode(row.requiredText(at: 8)))
+        header.coversEveryRow = row.integer(at: 9) == 1
+        header.notFoundConfirmations = row.number(at: 10) ?? header.notFoundConfirmations
+        return header
+    }
+
+    static func totals(of sequence: Int64, _ db: Database) throws -> RunTotals {
+        var totals = RunTotals()
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT rows, verdict, reason FROM trueup_run_totals WHERE run_seq = ?",
+            arguments: [sequence])
+        while let row = try rows.next() {
+            try totals.add(
+                row.number(at: 0) ?? 0, code: row.integer(at: 1) ?? 0,
+                reason: row.requiredText(at: 2))
+        }
+        return totals
+    }
+
+    private func calls() throws -> [CallCount] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT endpoint, result, calls FROM trueup_run_calls WHERE run_seq = ?
+                ORDER BY position
+                """,
+            arguments: [sequence]
+        ).map { row in
+            CallCount(
+                endpoint: row.requiredText(at: 0), result: row.requiredText(at: 1),
+                calls: row.number(at: 2) ?? 0)
+        }
+    }
+
+    private func findings() throws -> [FindingCount] {
+        try FindingCount.read(
+            db,
+            sql: """
+                SELECT f.kind, f.severity, r.state, count(*) FROM trueup_run_findings AS r
+                JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
+                WHERE r.run_seq = ? GROUP BY f.kind, f.severity, r.state
+                """,
+            arguments: [sequence])
+    }
+
+    /// Added up here and not by SQLite: an absurd amount must not end the report with an overflow.
+    private func money() throws -> [MoneyTotal] {
+        struct Group: Hashable {
+            let currency: String
+            let direction: Direction
+        }
+        var totals: [Group: MoneyTotal] = [:]
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT f.currency, f.direction, f.amount FROM trueup_run_findings AS r
+                JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
+                WHERE r.run_seq = ? AND f.amount IS NOT NULL AND f.currency IS NOT NULL
+                """,
+            arguments: [sequence])
+        while let row = try rows.next() {
+            guard let direction = Direction(rawValue: row.requiredText(at: 1)) else { continue }
+            let group = Group(currency: row.requiredText(at: 0), direction: direction)
+            var total =
+                totals[group]
+                ?? MoneyTotal(
+                    currency: group.currency, direction: direction, amount: 0, findings: 0)
+            let amount = row.integer(at: 2) ?? 0
+            let (sum, overflow) = total.amount.addingReportingOverflow(amount)
+            total.amount = overflow ? (amount > 0 ? .max : .min) : sum
+            total.findings += 1
+            totals[group] = total
+        }
+        return totals.values.sorted {
+            ($0.currency, $0.direction.rawValue) < ($1.currency, $1.direction.rawValue)
+        }
+    }
+
+    /// `applied` is what the report lists: entries that a killed run wrote are among them, those
+    /// that an earlier run of the pass has reported are not.
+    private func corrections(passID: Int64, runID: String) throws -> [CorrectionFate: Int] {
+        var counts: [CorrectionFate: Int] = [:]
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT CASE WHEN fate_by <= ?1 THEN fate ELSE 'planned' END AS seen, count(*)
+                FROM trueup_pass_corrections
+                WHERE pass_id = ?2 AND staged_by <= ?1 AND ifnull(superseded_by > ?1, 1)
+                GROUP BY seen
+                """,
+            arguments: [sequence, passID])
+        while let row = try rows.next() {
+            guard let fate = CorrectionFate(rawValue: row.requiredText(at: 0)) else { continue }
+            counts[fate] = row.number(at: 1)
+        }
+        let reported = try Int.fetchOne(
+            db, sql: "SELECT count(*) FROM trueup_ledger WHERE reported_run = ?",
+            arguments: [runID])
+        counts[.applied] = reported == 0 ? nil : reported
+        return counts
+    }
+}
+
+extension FindingCount {
+    /// Reads kind, severity, state and count, and sorts them: the gravest first.
+    static func read(
+        _ db: Database, sql: String, arguments: StatementArguments = []
+    ) throws -> [FindingCount] {
+        try Row.fetchAll(db, sql: sql, arguments: arguments).compactMap { row in
+            guard let kind = FindingKind(rawValue: row.requiredText(at: 0)),
+                let severity = Severity(rawValue: row.requiredText(at: 1)),
+                let state = FindingState(rawValue: row.requiredText(at: 2))
+            else { return nil }
+            return FindingCount(
+                kind: kind, severity: severity, state: state, findings: row.number(at: 3) ?? 0)
+        }.sorted { left, right in
+            guard left.severity == right.severity else { return left.severity > right.severity }
+            return (left.kind.rawValue, left.state.rawValue)
+                < (right.kind.rawValue, right.state.rawValue)
+        }
+    }
+}

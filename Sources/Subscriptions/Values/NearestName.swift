@@ -1,0 +1,51 @@
+/// Finds what somebody most likely meant by a misspelt name, for the suggestion in an error.
+package enum NearestName {
+    /// Longer names are not compared: a suggestion is a courtesy, never a cost.
+    private static let maximumLength = 64
+
+    /// The name nearest to `text`, or `nil` when none is near enough to be a misspelling of it.
+    ///
+    /// Near enough is one edit for short names and a third of the length for longer ones. Case,
+    /// and `-` for `_`, are no difference.
+    package static func suggestion(for text: String, among names: some Sequence<String>) -> String?
+    {
+        let wanted = folded(text)
+        guard !wanted.isEmpty, wanted.count <= maximumLength else { return nil }
+        var best: (name: String, distance: Int)?
+        for name in names {
+            let candidate = folded(name)
+            guard candidate.count <= maximumLength else { continue }
+            let distance = editDistance(wanted, candidate)
+            guard distance <= max(1, max(wanted.count, candidate.count) / 3),
+                distance < best?.distance ?? .max
+            else { continue }
+            best = (name, distance)
+        }
+        return best?.name
+    }
+
+    private static func folded(_ text: String) -> [Character] {
+        text.lowercased().map { $0 == "-" || $0 == " " ? "_" : $0 }
+    }
+
+    /// How many letters must be inserted, dropped, replaced or swapped with their neighbour.
+    private static func editDistance(_ left: [Character], _ right: [Character]) -> Int {
+        var beforePrevious: [Int] = []
+        var previous = Array(0...right.count)
+        for (row, letter) in left.enumerated() {
+            var current = [row + 1]
+            for (column, other) in right.enumerated() {
+                var cost = min(
+                    previous[column + 1] + 1, current[column] + 1,
+                    previous[column] + (letter == other ? 0 : 1))
+                if row > 0, column > 0, letter == right[column - 1], left[row - 1] == other {
+                    cost = min(cost, beforePrevious[column - 1] + 1)
+                }
+                current.append(cost)
+            }
+            beforePrevious = previous
+            previous = current
+        }
+        return previous[right.count]
+    }
+}

@@ -1,0 +1,73 @@
+package import ArgumentParser
+import RowFiles
+import SubscriptionStore
+package import Subscriptions
+
+/// `trueup export`: the local rows as they are, in the columns that `import` reads.
+package struct Export: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Write the local rows to standard output, as CSV or (--json) JSON Lines.",
+        discussion: """
+            Values are written as they are, so that an import reads the same rows back. Open such \
+            a file with a text editor rather than a spreadsheet: ids have too many digits for one.
+            """)
+
+    /// What is collected before it is handed on: a system call per row would cost more than rows.
+    private static let batchBytes = 1 << 16
+
+    @Flag(help: "Write the periods (transactions) instead.")
+    package var transactions = false
+
+    @OptionGroup package var common: CommonOptions
+
+    package init() {}
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        var batch: [UInt8] = []
+        let output = invocation.output
+        let handOn = { (batch: inout [UInt8], limit: Int) throws(CommandFailure) in
+            guard batch.count > limit else { return }
+            try output.write(batch)
+            batch.removeAll(keepingCapacity: true)
+        }
+        if transactions {
+            if !common.json {
+                CSVRowWriter.appendHeader(of: TransactionField.self, to: &batch)
+            }
+            try store.forEachTransaction { row in
+                if common.json {
+                    append(TransactionField.allCases, row.value(of:), to: &batch)
+                } else {
+                    CSVRowWriter.append(row, to: &batch)
+                }
+                try handOn(&batch, Self.batchBytes)
+            }
+        } else {
+            if !common.json {
+                CSVRowWriter.appendHeader(of: SubscriptionField.self, to: &batch)
+            }
+            try store.forEachSubscription { row in
+                if common.json {
+                    append(SubscriptionField.allCases, row.value(of:), to: &batch)
+                } else {
+                    CSVRowWriter.append(row, to: &batch)
+                }
+                try handOn(&batch, Self.batchBytes)
+            }
+        }
+        try handOn(&batch, 0)
+        return .ok
+    }
+
+    private func append<Field: RawRepresentable<String>>(
+        _ fields: [Field], _ value: (Field) -> FieldValue, to batch: inout [UInt8]
+    ) {
+        let members = fields.map { ($0.rawValue, value($0).json) }
+        let object = CanonicalJSON.object(Dictionary(uniqueKeysWithValues: members))
+        batch.append(contentsOf: object.rendered.utf8)
+        batch.append(UInt8(ascii: "\n"))
+    }
+}

@@ -1,0 +1,139 @@
+package import ArgumentParser
+import RowFiles
+import SubscriptionStore
+package import Subscriptions
+
+/// `trueup import`: the company's rows from a file into the database.
+package struct Import: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Load local rows from a CSV or JSON Lines file.",
+        discussion: """
+            All of the file is loaded, or nothing: with a bad line in it the status is 65, and what \
+            is bad is named with line and reason. Rows whose signed_date is older than the stored row's are skipped. \
+            Columns that the file does not have stay as they are. Waits up to 10 seconds for a run \
+            that is going on.
+
+            Columns: \(SubscriptionField.allCases.map(\.rawValue).joined(separator: ", ")); only \
+            original_transaction_id is required.
+            """)
+
+    @Argument(help: "A .csv, .jsonl or .ndjson file; - reads standard input.")
+    package var file: String
+
+    @Flag(help: "The file holds periods (transactions).")
+    package var transactions = false
+
+    @Flag(help: "The file holds received notifications, as JSON Lines.")
+    package var notifications = false
+
+    @Flag(help: "Load the good lines and name each bad one, instead of refusing the file.")
+    package var skipBadRows = false
+
+    @OptionGroup package var common: CommonOptions
+
+    package init() {}
+
+    package func validate() throws {
+        if transactions && notifications {
+            throw ValidationError("Give --transactions or --notifications, not both.")
+        }
+    }
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
+        let lock = try RunLock.acquire(
+            forDatabaseAt: settings.databasePath,
+            holder: RunningUser.lockHolder(doing: "importing \(file)"), now: invocation.now(),
+            waitMilliseconds: invocation.lockPatienceMilliseconds)
+        let (counts, lines, bad) = try load(into: store, settings, invocation)
+        _ = consume lock
+        try tell(counts, lines: lines, bad: bad, in: invocation)
+        return .ok
+    }
+
+    private func load(
+        into store: SQLiteStore, _ settings: Settings, _ invocation: Invocation
+    ) throws -> (counts: LoadCounts, lines: Int, bad: Int) {
+        var log = BadLineLog(
+            file: file, namesAll: skipBadRows,
+            asJSON: common.json || common.logFormat == .json)
+        var lines = 0
+        let counts: LoadCounts
+        if transactions {
+            var reader = try TransactionFileReader(
+                transactionsAt: file, apps: settings.identities)
+            counts = try store.loadTransactions(columns: reader.columns) { add in
+                while let line = try reader.next() {
+                    lines += try take(line, add, &log, invocation)
+                }
+                try refuse(log)
+            }
+        } else if notifications {
+            var reader = try NotificationFileReader(notificationsAt: file)
+            // Bare ids do not say whose they are; with one app there is no question.
+            let only = settings.identities.count == 1 ? settings.identities.first : nil
+            counts = try store.loadNotifications(of: only) { add in
+                while let line = try reader.next() {
+                    lines += try take(line, add, &log, invocation)
+                }
+                try refuse(log)
+            }
+        } else {
+            var reader = try SubscriptionFileReader(
+                subscriptionsAt: file, apps: settings.identities)
+            counts = try store.loadSubscriptions(columns: reader.columns) { add in
+                while let line = try reader.next() {
+                    lines += try take(line, add, &log, invocation)
+                }
+                try refuse(log)
+            }
+        }
+        return (counts, lines, log.count)
+    }
+
+    /// Takes a line up, or notes what is wrong with it; 1 when it was taken.
+    private func take<Row: Sendable>(
+        _ line: RowLine<Row>, _ add: (Row) throws -> LineOutcome, _ log: inout BadLineLog,
+        _ invocation: Invocation
+    ) throws -> Int {
+        switch line {
+        case .bad(let bad):
+            log.note(bad, in: invocation)
+            return 0
+        case .row(let row, let number):
+            switch try add(row) {
+            case .accepted: return 1
+            case .duplicateKey:
+                log.note(
+                    BadLine(line: number, reason: "has the same key as an earlier line"),
+                    in: invocation)
+                return 0
+            }
+        }
+    }
+
+    private func refuse(_ log: BadLineLog) throws(CommandFailure) {
+        if log.count > 0 && !skipBadRows { throw log.refusal }
+    }
+
+    private func tell(
+        _ counts: LoadCounts, lines: Int, bad: Int, in invocation: Invocation
+    ) throws {
+        if common.json {
+            let members: [String: Int] = [
+                "accepted": lines, "inserted": counts.inserted, "updated": counts.updated,
+                "unchanged": counts.unchanged, "skipped_as_older": counts.skippedAsOlder,
+                "bad": bad,
+            ]
+            try invocation.output.line(
+                CanonicalJSON.object(members.mapValues { .integer(Int64($0)) }).rendered)
+            return
+        }
+        try invocation.output.line(
+            "\(lines) \(lines == 1 ? "line" : "lines") loaded: \(counts.inserted) inserted, \(counts.updated) updated, "
+                + "\(counts.unchanged) unchanged, \(counts.skippedAsOlder) skipped as older")
+        if bad > 0 { invocation.say("\(bad) bad \(bad == 1 ? "line" : "lines") left out") }
+    }
+}

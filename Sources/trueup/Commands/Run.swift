@@ -1,0 +1,23 @@
+package import ArgumentParser
+package import Subscriptions
+
+/// `trueup run JOB`.
+package struct Run: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Runs a job: asks Apple, compares, corrects what it can prove, and reports.",
+        discussion: """
+            The job file says how much of the rows is asked and whether anything is written. \
+            "coverage: delta" asks for all rows in this version, as "full" does. A run that is \
+            stopped or killed is continued by the next one of the same job.
+            """)
+
+    @OptionGroup package var options: RunOptions
+    @OptionGroup package var common: CommonOptions
+
+    package init() {}
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        try await JobRun(options: options, common: common, forcedMode: nil, invocation: invocation)
+            .perform()
+    }
+}

@@ -1,0 +1,30 @@
+package import ArgumentParser
+import SubscriptionStore
+package import Subscriptions
+
+/// `trueup status`: what there is, how old it is, and whether a run is going on.
+package struct Status: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Show the last runs, the age of the coverage, open findings and a running job.",
+        discussion: "Reads the database and changes nothing.")
+
+    /// The newest runs that are listed.
+    private static let listedRuns = 10
+
+    @OptionGroup package var common: CommonOptions
+
+    package init() {}
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let report = StatusReport(
+            overview: try store.overview(runs: Self.listedRuns),
+            running: SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath).map {
+                StatusReport.Running(holder: $0.holder, since: $0.since)
+            }, apps: settings.identities, now: invocation.now())
+        try invocation.output.line(common.json ? report.json.rendered : report.text)
+        return .ok
+    }
+}

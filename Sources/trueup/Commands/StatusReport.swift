@@ -1,0 +1,160 @@
+package import Subscriptions
+
+/// What `status` shows, as a value: for people as text, for machines as JSON.
+package struct StatusReport {
+    package struct Running {
+        package var holder: String
+        package var since: Timestamp?
+
+        package init(holder: String, since: Timestamp?) {
+            self.holder = holder
+            self.since = since
+        }
+    }
+
+    private let overview: StoreOverview
+    private let running: Running?
+    private let apps: [AppIdentity]
+    private let now: Timestamp
+
+    package init(
+        overview: StoreOverview, running: Running?, apps: [AppIdentity], now: Timestamp
+    ) {
+        self.overview = overview
+        self.running = running
+        self.apps = apps
+        self.now = now
+    }
+
+    // MARK: Text
+
+    package var text: String {
+        var lines = [
+            "Rows       " + rows,
+            "Running    " + (running.map(describe) ?? "nothing"),
+            "Coverage   "
+                + (overview.lastCompletePass.map {
+                    "the last complete pass began \(moment($0))"
+                } ?? "no pass over all rows has been completed yet"),
+        ]
+        lines.append("")
+        lines.append("Notifications read up to")
+        for app in watermarkApps {
+            lines.append(
+                "  \(app.bundleID) \(app.environment.rawValue)  "
+                    + (overview.watermarks[app].map(moment) ?? "never read"))
+        }
+        lines.append("")
+        lines.append(contentsOf: findingLines)
+        lines.append("")
+        lines.append(contentsOf: runLines)
+        return lines.joined(separator: "\n")
+    }
+
+    private var rows: String {
+        guard overview.subscriptions > 0 else {
+            return "none; load them with \"trueup import FILE\""
+        }
+        guard overview.notYetKnown > 0 else { return "\(overview.subscriptions)" }
+        return "\(overview.subscriptions), of which \(overview.notYetKnown) are not known yet"
+    }
+
+    private func describe(_ running: Running) -> String {
+        running.holder + (running.since.map { ", since \(moment($0))" } ?? "")
+    }
+
+    /// The configured apps, and any other that has a watermark.
+    private var watermarkApps: [AppIdentity] {
+        Set(apps).union(overview.watermarks.keys).sorted()
+    }
+
+    private var findingLines: [String] {
+        let open = overview.openFindings.sorted {
+            ($1.severity, $0.kind.rawValue, $0.state.rawValue)
+                < ($0.severity, $1.kind.rawValue, $1.state.rawValue)
+        }
+        guard !open.isEmpty else { return ["Open findings: none"] }
+        return ["Open findings"]
+            + TextTable.lines(
+                open.map {
+                    [
+                        $0.severity.rawValue, $0.kind.rawValue, $0.state.rawValue,
+                        String($0.findings),
+                    ]
+                }, rightAligned: [3])
+    }
+
+    private var runLines: [String] {
+        guard !overview.runs.isEmpty else { return ["Runs: none yet"] }
+        let head = [
+            "run", "job", "mode", "took", "status", "in scope", "matched", "discrepant",
+            "undecided",
+        ]
+        let rows = overview.runs.map { run in
+            [
+                run.runID, run.job, run.mode.rawValue,
+                run.ended.map { AgeText.of($0.milliseconds(since: run.started)) } ?? "–",
+                run.exitStatus.map { "\($0.code) \($0.name)" } ?? "not ended",
+                String(run.totals.inScope), String(run.totals.matched),
+                String(run.totals.discrepant), String(run.totals.undecidedCount),
+            ]
+        }
+        return ["Last runs"] + TextTable.lines([head] + rows, rightAligned: [5, 6, 7, 8])
+    }
+
+    private func moment(_ time: Timestamp) -> String {
+        let age = now.milliseconds(since: time)
+        return time.rfc3339 + (age >= 0 ? " (\(AgeText.of(age)) ago)" : " (in the future)")
+    }
+
+    // MARK: JSON
+
+    package var json: CanonicalJSON {
+        .object([
+            "subscriptions": .integer(Int64(overview.subscriptions)),
+            "not_yet_known": .integer(Int64(overview.notYetKnown)),
+            "running": running.map {
+                .object(["holder": .string($0.holder), "since": .time($0.since)])
+            } ?? .null,
+            "last_complete_pass": .time(overview.lastCompletePass),
+            "coverage_age_seconds": overview.lastCompletePass.map {
+                .integer(now.milliseconds(since: $0) / 1000)
+            } ?? .null,
+            "watermarks": .array(
+                watermarkApps.map { app in
+                    .object([
+                        "bundle_id": .string(app.bundleID),
+                        "environment": .string(app.environment.rawValue),
+                        "watermark": .time(overview.watermarks[app]),
+                    ])
+                }),
+            "open_findings": .array(
+                overview.openFindings.map { count in
+                    .object([
+                        "kind": .string(count.kind.rawValue),
+                        "severity": .string(count.severity.rawValue),
+                        "state": .string(count.state.rawValue),
+                        "findings": .integer(Int64(count.findings)),
+                    ])
+                }),
+            "runs": .array(overview.runs.map(json)),
+        ])
+    }
+
+    private func json(_ run: RunListing) -> CanonicalJSON {
+        .object([
+            "run_id": .string(run.runID), "job": .string(run.job),
+            "mode": .string(run.mode.rawValue), "started": .time(run.started),
+            "ended": .time(run.ended),
+            "exit_status": run.exitStatus.map { .integer(Int64($0.code)) } ?? .null,
+            "name": .text(run.exitStatus?.name),
+            "totals": .object([
+                "in_scope": .integer(Int64(run.totals.inScope)),
+                "matched": .integer(Int64(run.totals.matched)),
+                "discrepant": .integer(Int64(run.totals.discrepant)),
+                "undecided": .integer(Int64(run.totals.undecidedCount)),
+                "excluded": .integer(Int64(run.totals.excludedCount)),
+            ]),
+        ])
+    }
+}

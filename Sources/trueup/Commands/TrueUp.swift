@@ -1,0 +1,24 @@
+package import ArgumentParser
+
+/// The program: one verb per file, listed here and nowhere else.
+package struct TrueUp: ParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "trueup",
+        abstract: "Compares a company's subscriptions with what Apple states, and corrects them.",
+        version: ToolVersion.current,
+        subcommands: [
+            Init.self,
+            Run.self,
+            Check.self,
+            Import.self,
+            Export.self,
+            Status.self,
+        ])
+
+    package init() {}
+
+    /// Without a verb nothing was done, and a scheduler must not take that for success.
+    package func run() throws {
+        throw ValidationError("Name a command; \"trueup --help\" lists them.")
+    }
+}

@@ -1,0 +1,32 @@
+/// A duration as people write it in settings and arguments: a whole number and one unit.
+///
+/// Units are `s`, `m`, `h` and `d`; a bare number is refused, because it could mean any of them.
+package struct DurationText: Hashable, Sendable {
+    /// Longer ones are a mistake, and must not overflow when added to a time.
+    package static let maximumMilliseconds: Int64 = 3650 * 86_400_000
+
+    package let milliseconds: Int64
+
+    private static let unitMilliseconds: [Character: Int64] = [
+        "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
+    ]
+
+    package init?(_ text: String) {
+        guard let last = text.last, let unit = Self.unitMilliseconds[last] else { return nil }
+        let digits = text.dropLast()
+        guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }),
+            let count = Int64(digits)
+        else { return nil }
+        let (product, overflow) = count.multipliedReportingOverflow(by: unit)
+        guard !overflow, product <= Self.maximumMilliseconds else { return nil }
+        milliseconds = product
+    }
+
+    /// What to write instead of a text that is no duration.
+    static func suggestion(for text: String) -> String {
+        if !text.isEmpty, text.allSatisfy({ $0.isASCII && $0.isNumber }) {
+            return "add a unit: \(text)s, \(text)m, \(text)h or \(text)d"
+        }
+        return "write a whole number and s, m, h or d, for example 15m, at most 3650d"
+    }
+}

@@ -1,0 +1,83 @@
+import Crypto
+import Reconciliation
+package import Subscriptions
+
+/// One digest for everything that a run was told to do, secrets left out.
+package enum SettingsDigest {
+    /// SHA-256 in lowercase hexadecimal over a canonical rendering of settings, job and narrowing.
+    ///
+    /// A pass is only continued by a run with the same one, so whatever changes a judgement or its
+    /// extent is in it. The keys themselves are not; where they lie is.
+    package static func of(
+        _ settings: Settings, _ job: JobSettings, mode: RunMode, narrowing: [String] = []
+    ) -> String {
+        let canonical = CanonicalJSON.object([
+            "apps": .array(settings.apps.map(canonical)),
+            "store": .string(settings.databasePath),
+            "report": .string(settings.reportDirectory),
+            "job": canonical(job),
+            "mode": .string(mode.rawValue),
+            "narrowing": .array(narrowing.map(CanonicalJSON.string)),
+        ])
+        return SHA256.hash(data: Array(canonical.rendered.utf8)).map { byte in
+            let digits = String(byte, radix: 16)
+            return byte < 16 ? "0" + digits : digits
+        }.joined()
+    }
+
+    private static func canonical(_ app: AppSettings) -> CanonicalJSON {
+        let key: CanonicalJSON =
+            switch app.keySource {
+            case .file(let path): .string("file:" + path)
+            case .environment(let name): .string("environment:" + name)
+            }
+        return .object([
+            "bundle_id": .string(app.identity.bundleID),
+            "environment": .string(app.identity.environment.rawValue),
+            "app_apple_id": app.appAppleID.map(CanonicalJSON.integer) ?? .null,
+            "issuer_id": .string(app.issuerID),
+            "key_id": .string(app.keyID),
+            "key": key,
+            "quota_share": .string(String(app.quotaShare)),
+            "requests_per_second": .text(app.requestsPerSecond.map { String($0) }),
+            "endpoint": .string(app.endpoint.url),
+            "ca_file": .text(app.caFile),
+            "proxy": .text(app.proxy),
+            "trusted_roots": .array(
+                app.trustedRoots.map { root in
+                    switch root {
+                    case .apple: .string("apple")
+                    case .file(let path): .string("file:" + path)
+                    }
+                }),
+        ])
+    }
+
+    private static func canonical(_ job: JobSettings) -> CanonicalJSON {
+        .object([
+            "name": .string(job.name),
+            "steps": .array(job.steps.map { .string($0.rawValue) }),
+            "coverage": .string(job.coverage.rawValue),
+            "history": .string(job.history.rawValue),
+            "sweep_days": .integer(Int64(job.sweepDays)),
+            "sample": .string(String(job.sample)),
+            "settle": .integer(job.settleMilliseconds),
+            "max_duration": .integer(job.maxDurationMilliseconds),
+            "fail_on": .string(job.failOn.rawValue),
+            "not_found_confirmations": .integer(Int64(job.notFoundConfirmations)),
+            "recover": .object([
+                "overlap": .integer(job.recover.overlapMilliseconds),
+                "lookback": .integer(job.recover.lookbackMilliseconds),
+                "inbox": .string(job.recover.inbox.rawValue),
+            ]),
+            "guards": .object([
+                "max_changes": .integer(Int64(job.guards.maxChanges)),
+                "max_change_share": .string(String(job.guards.maxChangeShare)),
+                "min_changes": .integer(Int64(job.guards.minChanges)),
+                "max_not_found_share": .string(String(job.guards.maxNotFoundShare)),
+                "max_verification_failures": .integer(Int64(job.guards.maxVerificationFailures)),
+            ]),
+            "report_only": .array(job.reportOnlyFields.sorted().map(CanonicalJSON.string)),
+        ])
+    }
+}

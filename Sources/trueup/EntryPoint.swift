@@ -1,0 +1,27 @@
+import Glibc
+import Subscriptions
+
+/// Where the process begins and ends.
+@main
+enum EntryPoint {
+    static func main() async {
+        prepareProcess()
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let status = await CommandRunner.run(arguments, in: .process())
+        exit(status.code)
+    }
+
+    private static func prepareProcess() {
+        // A reader that has gone is an error of the write, not a death without a word.
+        signal(SIGPIPE, SIG_IGN)
+        // A private key in memory must not end in a core file.
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        // With a standard stream closed, the next file opened would take its number, and results
+        // would be written into the database.
+        for descriptor in STDIN_FILENO...STDERR_FILENO
+        where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
+            _ = unsafe open("/dev/null", O_RDWR)
+        }
+    }
+}

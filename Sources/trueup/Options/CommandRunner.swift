@@ -1,0 +1,60 @@
+import ArgumentParser
+package import Subscriptions
+
+/// Takes a command line to its exit status: parse, perform, tell.
+package enum CommandRunner {
+    /// Runs one command line; `arguments` come without the program's name.
+    package static func run(_ arguments: [String], in invocation: Invocation) async -> ExitStatus {
+        let verb: any ParsableCommand
+        do {
+            verb = try TrueUp.parseAsRoot(arguments)
+        } catch {
+            return endOfParsing(error, arguments: arguments, in: invocation)
+        }
+        guard let verb = verb as? any Verb else {
+            // Either `help`, which ends by throwing its text, or no verb at all.
+            do {
+                var command = verb
+                try command.run()
+                return .ok
+            } catch {
+                return endOfParsing(error, arguments: arguments, in: invocation)
+            }
+        }
+        do {
+            let status = try await verb.perform(in: invocation)
+            try invocation.output.flush()
+            return status
+        } catch {
+            // What was already said stays said, before the reason why there is no more.
+            try? invocation.output.flush()
+            let report = ErrorReport(error)
+            let text = report.rendered(
+                asJSON: verb.common.json || verb.common.logFormat == .json)
+            if !text.isEmpty { invocation.say(text) }
+            return report.status
+        }
+    }
+
+    /// Help and version go to standard output with 0; anything else is a usage error.
+    private static func endOfParsing(
+        _ error: any Error, arguments: [String], in invocation: Invocation
+    ) -> ExitStatus {
+        let text = TrueUp.fullMessage(for: error)
+        guard TrueUp.exitCode(for: error).isSuccess else {
+            let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+            invocation.say(
+                isJSON
+                    ? ErrorReport.json(status: .usage, message: TrueUp.message(for: error)) : text)
+            return .usage
+        }
+        do throws(CommandFailure) {
+            try invocation.output.line(
+                text.hasPrefix("OVERVIEW: ") ? text + "\n" + ExitStatusHelp.text : text)
+            try invocation.output.flush()
+            return .ok
+        } catch {
+            return error.status
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import RowFiles
+import SubscriptionStore
+package import Subscriptions
+
+/// The one place where an error becomes an exit status and a message.
+package struct ErrorReport {
+    package var status: ExitStatus
+    package var message: String
+    private var details: [String: CanonicalJSON] = [:]
+
+    package init(_ error: any Error) {
+        switch error {
+        case let error as ConfigurationError:
+            status = error.status
+            message = error.description
+            details["file"] = .string(error.file)
+            details["line"] = error.line.map { .integer(Int64($0)) } ?? .null
+            details["key"] = .text(error.key)
+            details["suggestion"] = .text(error.suggestion)
+        case let error as CommandFailure:
+            status = error.status
+            message = error.description
+        case let error as RowFileError:
+            status = .data
+            message = error.description
+        case let error as StoreError:
+            status = Self.status(of: error)
+            message = error.description
+        case let error as RunLockError:
+            status = Self.status(of: error)
+            message = error.description
+        case let error as RunStop:
+            (status, message) = Self.statusAndMessage(of: error)
+        case is CancellationError:
+            status = .terminated
+            message = "stopped"
+        default:
+            status = .failure
+            message = "unexpected: \(error)"
+        }
+    }
+
+    private static func status(of error: RunLockError) -> ExitStatus {
+        switch error {
+        case .held: .busy
+        case .cannotLock: .output
+        }
+    }
+
+    private static func status(of error: StoreError) -> ExitStatus {
+        switch error {
+        case .unavailable: .unavailable
+        case .notWritten: .output
+        case .busy: .busy
+        case .schema: .config
+        case .inconsistent: .internal
+        }
+    }
+
+    private static func statusAndMessage(of stop: RunStop) -> (ExitStatus, String) {
+        switch stop {
+        case .denied(let text): (.denied, text)
+        case .misconfigured(let text): (.config, text)
+        case .quotaWaitPastDeadline(let time):
+            (.busy, "waiting for Apple's quota until \(time.rfc3339) would pass the deadline")
+        case .cancelled: (.terminated, "stopped")
+        }
+    }
+
+    /// One line for standard error; empty when there is nothing to say.
+    package func rendered(asJSON: Bool) -> String {
+        guard !message.isEmpty else { return "" }
+        guard asJSON else { return "error: " + message }
+        return Self.json(status: status, message: message, details: details)
+    }
+
+    static func json(
+        status: ExitStatus, message: String, details: [String: CanonicalJSON] = [:]
+    ) -> String {
+        let members: [String: CanonicalJSON] = [
+            "error": .string(message), "exit_status": .integer(Int64(status.code)),
+            "name": .string(status.name),
+        ]
+        return CanonicalJSON.object(members.merging(details) { own, _ in own }).rendered
+    }
+}

@@ -1,0 +1,49 @@
+import FoundationEssentials
+import Glibc
+package import Subscriptions
+
+/// What a command has of the world around it, as values, so that a test can be that world.
+package struct Invocation {
+    package var environment: [String: String]
+    /// Results.
+    package var output: any ByteSink
+    /// Everything else.
+    package var diagnostics: any ByteSink
+    package var outputIsTerminal: Bool
+    package var diagnosticsAreTerminal: Bool
+    package var now: @Sendable () -> Timestamp
+    /// How long a command that may wait for a run to end does so before it gives up (exit 75).
+    package var lockPatienceMilliseconds = 10_000
+
+    package init(
+        environment: [String: String], output: any ByteSink, diagnostics: any ByteSink,
+        outputIsTerminal: Bool = false, diagnosticsAreTerminal: Bool = false,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.environment = environment
+        self.output = output
+        self.diagnostics = diagnostics
+        self.outputIsTerminal = outputIsTerminal
+        self.diagnosticsAreTerminal = diagnosticsAreTerminal
+        self.now = now
+    }
+
+    /// The process's own streams, variables and clock.
+    package static func process() -> Invocation {
+        Invocation(
+            environment: ProcessInfo.processInfo.environment,
+            output: DescriptorSink(descriptor: STDOUT_FILENO, name: "standard output"),
+            diagnostics: DescriptorSink(descriptor: STDERR_FILENO, name: "standard error"),
+            outputIsTerminal: isatty(STDOUT_FILENO) == 1,
+            diagnosticsAreTerminal: isatty(STDERR_FILENO) == 1,
+            now: {
+                Timestamp(unixMilliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            })
+    }
+
+    /// Tells the person at the terminal something; a lost message never fails a command.
+    package func say(_ text: String) {
+        try? diagnostics.line(text)
+        try? diagnostics.flush()
+    }
+}

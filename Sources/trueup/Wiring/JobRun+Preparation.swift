@@ -1,0 +1,110 @@
+import FoundationEssentials
+import Glibc
+import Reconciliation
+import ReconciliationRun
+import Subscriptions
+
+/// Turns settings and arguments into the values that a run works with.
+extension JobRun {
+    func reconciliationJob(
+        _ job: JobSettings, mode: RunMode, settings: Settings
+    ) throws -> ReconciliationJob {
+        var policy = Policy(now: invocation.now(), apps: settings.identities)
+        policy.settleMilliseconds = job.settleMilliseconds
+        policy.notFoundConfirmations = job.notFoundConfirmations
+        policy.history = job.history
+        policy.reportOnlyFields = job.reportOnlyFields
+        policy.onlyKinds = try options.onlyKinds()
+        return ReconciliationJob(
+            name: job.name,
+            steps: job.steps.map { step in
+                switch step {
+                case .recover: .recover
+                case .walk: .walk
+                }
+            },
+            mode: mode, failOn: job.failOn.severity,
+            maxDurationMilliseconds: job.maxDurationMilliseconds, policy: policy,
+            guards: job.guards,
+            recover: RecoverSettings(
+                overlapMilliseconds: job.recover.overlapMilliseconds,
+                lookbackMilliseconds: job.recover.lookbackMilliseconds,
+                inboxIsKept: job.recover.inbox == .imported),
+            narrowing: Narrowing(
+                ids: try options.idsFile.map(Self.ids), limit: options.limit,
+                shard: options.shard?.shard))
+    }
+
+    /// The clock of the run: the wall clock, or one that started at `--now`.
+    func runClock(settings: Settings, job: ReconciliationJob) throws -> RunClock {
+        let deadline = ContinuousClock.now + .milliseconds(job.maxDurationMilliseconds)
+        guard let rehearsed = options.now?.timestamp else {
+            return RunClock(now: invocation.now, deadline: deadline)
+        }
+        guard settings.apps.allSatisfy(\.endpoint.isLoopback) else {
+            throw CommandFailure(
+                .usage, "--now is for rehearsals: it needs a loopback endpoint in every app")
+        }
+        let started = ContinuousClock.now
+        return RunClock(
+            now: {
+                let elapsed = ContinuousClock.now - started
+                return rehearsed.adding(milliseconds: Int64(elapsed / .milliseconds(1)))
+            }, deadline: deadline)
+    }
+
+    func runHeader(
+        _ settings: Settings, _ job: JobSettings, mode: RunMode, started: Timestamp
+    ) -> RunHeader {
+        let narrowing = options.narrowingInWords
+        var header = RunHeader(
+            runID: Self.runID(started: started), job: job.name, mode: mode, started: started,
+            apps: settings.identities, actor: Self.actor(invocation.environment),
+            toolVersion: ToolVersion.current,
+            settingsDigest: SettingsDigest.of(settings, job, mode: mode, narrowing: narrowing),
+            narrowing: narrowing)
+        header.coversEveryRow = job.steps.contains(.walk)
+        header.notFoundConfirmations = job.notFoundConfirmations
+        return header
+    }
+
+    /// For example `20261120T031704Z-7f3c9a`: sorts by time, and no two runs share one.
+    private static func runID(started: Timestamp) -> String {
+        let digits = started.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" }
+        let random = String(UInt32.random(in: 0..<(1 << 24)), radix: 16)
+        return digits + "Z-" + String(repeating: "0", count: 6 - random.count) + random
+    }
+
+    private static func actor(_ environment: [String: String]) -> String {
+        let user = environment["USER"] ?? environment["LOGNAME"] ?? "uid\(getuid())"
+        return user + "@" + ProcessInfo.processInfo.hostName
+    }
+
+    /// The ids of `--ids-file`: one a line; empty lines and the space around an id do not count.
+    private static func ids(ofFileAt path: String) throws -> Set<String> {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw CommandFailure(.data, "\(path): cannot be read; nothing was asked")
+        }
+        var ids: Set<String> = []
+        let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            let text = String(decoding: line, as: UTF8.self)
+                .filter { $0 != " " && $0 != "\t" && $0 != "\r" }
+            guard !text.isEmpty else { continue }
+            guard TransactionID(text) != nil else {
+                throw CommandFailure(
+                    .data, "\(path):\(index + 1): not a transaction id; nothing was asked")
+            }
+            ids.insert(text)
+        }
+        return ids
+    }
+}
+
+extension Sequence where Element: Hashable {
+    /// The elements in order, each once.
+    func uniqued() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

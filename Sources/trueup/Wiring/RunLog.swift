@@ -1,0 +1,88 @@
+import Glibc
+package import Logging
+package import Subscriptions
+import Synchronization
+
+/// The structured log of a run: JSON Lines in the report folder, and what a person should see on
+/// standard error.
+package struct RunLog: LogHandler {
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level = .info
+    private let sink: Sink
+    private let now: @Sendable () -> Timestamp
+    /// Where each line is also shown, and in which form.
+    private let echo: Echo?
+
+    /// Shows log lines to the person at the terminal (`--verbose`).
+    package struct Echo: Sendable {
+        let format: LogFormat
+        let write: @Sendable (String) -> Void
+    }
+
+    /// An append-only file, closed with its last owner.
+    package final class Sink: Sendable {
+        private let descriptor: Mutex<Int32>
+
+        /// `nil` when the file cannot be opened.
+        package init?(path: String) {
+            let opened = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
+            guard opened >= 0 else { return nil }
+            descriptor = Mutex(opened)
+        }
+
+        func append(_ line: String) {
+            descriptor.withLock { descriptor in
+                guard descriptor >= 0 else { return }
+                let bytes = Array((line + "\n").utf8)
+                // One write call per line; a log line that does not fit on the disk fails no run,
+                // the report that follows does.
+                _ = unsafe bytes.withUnsafeBytes {
+                    unsafe write(descriptor, $0.baseAddress, $0.count)
+                }
+            }
+        }
+
+        /// Seals the file; later lines go nowhere.
+        package func close() {
+            descriptor.withLock { descriptor in
+                guard descriptor >= 0 else { return }
+                Glibc.close(descriptor)
+                descriptor = -1
+            }
+        }
+    }
+
+    package init(sink: Sink, now: @escaping @Sendable () -> Timestamp, echo: Echo?) {
+        self.sink = sink
+        self.now = now
+        self.echo = echo
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var members: [String: CanonicalJSON] = [
+            "time": .time(now()), "level": .string(event.level.rawValue),
+            "message": .string(event.message.description),
+        ]
+        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
+            members[key] = .string(value.description)
+        }
+        let line = CanonicalJSON.object(members).rendered
+        sink.append(line)
+        switch echo?.format {
+        case nil: break
+        case .json: echo?.write(line + "\n")
+        case .text: echo?.write(text(of: event) + "\n")
+        }
+    }
+
+    private func text(of event: LogEvent) -> String {
+        let all = metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
+        let pairs = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
+        return "\(now().rfc3339) \(event.level.rawValue) \(event.message)" + pairs.joined()
+    }
+}

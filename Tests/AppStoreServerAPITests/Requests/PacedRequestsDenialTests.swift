@@ -1,0 +1,83 @@
+import AppStoreServerAPI
+import HTTPTransport
+import Subscriptions
+import Testing
+
+@Suite struct `A call that Apple denies` {
+    @Test func `is repeated once with a new token`() async {
+        let bench = Bench { _, number in
+            number == 1 ? .answer(401, "Unauthenticated") : .answer(200)
+        }
+        #expect(await bench.ask().word == "answered {}")
+        let tokens = bench.apple.requests.compactMap { $0.headers.last?.value }
+        #expect(tokens == ["Bearer token-1", "Bearer token-2"])
+        #expect(bench.calls("unauthorized") == 1)
+    }
+
+    @Test func `may be repeated with a new token as often as tokens age`() async {
+        let bench = Bench { request, number in
+            // Each token is good for ten requests, the refused one included.
+            request.headers.last?.value == "Bearer token-\(number / 10 + 1)"
+                ? .answer(200) : .answer(401)
+        }
+        for _ in 0..<50 { #expect(await bench.ask().word == "answered {}") }
+        #expect(bench.tokens.issued == 6)
+        #expect(bench.calls("unauthorized") == 5)
+    }
+
+    @Test func `ends the run when a new token does not help, and nobody asks again`() async {
+        let bench = Bench { _, _ in .answer(401, "") }
+        let outcomes = await bench.crowd(5000)
+        #expect(outcomes.allSatisfy { $0.word.hasPrefix("denied ") })
+        #expect(Set(outcomes.map(\.word)).count == 1)
+        #expect(bench.apple.requests.count <= 64)
+        #expect(bench.tokens.issued == 2)
+    }
+
+    @Test func `names the key, the app and what is likely`() async {
+        let production = await Bench { _, _ in .answer(401, "") }.ask().word
+        #expect(production.contains("2X9R4HXF34") && production.contains("com.example.app"))
+        #expect(production.contains("revoked") && production.contains("production release"))
+        #expect(!production.contains("token-"))
+        let sandbox = await Bench(environment: .sandbox) { _, _ in .answer(401, "") }.ask().word
+        #expect(sandbox.contains("revoked") && !sandbox.contains("production release"))
+    }
+
+    @Test(arguments: [
+        ("Fri, 20 Nov 2026 03:07:04 GMT", "600 seconds ahead of"),
+        ("Fri, 20 Nov 2026 03:27:04 GMT", "600 seconds behind"),
+    ])
+    func `names a wrong clock by the date of the answer`(date: String, part: String) async {
+        let bench = Bench { _, _ in .answer(401, "", headers: [("date", date)]) }
+        let word = await bench.ask().word
+        #expect(word.contains(part))
+        #expect(!word.contains("revoked"))
+    }
+
+    @Test func `does not blame a clock that is right`() async {
+        let bench = Bench { _, _ in
+            .answer(401, "", headers: [("date", "Fri, 20 Nov 2026 03:17:34 GMT")])
+        }
+        let word = await bench.ask().word
+        #expect(!word.contains("clock") && word.contains("revoked"))
+    }
+
+    @Test func `ends the run when no token can be signed`() async {
+        struct NoTokens: AuthorizationTokens {
+            func current() throws(AuthorizationError) -> String {
+                throw AuthorizationError(description: "the key is not P-256")
+            }
+            func renewed(after rejected: String) throws(AuthorizationError) -> String {
+                try current()
+            }
+        }
+        let requests = PacedRequests(
+            app: AppIdentity(bundleID: "b", environment: .sandbox), keyID: "k",
+            baseURL: "https://127.0.0.1", transport: ScriptedApple { _, _ in .answer(200) },
+            tokens: NoTokens(), rates: .uniform(requestsPerSecond: 10), clock: JumpingClock(),
+            wallClock: { Timestamp(unixMilliseconds: 0) })
+        await #expect(throws: RunStop.denied("no token could be signed: the key is not P-256")) {
+            try await requests.send(APIRequest(endpoint: .transactionInfo, path: "/x"))
+        }
+    }
+}

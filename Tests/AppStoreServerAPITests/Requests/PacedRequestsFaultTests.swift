@@ -1,0 +1,102 @@
+import AppStoreServerAPI
+import HTTPTransport
+import Testing
+
+@Suite struct `A call over a bad line` {
+    @Test(arguments: [
+        HTTPTransportError.connectionFailed("x"), .timedOut("x"), .connectionLost("x"),
+    ])
+    func `is repeated`(error: HTTPTransportError) async {
+        let bench = Bench { _, number throws(HTTPTransportError) in
+            if number < 4 { throw error }
+            return .answer(200)
+        }
+        #expect(await bench.ask().word == "answered {}")
+        #expect(bench.calls("connection") == 3)
+    }
+
+    @Test func `is repeated at once and for nothing when a connection is lost`() async {
+        let bench = Bench { _, number throws(HTTPTransportError) in
+            if number == 1 { throw .connectionLost("GOAWAY") }
+            return .answer(200)
+        }
+        #expect(await bench.ask().word == "answered {}")
+        #expect(bench.clock.elapsed < .milliseconds(10))
+    }
+
+    @Test func `makes five attempts beside the free one`() async {
+        let bench = Bench { _, _ throws(HTTPTransportError) in throw .connectionLost("reset") }
+        #expect(await bench.ask().word == "unavailable reset (5 attempts)")
+        #expect(bench.apple.requests.count == 6)
+    }
+
+    @Test func `loses nothing when a server retires its connection under many requests`() async {
+        let bench = Bench { _, number throws(HTTPTransportError) in
+            if number % 10 == 0 { throw .connectionLost("GOAWAY") }
+            return .answer(200)
+        }
+        let outcomes = await bench.crowd(300)
+        #expect(outcomes.allSatisfy { $0.word == "answered {}" })
+    }
+
+    @Test func `is not repeated with a server that cannot be trusted`() async {
+        let bench = Bench { _, _ throws(HTTPTransportError) in
+            throw .untrustedServer("the certificate is not trusted")
+        }
+        #expect(await bench.ask().word == "unavailable the certificate is not trusted")
+        #expect(
+            await bench.ask().word
+                == "unavailable subscription_statuses does not work, given up for this run:"
+                + " the certificate is not trusted")
+        #expect(bench.apple.requests.count == 1)
+    }
+
+    @Test(arguments: [
+        HTTPTransportError.bodyTooLarge(limitBytes: 8), .malformedResponse("noise"),
+    ])
+    func `is undecodable when the answer cannot be held or read`(
+        error: HTTPTransportError
+    ) async {
+        let bench = Bench { _, _ throws(HTTPTransportError) in throw error }
+        #expect(await bench.ask().word == "undecodable \(error.description)")
+        #expect(bench.apple.requests.count == 1)
+    }
+
+    @Test func `ends the run when it cannot be sent at all`() async {
+        let bench = Bench { _, _ throws(HTTPTransportError) in
+            throw .invalidRequest("the CA file x cannot be read")
+        }
+        #expect(await bench.ask().word == "misconfigured the CA file x cannot be read")
+    }
+
+    @Test func `is bounded in an outage, and given up after a minute`() async {
+        let bench = Bench { _, _ in .answer(503, "") }
+        let outcomes = await bench.crowd(2000)
+        #expect(outcomes.allSatisfy { $0.word.hasPrefix("unavailable ") })
+        #expect(bench.apple.requests.count < 100)
+        #expect(bench.clock.elapsed >= .seconds(60))
+        #expect(bench.clock.elapsed < .seconds(120))
+        let before = bench.apple.requests.count
+        #expect(await bench.ask().word.contains("given up for this run: Apple answered 503"))
+        #expect(bench.apple.requests.count == before)
+    }
+
+    @Test func `goes on when an outage ends within the minute`() async {
+        let clock = JumpingClock()
+        let apple = ScriptedApple { _, _ in
+            clock.elapsed < .seconds(20) ? .answer(503, "") : .answer(200)
+        }
+        let bench = Bench(apple: apple, clock: clock)
+        let outcomes = await bench.crowd(500)
+        #expect(outcomes.count { $0.word == "answered {}" } > 400)
+    }
+
+    @Test func `keeps endpoints apart`() async {
+        let bench = Bench { request, _ in
+            request.headers.contains { $0.value == "gzip" } ? .answer(503, "") : .answer(200)
+        }
+        for _ in 0..<20 { _ = await bench.ask(.transactionHistory) }
+        #expect(await bench.ask(.transactionHistory).word.hasPrefix("unavailable"))
+        #expect(await bench.ask().word == "answered {}")
+    }
+}

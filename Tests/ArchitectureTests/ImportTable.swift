@@ -1,0 +1,80 @@
+/// Who may import whom: the walls of the house.
+///
+/// The vocabulary knows nobody; the core knows the vocabulary; adapters know the vocabulary and
+/// their own machinery, never each other; the run knows ports, never an adapter; only the executable
+/// knows everyone. A wall is moved here, together with the reason.
+struct ImportRule: Sendable {
+    let target: String
+    /// Targets of this package.
+    let ours: Set<String>
+    /// Modules from elsewhere.
+    let outside: Set<String>
+
+    var allowed: Set<String> { ours.union(outside) }
+
+    init(_ target: String, ours: Set<String> = [], outside: Set<String> = []) {
+        self.target = target
+        self.ours = ours
+        self.outside = outside
+    }
+}
+
+enum ImportTable {
+    static let rules: [ImportRule] = [
+        ImportRule("Subscriptions"),
+        ImportRule("Reconciliation", ours: ["Subscriptions"]),
+        ImportRule(
+            "ReconciliationRun", ours: ["Reconciliation", "Subscriptions"],
+            outside: ["Logging", "Synchronization"]),
+        // Crypto for the sums of a manifest; the C library to sync and rename what it writes.
+        ImportRule(
+            "Reports", ours: ["Reconciliation", "Subscriptions"],
+            outside: ["Crypto", "FoundationEssentials", "Glibc"]),
+        // The C library to read in large chunks.
+        ImportRule(
+            "RowFiles", ours: ["Subscriptions"], outside: ["FoundationEssentials", "Glibc"]),
+        ImportRule(
+            "HTTPTransport", ours: ["CLibcurl"],
+            outside: ["Dispatch", "FoundationEssentials", "Glibc", "Synchronization"]),
+        ImportRule(
+            "JSONWebSignature",
+            outside: ["Crypto", "FoundationEssentials", "SwiftASN1", "Synchronization", "X509"]),
+        ImportRule(
+            "AppStoreServerAPI", ours: ["HTTPTransport", "JSONWebSignature", "Subscriptions"],
+            outside: ["FoundationEssentials", "Synchronization"]),
+        // Crypto for the ledger's chain of hashes.
+        ImportRule(
+            "SubscriptionStore", ours: ["Subscriptions"],
+            outside: ["Crypto", "Foundation", "GRDB", "Synchronization"]),
+        // Yams for scenario files; HTTPTypes and Logging are Hummingbird's own words.
+        ImportRule(
+            "AppStoreSimulation",
+            ours: ["AppStoreServerAPI", "JSONWebSignature", "Subscriptions"],
+            outside: [
+                "Crypto", "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "HTTPTypes",
+                "Hummingbird", "HummingbirdHTTP2", "HummingbirdTLS", "Logging", "NIOCore",
+                "SwiftASN1", "Synchronization", "X509", "Yams",
+            ]),
+        // Crypto for the settings digest; the C library for modes, streams and signals.
+        ImportRule(
+            "trueup",
+            ours: [
+                "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Reconciliation",
+                "ReconciliationRun", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
+            ],
+            outside: [
+                "ArgumentParser", "Crypto", "Dispatch", "FoundationEssentials", "Glibc", "Logging",
+                "Synchronization", "Yams",
+            ]),
+        ImportRule(
+            "appstore-simulator", ours: ["AppStoreSimulation", "Subscriptions"],
+            outside: [
+                "ArgumentParser", "Dispatch", "Foundation", "FoundationEssentials", "Glibc",
+            ]),
+    ]
+
+    /// Modules that come with the toolchain and need no declaration.
+    static let toolchain: Set<String> = [
+        "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization",
+    ]
+}

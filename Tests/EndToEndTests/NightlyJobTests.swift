@@ -1,0 +1,153 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The main job on the built executables: a table with planted drift against a running App Store.
+@Suite(.serialized) struct `A nightly job` {
+    private func workplace(
+        customers: Int, drift: String, extra: [String] = []
+    ) throws -> (RunningSimulator, Workplace) {
+        let simulator = try RunningSimulator([
+            "--customers", "\(customers)", "--drift", drift, "--seed", "11",
+        ])
+        let place = try Workplace(apps: [simulator.appYAML(extra: extra)])
+        try #require(place.run("init").status == 0)
+        let imported = try place.run("import", try #require(simulator.ready.table_file))
+        try #require(imported.status == 0, "\(imported.errors)")
+        return (simulator, place)
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `finds every planted drift with the right kind, corrects what may be, and is then done`()
+        throws
+    {
+        let (simulator, place) = try workplace(customers: 400, drift: "0.2")
+        let planted = try Planted(of: simulator)
+
+        let first = try place.run("run", "nightly")
+        #expect(first.status == 2, "\(first.errors)\n\(first.output)")
+        var found: [String: Set<String>] = [:]
+        for finding in try place.reportLines("discrepancies.jsonl") {
+            let kind = try #require(finding["kind"] as? String)
+            let id = finding["original_transaction_id"] as? String ?? ""
+            found[id, default: []].insert(kind)
+            let action = finding["action"] as? String
+            if Planted.neverCorrected.contains(kind) {
+                #expect(action == "none", "\(kind) of \(id)")
+            } else {
+                #expect(
+                    ["corrected", "inserted", "recovered"].contains(action), "\(kind) of \(id)")
+            }
+        }
+        for (id, kinds) in planted.kinds {
+            #expect(found[id] == kinds, "\(id): planted \(kinds), found \(found[id] ?? [])")
+        }
+        for (id, kinds) in found where planted.kinds[id] == nil {
+            Issue.record("\(id): found \(kinds), nothing was planted")
+        }
+
+        let second = try place.run("run", "nightly")
+        #expect(second.status == 2)
+        #expect(try place.reportLines("corrections.jsonl").isEmpty)
+        for finding in try place.reportLines("discrepancies.jsonl") {
+            let kind = try #require(finding["kind"] as? String)
+            #expect(Planted.neverCorrected.contains(kind))
+            #expect(finding["state"] as? String == "open")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a table that agrees with Apple is left alone`() throws {
+        let (_, place) = try workplace(customers: 200, drift: "0")
+        let before = try place.rows()
+        let run = try place.run("run", "nightly")
+        #expect(run.status == 0, "\(run.errors)\n\(run.output)")
+        #expect(try place.reportLines("corrections.jsonl").isEmpty)
+        #expect(try place.rows() == before)
+        let totals = try #require(try place.summary()["totals"] as? [String: Any])
+        #expect(totals["matched"] as? Int == before.count)
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a check writes no subscription row and leaves a plan`() throws {
+        let (_, place) = try workplace(customers: 150, drift: "0.2")
+        let before = try place.rows()
+        let check = try place.run("check", "nightly")
+        #expect(check.status == 2, "\(check.errors)")
+        #expect(try place.rows() == before)
+        #expect(try place.reportLines("corrections.jsonl").isEmpty)
+        #expect(try place.report("plan.json").contains("\"expected_row_version\""))
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a list of bare ids is filled in without a discrepancy`() throws {
+        let (simulator, place) = try workplace(customers: 100, drift: "0")
+        let exact = try place.rows(without: ["signed_date"])
+        let bare = try Workplace(apps: [simulator.appYAML()])
+        try #require(bare.run("init").status == 0)
+        let ids = exact.values.compactMap { $0["original_transaction_id"] }.sorted()
+        let file = try bare.folder.write(
+            "original_transaction_id\n" + ids.joined(separator: "\n") + "\n", to: "ids.csv")
+        try #require(bare.run("import", file).status == 0)
+        let run = try bare.run("run", "nightly")
+        #expect(run.status == 0, "\(run.errors)\n\(run.output)")
+        #expect(try bare.reportLines("discrepancies.jsonl").isEmpty)
+        // Who the customer is, only the company knows.
+        let own: Set<String> = ["signed_date", "customer_id"]
+        #expect(
+            try bare.rows(without: own) == exact.mapValues { $0.filter { !own.contains($0.key) } })
+    }
+
+    @Test(.timeLimit(.minutes(4)), arguments: [150, 400, 700, 1100])
+    func `killed at any instant, the next run ends as an uninterrupted one`(
+        killedAfterMilliseconds: Int
+    ) throws {
+        let slow = "requests_per_second: 300"
+        let (simulator, place) = try workplace(customers: 300, drift: "0.2")
+        let undisturbed = try Workplace(apps: [simulator.appYAML()])
+        try #require(undisturbed.run("init").status == 0)
+        let table = try #require(simulator.ready.table_file)
+        try #require(undisturbed.run("import", table).status == 0)
+        #expect(try undisturbed.run("run", "nightly").status == 2)
+
+        let paced = simulator.appYAML()
+            .replacingOccurrences(of: "requests_per_second: 5000", with: slow)
+        try place.writeSettings(apps: [paced])
+        let running = try place.start("run", "nightly")
+        usleep(UInt32(killedAfterMilliseconds) * 1000)
+        running.send(signal: SIGKILL)
+        #expect(running.wait().status == 137)
+        try place.writeSettings(apps: [simulator.appYAML()])
+        let resumed = try place.run("run", "nightly")
+        #expect(resumed.status == 2, "\(resumed.errors)\n\(resumed.output)")
+        let signed: Set<String> = ["signed_date"]
+        #expect(try place.rows(without: signed) == undisturbed.rows(without: signed))
+        // Every correction is reported once, whoever wrote it.
+        let written = try place.reportLines("corrections.jsonl").count
+        #expect(try written == undisturbed.reportLines("corrections.jsonl").count)
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
+    func `a signal leaves a report and a checkpoint`(signal: Int32, status: Int32) throws {
+        let (simulator, place) = try workplace(customers: 300, drift: "0.2")
+        let paced = simulator.appYAML()
+            .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 100")
+        try place.writeSettings(apps: [paced])
+        let before = try place.rows()
+        let running = try place.start("run", "nightly")
+        usleep(1_500_000)
+        running.send(signal: signal)
+        let stopped = running.wait()
+        #expect(stopped.status == status, "\(stopped.errors)")
+        #expect(try place.rows() == before)
+        let outcome = try #require(try place.summary()["outcome"] as? [String: Any])
+        #expect(outcome["exit_status"] as? Int == Int(status))
+        let totals = try #require(try place.summary()["totals"] as? [String: Any])
+        let sum = ["matched", "discrepant", "undecided", "excluded"]
+            .compactMap { totals[$0] as? Int }.reduce(0, +)
+        #expect(totals["in_scope"] as? Int == sum)
+        #expect(sum == before.count)
+        #expect(try place.run("run", "nightly").status == 2)
+        #expect(try place.summary()["resumed_from"] is String)
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+/// A folder with settings, jobs and a database, in which `trueup` is run as a user would.
+struct Workplace {
+    let folder: TemporaryFolder
+    private let trueup = BuiltExecutable("trueup")
+
+    /// - Parameter apps: the entries of `apps`, as `RunningSimulator.appYAML` makes them.
+    init(apps: [String]) throws {
+        folder = try TemporaryFolder()
+        try writeSettings(apps: apps)
+        try writeJob("nightly")
+    }
+
+    func writeSettings(apps: [String]) throws {
+        try folder.write(
+            "apps:\n" + apps.joined() + """
+                store:
+                  url: sqlite:trueup.sqlite
+                report:
+                  directory: reports
+
+                """, to: "trueup.yaml")
+    }
+
+    /// Writes a job; `lines` replace the defaults of a test: everything corrected, no guard.
+    func writeJob(
+        _ name: String, _ lines: String = "", steps: String = "[recover, walk]",
+        mode: String = "apply",
+        guards: String = "max_changes: 100000, max_change_share: 1, max_not_found_share: 1"
+    ) throws {
+        try folder.write(
+            """
+            steps: \(steps)
+            mode: \(mode)
+            coverage: full
+            guards: {\(guards)}
+            \(lines)
+
+            """, to: "jobs/\(name).yaml")
+    }
+
+    @discardableResult
+    func run(
+        _ arguments: String..., environment: [String: String] = [:]
+    ) throws -> BuiltExecutable.Result {
+        try trueup.run(arguments, in: folder.url, environment: environment)
+    }
+
+    func start(_ arguments: String...) throws -> BuiltExecutable.Running {
+        try trueup.start(arguments, in: folder.url)
+    }
+
+    /// The newest report's file of this name.
+    func report(_ name: String) throws -> String {
+        try folder.text("reports/latest/" + name)
+    }
+
+    /// The objects of a JSON Lines file of the newest report.
+    func reportLines(_ name: String) throws -> [[String: Any]] {
+        try report(name).split(separator: "\n").map { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            return try #require(object as? [String: Any])
+        }
+    }
+
+    func summary() throws -> [String: Any] {
+        let object = try JSONSerialization.jsonObject(with: Data(report("summary.json").utf8))
+        return try #require(object as? [String: Any])
+    }
+
+    /// The exported rows by original transaction id, without the columns named.
+    func rows(without dropped: Set<String> = []) throws -> [String: [String: String]] {
+        let export = try run("export")
+        try #require(export.status == 0, "\(export.errors)")
+        var lines = export.output.split(separator: "\r\n").map {
+            $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        }
+        if lines.count <= 1 {
+            lines = export.output.split(separator: "\n").map {
+                $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            }
+        }
+        let header = try #require(lines.first)
+        var rows: [String: [String: String]] = [:]
+        for line in lines.dropFirst() {
+            let row = Dictionary(uniqueKeysWithValues: zip(header, line))
+            let id = [row["bundle_id"], row["environment"], row["original_transaction_id"]]
+                .compactMap(\.self).joined(separator: "/")
+            rows[id] = row.filter { !dropped.contains($0.key) }
+        }
+        return rows
+    }
+
+    /// Changes the database as the company's own services do: from outside.
+    func sql(_ statement: String) throws {
+        let path = folder.url.appendingPathComponent("trueup.sqlite").path
+        try DatabaseQueue(path: path).write { try $0.execute(sql: statement) }
+    }
+}

@@ -1,0 +1,118 @@
+import ReconciliationRun
+import Subscriptions
+import Testing
+
+@Suite struct `How a run ends` {
+    private func decision(_ change: (inout ExitDecision) -> Void = { _ in }) -> ExitDecision {
+        var totals = RunTotals()
+        totals.matched = 10
+        var decision = ExitDecision(
+            end: .completed, appleAnswered: true, totals: totals, walks: true, unresolved: [:],
+            failOn: .high, guardBreaches: [], mode: .apply, incompleteRecoveries: [])
+        change(&decision)
+        return decision
+    }
+
+    private func code(_ change: (inout ExitDecision) -> Void) -> Int32 {
+        ExitStatus.decisive(of: decision(change).statuses).code
+    }
+
+    @Test func `a complete run with nothing unresolved is ok`() {
+        #expect(decision().statuses.isEmpty)
+        #expect(code { _ in } == 0)
+    }
+
+    @Test func `findings count from fail_on upwards`() {
+        #expect(code { $0.unresolved = [.medium: 3] } == 0)
+        #expect(code { $0.unresolved = [.high: 1] } == 2)
+        #expect(code { $0.unresolved = [.critical: 1] } == 2)
+        #expect(
+            code {
+                $0.unresolved = [.critical: 1]
+                $0.failOn = nil
+            } == 0)
+    }
+
+    @Test func `undecided rows make it incomplete even when findings remain`() {
+        #expect(code { $0.totals.undecided = [.unavailable: 1] } == 3)
+        #expect(
+            code {
+                $0.totals.undecided = [.unavailable: 1]
+                $0.unresolved = [.critical: 1]
+            } == 3)
+    }
+
+    @Test func `no answer at all is unavailable and not merely incomplete`() {
+        #expect(
+            code {
+                $0.appleAnswered = false
+                $0.totals.undecided = [.unavailable: 10]
+            } == 69)
+    }
+
+    @Test func `nothing to ask is not an outage`() {
+        #expect(code { $0.appleAnswered = nil } == 0)
+    }
+
+    @Test func `an empty table is not a green report`() {
+        #expect(code { $0.totals = RunTotals() } == 5)
+        #expect(
+            code {
+                $0.totals = RunTotals()
+                $0.walks = false
+            } == 0)
+    }
+
+    @Test func `each way to end has its status`() {
+        let expected: [(RunEnd, Int32)] = [
+            (.deadline, 3), (.signal(2), 130), (.signal(15), 143), (.stop(.denied("x")), 77),
+            (.stop(.misconfigured("x")), 78),
+            (.stop(.quotaWaitPastDeadline(until: Timestamp(unixMilliseconds: 0))), 75),
+            (.unavailable("x"), 3), (.unreadable("x"), 76), (.store(.unavailable("x")), 69),
+            (.store(.notWritten("x")), 74), (.store(.busy("x")), 75), (.store(.schema("x")), 78),
+            (.store(.inconsistent("x")), 70),
+        ]
+        for (end, status) in expected {
+            #expect(code { $0.end = end } == status, "\(end)")
+        }
+    }
+
+    @Test func `a refused key outranks everything that follows from it`() {
+        #expect(
+            code {
+                $0.end = .stop(.denied("x"))
+                $0.appleAnswered = false
+                $0.totals.undecided = [.deadline: 10]
+            } == 77)
+    }
+
+    @Test func `a guard stops an apply and only warns a check`() {
+        #expect(code { $0.guardBreaches = ["501 changes"] } == 4)
+        #expect(
+            code {
+                $0.guardBreaches = ["501 changes"]
+                $0.mode = .check
+                $0.unresolved = [.high: 1]
+            } == 2)
+    }
+
+    @Test func `a notification history that was not read to its end is incomplete`() {
+        #expect(code { $0.incompleteRecoveries = ["lost"] } == 3)
+    }
+
+    @Test func `only evidence that nobody doubts is applied`() {
+        #expect(RunEnd.deadline.allowsApplying)
+        #expect(RunEnd.unavailable("x").allowsApplying)
+        #expect(!RunEnd.signal(15).allowsApplying)
+        #expect(!RunEnd.stop(.denied("x")).allowsApplying)
+        #expect(!RunEnd.unreadable("x").allowsApplying)
+    }
+
+    @Test func `the messages say what happened and what was not changed`() {
+        let guarded = decision { $0.guardBreaches = ["501 changes, max_changes is 500"] }.messages
+        #expect(guarded.contains { $0.contains("501 changes, max_changes is 500") })
+        #expect(guarded.contains { $0.contains("No subscription row was changed") })
+        let stopped = decision { $0.end = .signal(15) }.messages
+        #expect(stopped.first?.contains("signal 15") == true)
+    }
+}

@@ -1,0 +1,54 @@
+import ReconciliationRun
+import Subscriptions
+import Testing
+
+@Suite struct `The window of a recovery` {
+    private let now = Timestamp(unixMilliseconds: 1_780_000_000_000)
+    private let dayMilliseconds: Int64 = 86_400_000
+    private let app = AppIdentity(bundleID: "com.example", environment: .production)
+
+    private func window(
+        watermark: Timestamp?, environment: AppStoreEnvironment = .production
+    ) -> RecoveryWindow {
+        RecoveryWindow(
+            watermark: watermark, now: now, environment: environment, settings: RecoverSettings(),
+            settleMilliseconds: 900_000)
+    }
+
+    private func days(_ count: Int64) -> Timestamp {
+        now.adding(milliseconds: -count * dayMilliseconds)
+    }
+
+    @Test func `the first run reads the lookback`() {
+        #expect(window(watermark: nil).window == NotificationWindow(start: days(30), end: now))
+    }
+
+    @Test func `later runs read again behind the watermark`() {
+        #expect(window(watermark: days(1)).window.start == days(8))
+        #expect(window(watermark: days(1)).shortfall(of: app) == nil)
+    }
+
+    @Test func `nothing older than Apple keeps is asked for`() {
+        let production = window(watermark: days(178))
+        #expect(production.window.start > days(180))
+        #expect(production.window.start < days(179))
+        let sandbox = window(watermark: nil, environment: .sandbox)
+        #expect(sandbox.window.start > days(30))
+        #expect(sandbox.window.start < days(29))
+    }
+
+    @Test func `a watermark older than Apple keeps says what is lost`() {
+        let late = window(watermark: days(200))
+        #expect(late.lostMilliseconds > 19 * dayMilliseconds)
+        #expect(late.shortfall(of: app)?.contains("cannot be recovered") == true)
+    }
+
+    @Test func `a watermark from the future still gives a window`() {
+        let odd = window(watermark: now.adding(milliseconds: 30 * dayMilliseconds))
+        #expect(odd.window.start < odd.window.end)
+    }
+
+    @Test func `what is younger than settle is left to the next run`() {
+        #expect(window(watermark: nil).readThrough == now.adding(milliseconds: -900_000))
+    }
+}

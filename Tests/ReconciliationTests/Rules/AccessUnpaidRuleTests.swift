@@ -1,0 +1,33 @@
+import Reconciliation
+import Subscriptions
+import Testing
+
+struct AccessUnpaidRuleTests {
+    @Test(arguments: [(1, 2), (1, 3), (4, 2), (4, 3)])
+    func `reports and corrects it`(ours: Int, apple: Int) throws {
+        let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: apple))
+        let row = Sample.row(of: stated) { $0.status = ours }
+        let outcome = try outcome(row, beside: stated)
+        #expect(outcome.verdict == .discrepancy)
+        let finding = try outcome.finding(.accessUnpaid)
+        #expect(finding.severity == .high)
+        #expect(finding.direction == .companyLoses)
+        #expect(finding.field == "status")
+        #expect(finding.localValue == .integer(Int64(ours)))
+        #expect(finding.appleValue == .integer(Int64(apple)))
+        #expect(finding.amount == 10_990)
+        #expect(finding.currency == "EUR")
+        #expect(finding.action == .planned)
+        #expect(try outcome.changes()["status"] == String(apple))
+        #expect(outcome.corrections[0].kinds.contains(.accessUnpaid))
+        #expect(outcome.hasAllEvidence)
+    }
+
+    @Test(arguments: [(5, 2), (2, 3), (3, 2), (1, 5)])
+    func `leaves other differences of status to other rules`(ours: Int, apple: Int) throws {
+        let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: apple))
+        let row = Sample.row(of: stated) { $0.status = ours }
+        let outcome = try outcome(row, beside: stated)
+        #expect(!outcome.kinds.contains(.accessUnpaid))
+    }
+}

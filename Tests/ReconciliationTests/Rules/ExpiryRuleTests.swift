@@ -1,0 +1,80 @@
+import Reconciliation
+import Subscriptions
+import Testing
+
+struct ExpiryRuleTests {
+    @Test(arguments: [(-30, Direction.customerLoses), (30, .companyLoses)] as [(Int64, Direction)])
+    func `states the direction`(days: Int64, direction: Direction) throws {
+        let stated = Sample.stated()
+        let row = Sample.row(of: stated) { $0.expiresDate = Sample.now(days: 20 + days) }
+        let outcome = try outcome(row, beside: stated)
+        #expect(outcome.kinds == [.expiry])
+        let finding = try outcome.finding(.expiry)
+        #expect(finding.severity == .high)
+        #expect(finding.direction == direction)
+        #expect(finding.amount == 10_990)
+        #expect(try Set(outcome.changes().keys) == ["expires_date", "signed_date"])
+    }
+
+    @Test func `moves the ids of the period with its end`() throws {
+        let stated = Sample.stated()
+        let row = Sample.row(of: stated) {
+            $0.expiresDate = Sample.now(days: -10)
+            $0.latestTransactionID = "2000000000000001"
+            $0.webOrderLineItemID = "2000000000000002"
+        }
+        let outcome = try outcome(row, beside: stated)
+        #expect(outcome.kinds == [.expiry])
+        #expect(
+            try Set(outcome.changes().keys)
+                == [
+                    "expires_date", "latest_transaction_id", "web_order_line_item_id",
+                    "signed_date",
+                ])
+    }
+
+    @Test(arguments: [0, 1, 999])
+    func `compares a local time without milliseconds to the second`(apples: Int64) throws {
+        let stated = Sample.stated {
+            $0.transaction.expiresDate = Sample.now(days: 20, milliseconds: apples)
+        }
+        let row = Sample.row(of: stated) { $0.expiresDate = Sample.now(days: 20) }
+        #expect(try outcome(row, beside: stated).verdict == .match)
+    }
+
+    @Test(arguments: [1, 1000])
+    func `finds a difference that is not the missing milliseconds`(apples: Int64) throws {
+        let stated = Sample.stated {
+            $0.transaction.expiresDate = Sample.now(days: 20, milliseconds: apples)
+        }
+        let row = Sample.row(of: stated) {
+            $0.expiresDate = Sample.now(days: 20, milliseconds: apples == 1 ? 2 : 0)
+        }
+        #expect(try outcome(row, beside: stated).kinds == [.expiry])
+    }
+
+    @Test func `cuts milliseconds before 1970 downwards`() throws {
+        let stated = Sample.stated(Sample.id, .expired) {
+            $0.transaction.expiresDate = Timestamp(unixMilliseconds: -1)
+        }
+        let row = Sample.row(of: stated) { $0.expiresDate = Timestamp(unixMilliseconds: -1000) }
+        #expect(try outcome(row, beside: stated).verdict == .match)
+    }
+
+    @Test func `says nothing of an end that one side does not state`() throws {
+        let stated = Sample.stated()
+        let unknown = Sample.row(of: stated) { $0.expiresDate = nil }
+        #expect(try outcome(unknown, beside: stated).verdict == .match)
+        let silent = Sample.stated { $0.transaction.expiresDate = nil }
+        #expect(try outcome(Sample.row(of: stated), beside: silent).verdict == .match)
+    }
+
+    @Test(arguments: [Int64.min, -62_167_219_200_000, 253_402_300_800_000, .max])
+    func `survives ends far outside the calendar`(milliseconds: Int64) throws {
+        let stated = Sample.stated()
+        let row = Sample.row(of: stated) {
+            $0.expiresDate = Timestamp(unixMilliseconds: milliseconds)
+        }
+        #expect(try outcome(row, beside: stated).kinds == [.expiry])
+    }
+}

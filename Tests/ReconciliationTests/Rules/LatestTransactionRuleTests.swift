@@ -1,0 +1,80 @@
+import Reconciliation
+import Subscriptions
+import Testing
+
+struct LatestTransactionRuleTests {
+    @Test func `reports another line item and sets both ids`() throws {
+        let stated = Sample.stated()
+        let row = Sample.row(of: stated) {
+            $0.latestTransactionID = "1"
+            $0.webOrderLineItemID = "2"
+        }
+        let outcome = try outcome(row, beside: stated)
+        #expect(outcome.kinds == [.latestTransaction])
+        #expect(try outcome.finding(.latestTransaction).severity == .medium)
+        #expect(
+            try outcome.changes() == [
+                "latest_transaction_id": stated.transaction.transactionID,
+                "web_order_line_item_id": stated.transaction.webOrderLineItemID ?? "",
+                "signed_date": stated.signedDate.rfc3339,
+            ])
+    }
+
+    @Test func `reports a line item alone`() throws {
+        let row = Sample.row { $0.webOrderLineItemID = "2" }
+        let outcome = try outcome(row, beside: Sample.stated())
+        #expect(outcome.kinds == [.latestTransaction])
+        #expect(outcome.findings[0].field == "web_order_line_item_id")
+    }
+
+    @Test func `takes another transaction of the same line item for no difference`() throws {
+        let row = Sample.row { $0.latestTransactionID = "2000000000000999" }
+        let outcome = try outcome(row, beside: Sample.stated())
+        #expect(outcome.verdict == .match)
+        #expect(outcome.corrections.isEmpty)
+    }
+
+    @Test func `goes by the id where no line item is known`() throws {
+        let stated = Sample.stated()
+        let same = Sample.row(of: stated) { $0.webOrderLineItemID = nil }
+        #expect(try outcome(same, beside: stated).verdict == .match)
+        let other = Sample.row(of: stated) {
+            $0.webOrderLineItemID = nil
+            $0.latestTransactionID = "1"
+        }
+        #expect(try outcome(other, beside: stated).kinds == [.latestTransaction])
+    }
+
+    @Test func `finds the line item of our transaction among the stored periods`() throws {
+        let stated = Sample.stated()
+        let row = Sample.row(of: stated) {
+            $0.webOrderLineItemID = nil
+            $0.latestTransactionID = "1"
+        }
+        var restored = stated.transaction
+        restored.transactionID = "1"
+        let item = Sample.item(row, [stated]) {
+            $0.asked?.periods = [Sample.period(of: restored)]
+        }
+        #expect(try outcome(item).verdict == .match)
+    }
+
+    @Test(arguments: [SubscriptionField.expiresDate, .productID, .status])
+    func `is silent where something else tells of another period`(
+        field: SubscriptionField
+    ) throws {
+        let stated = Sample.stated()
+        let row = Sample.row(of: stated) {
+            $0.latestTransactionID = "1"
+            $0.webOrderLineItemID = "2"
+            switch field {
+            case .expiresDate: $0.expiresDate = Sample.now(days: -10)
+            case .productID: $0.productID = "silver.monthly"
+            default: $0.status = 2
+            }
+        }
+        let outcome = try outcome(row, beside: stated)
+        #expect(!outcome.kinds.contains(.latestTransaction))
+        #expect(try outcome.changes()["web_order_line_item_id"] != nil)
+    }
+}

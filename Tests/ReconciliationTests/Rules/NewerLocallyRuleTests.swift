@@ -1,0 +1,56 @@
+import Reconciliation
+import Subscriptions
+import Testing
+
+struct NewerLocallyRuleTests {
+    @Test func `changes nothing of a row that was signed later`() throws {
+        let row = Sample.row {
+            $0.signedDate = Sample.now(days: 1)
+            $0.status = 2
+        }
+        let outcome = try outcome(row, beside: Sample.stated())
+        #expect(outcome.verdict == .undecided(.newerLocally))
+        #expect(outcome.findings.isEmpty)
+        #expect(outcome.corrections.isEmpty)
+    }
+
+    @Test func `does not take equal for older`() throws {
+        let stated = Sample.stated()
+        let row = Sample.row {
+            $0.signedDate = stated.signedDate
+            $0.status = 2
+        }
+        let policy = Sample.policy { $0.settleMilliseconds = 0 }
+        let outcome = try outcome(row, beside: stated, policy)
+        #expect(outcome.kinds == [.accessMissing])
+        #expect(try outcome.changes() == ["status": "1"])
+    }
+
+    @Test func `goes by the earlier of Apple's two signatures`() throws {
+        let stated = Sample.stated {
+            $0.transaction.signedDate = Sample.now(days: -3)
+            $0.renewal.signedDate = Sample.now
+        }
+        let row = Sample.row { $0.signedDate = Sample.now(days: -2) }
+        #expect(try outcome(row, beside: stated).verdict == .undecided(.newerLocally))
+    }
+
+    @Test func `compares a local time without milliseconds to the second`() throws {
+        let stated = Sample.stated {
+            $0.transaction.signedDate = Sample.now(days: -2, milliseconds: -1)
+            $0.renewal.signedDate = Sample.now(days: -2, milliseconds: -1)
+        }
+        let sameSecond = Sample.row { $0.signedDate = Sample.now(days: -2, milliseconds: -1000) }
+        #expect(try outcome(sameSecond, beside: stated).verdict == .match)
+        let nextSecond = Sample.row { $0.signedDate = Sample.now(days: -2) }
+        #expect(try outcome(nextSecond, beside: stated).verdict == .undecided(.newerLocally))
+    }
+
+    @Test func `keeps even the first fill from older statements`() throws {
+        var row = LocalSubscription(key: Sample.row().key)
+        row.signedDate = Sample.now(days: 1)
+        let outcome = try outcome(row, beside: Sample.stated())
+        #expect(outcome.verdict == .undecided(.newerLocally))
+        #expect(outcome.corrections.isEmpty)
+    }
+}

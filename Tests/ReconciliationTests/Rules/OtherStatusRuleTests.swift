@@ -1,0 +1,33 @@
+import Reconciliation
+import Subscriptions
+import Testing
+
+struct OtherStatusRuleTests {
+    @Test(arguments: [(4, 1), (2, 3), (3, 2), (2, 5), (3, 5), (5, 2), (5, 3)])
+    func `reports and corrects it`(ours: Int, apple: Int) throws {
+        let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: apple))
+        let row = Sample.row(of: stated) { $0.status = ours }
+        let outcome = try outcome(row, beside: stated)
+        #expect(outcome.verdict == .discrepancy)
+        let finding = try outcome.finding(.status)
+        #expect(finding.severity == .medium)
+        #expect(finding.direction == .neutral)
+        #expect(finding.field == "status")
+        #expect(finding.localValue == .integer(Int64(ours)))
+        #expect(finding.appleValue == .integer(Int64(apple)))
+        #expect(finding.amount == 10_990)
+        #expect(finding.currency == "EUR")
+        #expect(finding.action == .planned)
+        #expect(try outcome.changes()["status"] == String(apple))
+        #expect(outcome.corrections[0].kinds.contains(.status))
+        #expect(outcome.hasAllEvidence)
+    }
+
+    @Test(arguments: [(1, 1), (1, 2), (2, 1), (5, 1), (1, 4), (1, 5)])
+    func `leaves other differences of status to other rules`(ours: Int, apple: Int) throws {
+        let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: apple))
+        let row = Sample.row(of: stated) { $0.status = ours }
+        let outcome = try outcome(row, beside: stated)
+        #expect(!outcome.kinds.contains(.status))
+    }
+}

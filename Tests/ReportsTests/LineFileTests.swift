@@ -1,0 +1,92 @@
+import Reports
+import Subscriptions
+import Testing
+
+@Suite struct `The files of lines` {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        _ = try folder.report()
+    }
+
+    @Test func `corrections are the ledger's canonical entries`() throws {
+        let ledger = try Samples.ledger()
+        #expect(
+            try folder.text("latest/corrections.jsonl")
+                == ledger.map { $0.canonical.rendered + "\n" }.joined())
+    }
+
+    @Test func `the CSV of corrections has a line per changed field`() throws {
+        let ledger = try Samples.ledger()
+        let head = "com.example.app,Production"
+        #expect(
+            try folder.text("latest/corrections.csv")
+                == """
+                ledger_entry,ledger_previous,ledger_hash,run_id,kinds,table,app,environment,\
+                original_transaction_id,transaction_id,field,before,after,evidence,\
+                evidence_renewal,apple_signed_date,written_at,actor,reason,undo_of
+                1,\(ledger[0].previousHash),\(ledger[0].hash),20261120T031704Z-7f3c9a,\
+                access_missing expiry,subscriptions,\(head),2000000000000001,,expires_date,\
+                2026-11-18T00:00:00.000Z,2026-12-18T00:00:00.000Z,\(Samples.digest),\
+                \(Samples.renewalDigest),2026-11-20T03:17:05.123Z,2026-11-20T03:17:04.000Z,job@host,\
+                Apple says it is active.,
+                1,\(ledger[0].previousHash),\(ledger[0].hash),20261120T031704Z-7f3c9a,\
+                access_missing expiry,subscriptions,\(head),2000000000000001,,status,2,1,\
+                \(Samples.digest),\(Samples.renewalDigest),2026-11-20T03:17:05.123Z,\
+                2026-11-20T03:17:04.000Z,job@host,Apple says it is active.,
+                2,\(ledger[0].hash),\(ledger[1].hash),20261120T031704Z-7f3c9a,missing_locally,\
+                subscriptions,\(head),2000000000000002,,status,,1,\(Samples.digest),,\
+                2026-11-20T03:17:04.000Z,2026-11-20T03:17:04.000Z,job@host,We did not hold it.,
+
+                """.replacingLineFeeds)
+    }
+
+    @Test func `undecided rows carry their reason`() throws {
+        #expect(
+            try folder.text("latest/undecided.csv")
+                == """
+                run_id,app,environment,original_transaction_id,customer_id,reason
+                20261120T031704Z-7f3c9a,com.example.app,Production,2000000000000003,,rate_limited
+
+                """.replacingLineFeeds)
+    }
+
+    @Test func `ids that Apple does not find say since when and how often`() throws {
+        #expect(
+            try folder.text("latest/not_found.csv")
+                == """
+                run_id,app,environment,original_transaction_id,customer_id,status,state,first_day,\
+                last_day,distinct_days,last_good_as_of,last_good_evidence
+                20261120T031704Z-7f3c9a,com.example.app,Production,2000000000000004,customer-4,1,\
+                confirmed,2026-11-18,2026-11-20,3,2026-10-01T00:00:00.000Z,\(Samples.digest)
+
+                """.replacingLineFeeds)
+    }
+
+    @Test func `notifications stand against the inbox`() throws {
+        #expect(
+            try folder.text("latest/notifications.csv")
+                == """
+                run_id,app,environment,notification_uuid,notification_type,subtype,signed_date,\
+                original_transaction_id,attempts,last_attempt_result,verdict,evidence
+                20261120T031704Z-7f3c9a,com.example.app,Production,\
+                0d3cd8c4-0000-4000-8000-000000000001,DID_RENEW,,2026-11-20T03:17:04.000Z,\
+                2000000000000001,6,TIMED_OUT,missed,\(Samples.digest)
+
+                """.replacingLineFeeds)
+    }
+
+    @Test func `evidence is the payload as received with its digest`() throws {
+        #expect(
+            try folder.text("latest/evidence.jsonl")
+                == "{\"jws\":\"a.b.c\",\"sha256\":\"\(try sha256("a.b.c"))\"}\n")
+    }
+}
+
+extension String {
+    /// The same text with the line ends of RFC 4180.
+    fileprivate var replacingLineFeeds: String {
+        split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\r\n")
+    }
+}

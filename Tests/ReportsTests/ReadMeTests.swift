@@ -1,0 +1,141 @@
+import Foundation
+import Reports
+import Subscriptions
+import Testing
+
+@Suite struct `README.txt` {
+    /// Makes a chain of Apple's shape with openssl, and a payload signed by its leaf.
+    static let signing = #"""
+        cat > config <<'END'
+        [req]
+        distinguished_name = name
+        [name]
+        [root]
+        basicConstraints = critical,CA:TRUE
+        keyUsage = critical,keyCertSign,cRLSign
+        [intermediate]
+        basicConstraints = critical,CA:TRUE,pathlen:0
+        keyUsage = critical,keyCertSign,cRLSign
+        1.2.840.113635.100.6.2.1 = ASN1:NULL
+        [leaf]
+        keyUsage = critical,digitalSignature
+        1.2.840.113635.100.6.11.1 = ASN1:NULL
+        END
+        openssl ecparam -name secp384r1 -genkey -noout -out root.key
+        openssl ecparam -name secp384r1 -genkey -noout -out intermediate.key
+        openssl ecparam -name prime256v1 -genkey -noout -out leaf.key
+        openssl req -new -x509 -sha384 -key root.key -subj /CN=Root -days 30 -config config \
+          -extensions root -out root.pem
+        openssl req -new -key intermediate.key -subj /CN=Intermediate -config config -out i.csr
+        openssl x509 -req -in i.csr -CA root.pem -CAkey root.key -set_serial 2 -days 30 -sha384 \
+          -extfile config -extensions intermediate -out intermediate.pem
+        openssl req -new -key leaf.key -subj /CN=Leaf -config config -out l.csr
+        openssl x509 -req -in l.csr -CA intermediate.pem -CAkey intermediate.key -set_serial 3 \
+          -days 30 -sha384 -extfile config -extensions leaf -out leaf.pem
+        url() { base64 -w 0 | tr '+/' '-_' | tr -d '='; }
+        der() { openssl x509 -in "$1.pem" -outform DER | base64 -w 0; }
+        header=$(printf '{"alg":"ES256","x5c":["%s","%s","%s"]}' \
+          "$(der leaf)" "$(der intermediate)" "$(der root)" | url)
+        payload=$(printf '{"bundleId":"com.example.app","signedDate":%s000}' "$(date +%s)" | url)
+        printf '%s.%s' "$header" "$payload" > signed
+        openssl dgst -sha256 -sign leaf.key -out signature.der signed
+        numbers=$(openssl asn1parse -inform DER -in signature.der | sed -n 's/.*INTEGER *://p')
+        for n in $numbers; do printf '%64s' "$n"; done | tr ' ' 0 | xxd -r -p > signature
+        printf '%s.%s' "$(cat signed)" "$(url < signature)" > jws
+        openssl x509 -in root.pem -noout -fingerprint -sha256 | cut -d= -f2 | tr -d : |
+          tr A-F a-f | tr -d '\n' > fingerprint
+        """#
+
+    /// The commands of the page: what is set in by four columns or more after the heading.
+    static func commands(of text: String) throws -> String {
+        let start = try #require(text.range(of: "HOW TO CHECK THEM BY HAND"))
+        return text[start.upperBound...].split(separator: "\n").filter { $0.hasPrefix("    ") }
+            .joined(separator: "\n")
+    }
+
+    private func report(in folder: TemporaryFolder, jws: String) throws -> FinishedReport {
+        var run = try Samples.run()
+        run.evidence = [
+            SignedPayload(digest: EvidenceDigest(hexadecimal: try sha256(jws)), jws: jws)
+        ]
+        var context = Samples.context
+        context.trustedRoots = [
+            TrustedRoot(
+                fingerprint: try folder.text("fingerprint"), isApple: false,
+                certificatePEM: try folder.text("root.pem"))
+        ]
+        return try folder.report(run, context: context)
+    }
+
+    private static let toolsAreHere =
+        (try? shell("command -v openssl jq xxd sha256sum", in: "/"))?.status == 0
+
+    @Test(.enabled(if: toolsAreHere, "needs openssl, jq and xxd"))
+    func `its commands verify a good folder`() throws {
+        let folder = try TemporaryFolder()
+        let made = try shell(Self.signing, in: folder.path)
+        try #require(made.status == 0, "\(made.output)")
+        let report = try report(in: folder, jws: try folder.text("jws"))
+        let commands = try Self.commands(of: try folder.text("latest/README.txt"))
+        let result = try shell(commands, in: report.path)
+        #expect(result.status == 0, "\(result.output)")
+        #expect(result.output.contains("summary.json: OK"), "\(result.output)")
+        #expect(result.output.contains("0.pem: OK"), "\(result.output)")
+        #expect(result.output.contains("Verified OK"), "\(result.output)")
+        #expect(result.output.contains("com.example.app"))
+        #expect(result.output.contains(try folder.text("fingerprint")))
+        for word in ["broken", "edited", "other payload"] {
+            #expect(!result.output.contains(word), "\(result.output)")
+        }
+    }
+
+    @Test(.enabled(if: toolsAreHere, "needs openssl, jq and xxd"))
+    func `its commands find a payload that was not signed`() throws {
+        let folder = try TemporaryFolder()
+        let made = try shell(Self.signing, in: folder.path)
+        try #require(made.status == 0, "\(made.output)")
+        var parts = try folder.text("jws").split(separator: ".").map(String.init)
+        parts[1] = Data(#"{"bundleId":"com.evil.app","signedDate":4102444800000}"#.utf8)
+            .base64EncodedString().replacing("=", with: "")
+        let report = try report(in: folder, jws: parts.joined(separator: "."))
+        let commands = try Self.commands(of: try folder.text("latest/README.txt"))
+            .replacing(
+                #""$(jq '.signedDate / 1000 | floor' "$work/payload")""#, with: "$(date +%s)")
+        let result = try shell(commands, in: report.path)
+        #expect(result.status != 0, "\(result.output)")
+        #expect(!result.output.contains("Verified OK"), "\(result.output)")
+    }
+
+    @Test(.enabled(if: toolsAreHere, "needs openssl, jq and xxd"))
+    func `its commands find an edited plan and a broken ledger`() throws {
+        let folder = try TemporaryFolder()
+        var run = try Samples.run()
+        run.corrections[1].hash = Samples.digest
+        let report = try folder.report(run)
+        let plan = try folder.text("latest/plan.json")
+        try folder.write(
+            plan.replacing("\"expected_row_version\":4", with: "\"expected_row_version\":5"),
+            to: "latest/plan.json")
+        let commands = try Self.commands(of: try folder.text("latest/README.txt"))
+        let start = try #require(commands.range(of: "    for file in"))
+        let end = try #require(commands.range(of: "    digest="))
+        let result = try shell(
+            String(commands[start.lowerBound..<end.lowerBound]), in: report.path)
+        #expect(result.output.contains("edited: plan.json\n"))
+        #expect(!result.output.contains("edited: undo.json"))
+        let broken = result.output.split(separator: "\n").filter { $0.hasPrefix("broken: ") }
+        #expect(broken.count == 1)
+        #expect(broken.allSatisfy { $0.contains("\"ledger_entry\":2,") })
+    }
+
+    @Test func `names every file of the folder and any narrowing`() throws {
+        let folder = try TemporaryFolder()
+        var run = try Samples.run()
+        run.runSummary.header.narrowing = ["limit 100", "shard 1/4"]
+        _ = try folder.report(run)
+        let text = try folder.text("latest/README.txt")
+        for name in try folder.names(in: "latest") { #expect(text.contains("\n  \(name) ")) }
+        #expect(text.contains("\nScope: limit 100, shard 1/4\n"))
+        #expect(text.split(separator: "\n").filter { $0.count > 100 }.map(String.init) == [])
+    }
+}

@@ -1,0 +1,124 @@
+import Reports
+import Subscriptions
+import Testing
+
+@Suite struct `The summary for machines` {
+    @Test func `holds every member of the contract`() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.report()
+        #expect(
+            try folder.text("latest/summary.json") == """
+                {
+                  "apps": [
+                    {
+                      "app": "com.example.app",
+                      "environment": "Production"
+                    }
+                  ],
+                  "calls": {
+                    "notification_history": {
+                      "ok": 12
+                    },
+                    "subscription_statuses": {
+                      "ok": 1987,
+                      "rate_limited": 6
+                    }
+                  },
+                  "corrections": {
+                    "applied": 31,
+                    "planned": 0,
+                    "rejected": 0,
+                    "stale": 1
+                  },
+                  "ended": "2026-11-20T03:19:40.250Z",
+                  "excluded_reasons": {
+                    "in_flight": 10
+                  },
+                  "finding_states": {
+                    "access_missing": {
+                      "corrected": 1200,
+                      "new": 8
+                    },
+                    "not_found": {
+                      "open": 3
+                    },
+                    "product": {
+                      "recurring": 1
+                    }
+                  },
+                  "findings": {
+                    "access_missing": {
+                      "critical": 1208
+                    },
+                    "not_found": {
+                      "high": 3
+                    },
+                    "product": {
+                      "high": 1
+                    }
+                  },
+                  "job": "nightly",
+                  "ledger_head": "\(String(repeating: "1e", count: 32))",
+                  "limits": [
+                    "retry budget of subscription_statuses"
+                  ],
+                  "messages": [
+                    "Apple answered 429 for 12 s; the rate was halved."
+                  ],
+                  "mode": "apply",
+                  "money": [
+                    {
+                      "amount": 9990,
+                      "currency": "EUR",
+                      "direction": "customer_loses",
+                      "findings": 1
+                    },
+                    {
+                      "amount": 1234560,
+                      "currency": "USD",
+                      "direction": "company_loses",
+                      "findings": 12
+                    }
+                  ],
+                  "outcome": {
+                    "exit_status": 3,
+                    "flags": [
+                      "incomplete",
+                      "findings"
+                    ],
+                    "name": "incomplete"
+                  },
+                  "resumed_from": null,
+                  "run_id": "20261120T031704Z-7f3c9a",
+                  "scope": null,
+                  "settings_digest": "\(String(repeating: "5e", count: 32))",
+                  "started": "2026-11-20T03:17:04.000Z",
+                  "tool_version": "1.0.0",
+                  "totals": {
+                    "discrepant": 37,
+                    "excluded": 10,
+                    "in_scope": 2000,
+                    "matched": 1950,
+                    "undecided": 3
+                  },
+                  "undecided_reasons": {
+                    "in_flight": 1,
+                    "rate_limited": 2
+                  }
+                }
+
+                """)
+    }
+
+    @Test func `states a narrowing and the run that it goes on from`() throws {
+        var run = try Samples.run()
+        run.runSummary = Situations.interrupted
+        let folder = try TemporaryFolder()
+        _ = try folder.report(run)
+        let text = try folder.text("latest/summary.json")
+        #expect(text.contains("\"scope\": [\n    \"limit 2,000\",\n    \"shard 1/4\"\n  ]"))
+        #expect(text.contains("\"resumed_from\": \"20261119T031704Z-000001\""))
+        #expect(text.contains("\"exit_status\": 130"))
+        #expect(text.contains("\"flags\": [\n      \"signal\",\n      \"incomplete\"\n    ]"))
+    }
+}

@@ -1,0 +1,183 @@
+import Reports
+import Subscriptions
+import Testing
+
+@Suite struct `The summary for people` {
+    private func firstLine(_ summary: RunSummary) -> String {
+        let text = SummaryText.render(summary, reportPath: nil)
+        return text.split(separator: "\n", omittingEmptySubsequences: false).first.map(String.init)
+            ?? ""
+    }
+
+    @Test func `says all there is to say about a run with everything`() {
+        #expect(
+            SummaryText.render(Samples.summary(), reportPath: "reports/2026-11-20/x") == """
+                Incomplete (exit status 3): 3 of 2,000 rows not judged, 37 differ; 31 corrections written.
+
+                Run      20261120T031704Z-7f3c9a, job nightly, mode apply
+                Time     2026-11-20 03:17:04 to 2026-11-20 03:19:40 UTC, 2 min 36 s
+                App      com.example.app (Production)
+                Also     findings (2): complete; findings at or above fail_on remain
+
+                TIE-OUT        rows
+                  matched     1,950  agree with Apple
+                  discrepant     37  differ from Apple
+                  undecided       3  not judged, never taken for a match
+                  excluded       10  left out on purpose
+                              -----
+                  in scope    2,000  the sum of the four
+
+                NOT JUDGED             rows  why
+                  in_flight               1  changed too recently at Apple; asked again next run
+                  rate_limited            2  Apple's rate limit (429) did not end in time
+                  excluded: in_flight    10  signed more recently than the job's settle time
+
+                FINDINGS          severity  total  new  open  corrected  recurring
+                  access_missing  critical  1,208    8     0      1,200          0
+                  not_found       high          3    0     3          0          0
+                  product         high          1    0     0          0          1
+                                            -----  ---  ----  ---------  ---------
+                  all                       1,212    8     3      1,200          1
+
+                CORRECTIONS  rows
+                  applied      31  written, each with its ledger entry
+                  stale         1  not written: the row moved since it was read
+
+                MONEY                  amount  currency  findings
+                  customers lose         9.99  EUR              1
+                  the company loses  1,234.56  USD             12
+
+                CALLS TO APPLE           calls  by result
+                  notification_history      12  ok 12
+                  subscription_statuses  1,993  ok 1,987, rate_limited 6
+                                         -----
+                  all                    2,005
+
+                LIMITS REACHED
+                  - retry budget of subscription_statuses
+
+                MESSAGES
+                  - Apple answered 429 for 12 s; the rate was halved.
+
+                NEXT
+                  - Run the job again: rows that were not judged are asked again. undecided.csv names them.
+                  - Apple does not find 3 ids, 0 of them new: not_found.csv says since when. Access is never removed
+                    for it; check them before you decide.
+                  - corrections.csv holds every change with its evidence, undo.json the way back.
+
+                Report   reports/2026-11-20/x
+
+                """)
+    }
+
+    @Test func `of an empty run says that nothing was asked`() {
+        #expect(
+            SummaryText.render(Situations.empty, reportPath: nil) == """
+                Nothing in scope (exit status 5): no row was asked about.
+
+                Run      20261120T031704Z-7f3c9a, job nightly, mode apply
+                Time     2026-11-20 03:17:04 to 2026-11-20 03:19:40 UTC, 2 min 36 s
+                App      com.example.app (Production)
+
+                TIE-OUT       rows
+                  matched        0  agree with Apple
+                  discrepant     0  differ from Apple
+                  undecided      0  not judged, never taken for a match
+                  excluded       0  left out on purpose
+                              ----
+                  in scope       0  the sum of the four
+
+                NEXT
+                  - Check the job's narrowing and whether rows were imported.
+
+                """)
+    }
+
+    @Test func `begins with what happened and the exit status`() {
+        let lines = Situations.all.map(firstLine)
+        #expect(
+            lines == [
+                "Nothing in scope (exit status 5): no row was asked about.",
+                "OK (exit status 0): all 12,345 rows agree with Apple.",
+                "OK (exit status 0): 37 of 2,000 rows differed; 31 corrections written.",
+                "OK (exit status 0): no row of 1,000 contradicts Apple; 1,000 corrections written.",
+                "Stopped by a guard (exit status 4): none of the 812 planned corrections was written.",
+                "Stopped by SIGINT (exit status 130): 1,188 of 2,000 rows not judged; the next run goes on from here.",
+                "Findings remain (exit status 2): 1 of 2 rows differs; 1 correction planned, not written.",
+                "Denied by Apple (exit status 77): Apple refuses the key (401), or others may read the key file;",
+            ])
+    }
+
+    @Test(arguments: Subscriptions.ExitStatus.allCases)
+    func `names every exit status`(status: Subscriptions.ExitStatus) {
+        let summary = Situations.run([status]) { _ in }
+        #expect(firstLine(summary).contains("(exit status \(status.code)): "))
+        #expect(!firstLine(summary).contains(": ."))
+    }
+
+    @Test func `stays within a hundred columns, a long word apart`() {
+        let word = String(repeating: "x", count: 150)
+        for var summary in Situations.all + [Samples.summary()] {
+            let sentence = String(repeating: "several words and ", count: 30)
+            summary.conclusion.messages = [sentence, word]
+            summary.conclusion.limits = [sentence]
+            summary.header.narrowing = [sentence]
+            summary.header.apps = (0..<9).map {
+                AppIdentity(bundleID: "com.example.application\($0)", environment: .sandbox)
+            }
+            summary.conclusion.calls += (0..<30).map {
+                CallCount(endpoint: "subscription_statuses", result: "result\($0)", calls: 1)
+            }
+            let lines = SummaryText.render(summary, reportPath: nil).split(separator: "\n")
+            #expect(lines.filter { $0.count > 100 && !$0.contains(word) } == [])
+            #expect(lines.filter { $0.last == " " } == [])
+        }
+    }
+
+    @Test func `has the same text with colours as without`() {
+        for summary in Situations.all + [Samples.summary()] {
+            let coloured = SummaryText.render(summary, reportPath: "x", isColoured: true)
+            #expect(coloured.contains("\u{1B}[1m"))
+            let stripped = coloured.replacing(#/\u{1B}\[[0-9;]*m/#, with: "")
+            #expect(stripped == SummaryText.render(summary, reportPath: "x"))
+        }
+    }
+
+    @Test func `lets no text from outside speak to the terminal`() {
+        var summary = Samples.summary()
+        summary.conclusion.messages = ["a\u{1B}[2Jb\r\nc\u{202E}d\u{9B}e\0"]
+        summary.header.job = "x\u{7}y"
+        let text = SummaryText.render(summary, reportPath: "p\u{1B}q")
+        #expect(text.contains("  - a [2Jb c d e\n"))
+        #expect(text.contains("job x y,"))
+        #expect(text.contains("Report   p q\n"))
+    }
+
+    @Test func `leaves out the apps where there are none`() {
+        var summary = Situations.empty
+        summary.header.apps = []
+        #expect(!SummaryText.render(summary, reportPath: nil).contains("\nApp"))
+    }
+
+    @Test func `adds up to the rows in scope`() throws {
+        let numbers = SummaryText.render(Samples.summary(), reportPath: nil)
+            .split(separator: "\n").drop { !$0.hasPrefix("TIE-OUT") }.dropFirst()
+            .prefix(6).compactMap { line in
+                line.split(separator: " ").map { $0.replacing(",", with: "") }
+                    .compactMap { Int($0) }.first
+            }
+        try #require(numbers.count == 5)
+        #expect(numbers[0..<4].reduce(0, +) == numbers[4])
+    }
+
+    @Test func `shows tenths of the smallest unit where there are any, and negative amounts`() {
+        var summary = Samples.summary()
+        summary.money = [
+            MoneyTotal(currency: "USD", direction: .companyLoses, amount: -1_005, findings: 1),
+            MoneyTotal(currency: "JPY", direction: .neutral, amount: 1_000_000_000, findings: 2),
+        ]
+        let text = SummaryText.render(summary, reportPath: nil)
+        #expect(text.contains("  the company loses         -1.005  USD              1\n"))
+        #expect(text.contains("  nobody is harmed   1,000,000.000  JPY              2\n"))
+    }
+}

@@ -1,0 +1,43 @@
+import Subscriptions
+
+/// A concluded run in memory.
+struct StoredRun: RunRecord {
+    var runSummary: RunSummary
+    var findings: [ReportedFinding] = []
+    var corrections: [LedgerEntry] = []
+    var planned: [(PlannedCorrection, CorrectionFate)] = []
+    var undecided: [UndecidedRow] = []
+    var notFound: [NotFoundAccount] = []
+    var notifications: [NotificationAudit] = []
+    var evidence: [SignedPayload] = []
+
+    func summary() throws -> RunSummary { runSummary }
+
+    func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws {
+        for finding in findings { try body(finding) }
+    }
+
+    func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {
+        for entry in corrections { try body(entry) }
+    }
+
+    func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws {
+        for (correction, fate) in planned { try body(correction, fate) }
+    }
+
+    func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws {
+        for row in undecided { try body(row) }
+    }
+
+    func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {
+        for account in notFound { try body(account) }
+    }
+
+    func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws {
+        for notification in notifications { try body(notification) }
+    }
+
+    func forEachEvidence(_ body: (SignedPayload) throws -> Void) throws {
+        for payload in evidence { try body(payload) }
+    }
+}

@@ -1,0 +1,133 @@
+import SubscriptionStore
+import Subscriptions
+import Testing
+
+@Suite struct LoadingSubscriptions {
+    @Test func `gives back every column in key order`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        var full = subscription("2")
+        full.appAccountToken = "token"
+        full.productID = "pro"
+        full.expiresDate = Timestamp(unixMilliseconds: -5)
+        full.gracePeriodExpiresDate = Timestamp(unixMilliseconds: 253_402_300_800_000)
+        full.autoRenewStatus = 0
+        full.autoRenewProductID = "basic"
+        full.revocationDate = Timestamp(unixMilliseconds: 7)
+        full.inAppOwnershipType = "PURCHASED"
+        full.latestTransactionID = "22"
+        full.webOrderLineItemID = "222"
+        let counts = try store.load([full, subscription("10"), subscription("1", status: nil)])
+        #expect(counts.inserted == 3)
+        full.rowVersion = 1
+        let rows = try store.subscriptions()
+        #expect(rows.map(\.key.originalTransactionID) == ["1", "10", "2"])
+        #expect(rows.last == full)
+    }
+
+    @Test func `skips a line that is older than the stored row and counts it`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1", status: 1, signed: 2000)])
+        let counts = try store.load([subscription("1", status: 2, signed: 1999)])
+        #expect(counts.skippedAsOlder == 1)
+        #expect(counts.updated == 0)
+        #expect(try store.subscriptions().first?.status == 1)
+    }
+
+    @Test func `updates with a line signed at the same time or later`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1", status: 1), subscription("2", status: 1)])
+        let counts = try store.load([
+            subscription("1", status: 2), subscription("2", status: 5, signed: 1001),
+        ])
+        #expect(counts.updated == 2)
+        #expect(try store.subscriptions().map(\.status) == [2, 5])
+        #expect(try store.subscriptions().map(\.rowVersion) == [2, 2])
+    }
+
+    @Test func `leaves an equal row's version alone`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1")])
+        let counts = try store.load([subscription("1")])
+        #expect(counts.unchanged == 1)
+        #expect(counts.updated == 0)
+        #expect(try store.subscriptions().first?.rowVersion == 1)
+    }
+
+    @Test func `a bare list of ids erases nothing and adds unknown rows`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1", customer: "c1")])
+        let bare = ["1", "2"].map { LocalSubscription(key: key($0)) }
+        let counts = try store.load(bare, columns: [.originalTransactionID])
+        #expect(counts.unchanged == 1)
+        #expect(counts.inserted == 1)
+        let rows = try store.subscriptions()
+        #expect(rows[0].customerID == "c1")
+        #expect(rows[0].status == 1)
+        #expect(rows[1].status == nil)
+    }
+
+    @Test func `tells of a key that the file holds already and keeps the first line`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        var outcomes: [LineOutcome] = []
+        let counts = try store.loadSubscriptions(columns: [.status]) { add in
+            outcomes.append(try add(subscription("1", status: 3)))
+            outcomes.append(try add(subscription("1", status: 4)))
+        }
+        #expect(outcomes == [.accepted, .duplicateKey])
+        #expect(counts.inserted == 1)
+        #expect(try store.subscriptions().map(\.status) == [3])
+    }
+
+    @Test func `loads nothing when the producer throws, and passes its error`() throws {
+        struct BadLine: Error, Equatable {}
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        #expect(throws: BadLine()) {
+            try store.loadSubscriptions(columns: []) { add in
+                _ = try add(subscription("1"))
+                throw BadLine()
+            }
+        }
+        #expect(try store.subscriptions().isEmpty)
+    }
+
+    @Test func `lets the company's services write while lines are produced`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        let counts = try store.loadSubscriptions(columns: []) { add in
+            _ = try add(subscription("1"))
+            try database.execute(
+                """
+                INSERT INTO subscriptions (bundle_id, environment, original_transaction_id)
+                VALUES ('com.example.app', 'Production', '9')
+                """)
+            _ = try add(subscription("2"))
+        }
+        #expect(counts.inserted == 2)
+        #expect(try store.subscriptions().count == 3)
+    }
+
+    @Test func `reads garbage that others wrote as absent`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try database.execute(
+            """
+            INSERT INTO subscriptions (bundle_id, environment, original_transaction_id, status,
+                expires_date, signed_date, customer_id, product_id)
+            VALUES ('', 'Mars', 2E+15, 'active', 'tomorrow', 1.5, 17, x'ff41')
+            """)
+        let row = try #require(try store.subscriptions().first)
+        #expect(row.key.originalTransactionID == "2.0e+15")
+        #expect(row.status == nil)
+        #expect(row.expiresDate == nil)
+        #expect(row.signedDate == nil)
+        #expect(row.customerID == "17")
+        #expect(row.productID == "\u{FFFD}A")
+    }
+}

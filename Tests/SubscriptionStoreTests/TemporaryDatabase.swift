@@ -1,0 +1,91 @@
+import Foundation
+import GRDB
+import SubscriptionStore
+import Subscriptions
+
+/// A database in a folder of its own that goes away with the value.
+final class TemporaryDatabase {
+    let folder: URL
+    var path: String { folder.appending(path: "trueup.sqlite").path }
+
+    init(created: Bool = true) throws {
+        folder = FileManager.default.temporaryDirectory
+            .appending(path: "trueup-store-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        if created { try SQLiteStore.create(at: path) }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func open(_ access: StoreAccess = .readWrite) throws -> SQLiteStore {
+        try SQLiteStore.open(at: path, access: access)
+    }
+
+    /// A connection as one of the company's services would hold.
+    func service() throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    func execute(_ sql: String) throws {
+        let service = try service()
+        try service.write { try $0.execute(sql: sql) }
+        try service.close()
+    }
+
+    func rows(_ sql: String) throws -> [[String]] {
+        let service = try service()
+        defer { try? service.close() }
+        return try service.read { db in
+            try Row.fetchAll(db, sql: sql).map { row in
+                row.databaseValues.map { $0.isNull ? "NULL" : "\($0.storage.value ?? "")" }
+            }
+        }
+    }
+
+    func value(_ sql: String) throws -> String? { try rows(sql).first?.first }
+
+    /// Every file of the folder with its bytes.
+    func files() throws -> [String: Data] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        return try Dictionary(
+            uniqueKeysWithValues: names.map {
+                ($0, try Data(contentsOf: folder.appending(path: $0)))
+            })
+    }
+}
+
+let app = AppIdentity(bundleID: "com.example.app", environment: .production)
+
+func key(_ id: String) -> SubscriptionKey { SubscriptionKey(app: app, originalTransactionID: id) }
+
+func subscription(
+    _ id: String, status: Int? = 1, signed: Int64? = 1000, customer: String? = nil
+) -> LocalSubscription {
+    var row = LocalSubscription(key: key(id))
+    row.status = status
+    row.customerID = customer
+    row.signedDate = signed.map(Timestamp.init(unixMilliseconds:))
+    return row
+}
+
+extension SQLiteStore {
+    @discardableResult
+    func load(
+        _ rows: [LocalSubscription],
+        columns: Set<SubscriptionField> = Set(SubscriptionField.allCases)
+    ) throws -> LoadCounts {
+        try loadSubscriptions(columns: columns) { add in
+            for row in rows { _ = try add(row) }
+        }
+    }
+
+    func subscriptions() throws -> [LocalSubscription] {
+        var rows: [LocalSubscription] = []
+        try forEachSubscription { rows.append($0) }
+        return rows
+    }
+}

@@ -1,0 +1,78 @@
+import Subscriptions
+import Testing
+
+struct LocalFieldsTests {
+    @Test func `names the sixteen columns in the order of import and export`() {
+        let names: [String] = [
+            "original_transaction_id", "environment", "bundle_id", "customer_id",
+            "app_account_token", "product_id", "status", "expires_date",
+            "grace_period_expires_date", "auto_renew_status", "auto_renew_product_id",
+            "revocation_date", "in_app_ownership_type", "latest_transaction_id",
+            "web_order_line_item_id", "signed_date",
+        ]
+        #expect(SubscriptionField.allCases.map(\.rawValue) == names)
+    }
+
+    @Test func `names the seventeen columns of a period`() {
+        let names: [String] = [
+            "transaction_id", "original_transaction_id", "environment", "bundle_id", "product_id",
+            "type", "purchase_date", "expires_date", "revocation_date", "revocation_reason",
+            "web_order_line_item_id", "in_app_ownership_type", "is_upgraded", "offer_type", "price",
+            "currency", "signed_date",
+        ]
+        #expect(TransactionField.allCases.map(\.rawValue) == names)
+    }
+
+    @Test func `gives each column's value in its form`() {
+        var row = LocalSubscription(
+            key: SubscriptionKey(
+                bundleID: "b", environment: "Production", originalTransactionID: "1"))
+        row.customerID = "c"
+        row.appAccountToken = "t"
+        row.productID = "p"
+        row.status = 1
+        row.expiresDate = Timestamp(unixMilliseconds: 1)
+        row.gracePeriodExpiresDate = Timestamp(unixMilliseconds: 2)
+        row.autoRenewStatus = 0
+        row.autoRenewProductID = "n"
+        row.revocationDate = Timestamp(unixMilliseconds: 3)
+        row.inAppOwnershipType = "PURCHASED"
+        row.latestTransactionID = "l"
+        row.webOrderLineItemID = "w"
+        row.signedDate = Timestamp(unixMilliseconds: 4)
+        let values = SubscriptionField.allCases.map { ($0, row.value(of: $0)) }
+        #expect(Set(values.map(\.1)).count == SubscriptionField.allCases.count)
+        for (field, value) in values { #expect(value.form == field.form, "\(field.rawValue)") }
+    }
+
+    @Test func `gives nothing for an empty column`() {
+        let row = LocalSubscription(
+            key: SubscriptionKey(bundleID: "", environment: "", originalTransactionID: ""))
+        #expect(row.value(of: .status) == .null)
+        #expect(row.value(of: .originalTransactionID) == .text(""))
+        #expect(FieldValue.null.plainText == "")
+        #expect(FieldValue.null.json == .null)
+    }
+
+    @Test func `writes an upgrade as a number`() {
+        var period = LocalTransaction(
+            key: TransactionKey(bundleID: "b", environment: "Sandbox", transactionID: "2"),
+            originalTransactionID: "1")
+        #expect(period.value(of: .isUpgraded) == .null)
+        period.isUpgraded = true
+        #expect(period.value(of: .isUpgraded) == .integer(1))
+        period.price = .max
+        #expect(period.value(of: .price).plainText == "9223372036854775807")
+    }
+}
+
+extension FieldValue {
+    fileprivate var form: FieldForm? {
+        switch self {
+        case .null: nil
+        case .text: .text
+        case .integer: .integer
+        case .time: .time
+        }
+    }
+}

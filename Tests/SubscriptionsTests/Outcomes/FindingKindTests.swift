@@ -1,0 +1,40 @@
+import Subscriptions
+import Testing
+
+struct FindingKindTests {
+    @Test func `has the contract's kinds in its order`() {
+        #expect(
+            FindingKind.allCases.map(\.rawValue) == [
+                "missing_locally", "not_found", "account_not_found", "invalid_id", "migrated",
+                "wrong_environment", "wrong_app", "duplicate_local", "refund_reversal_missed",
+                "grace_missed", "revocation_missed", "access_missing", "access_unpaid", "status",
+                "expiry", "product", "renewal_preference", "revocation_date",
+                "latest_transaction", "ownership", "identity", "price", "transaction_missing",
+                "transaction_unknown", "notification_missed", "notification_lost",
+                "overlapping_subscriptions", "resurrected", "verification_failed",
+                "contradiction", "unknown_value",
+            ])
+    }
+
+    @Test func `orders severities`() {
+        #expect(Severity.allCases.sorted() == [.info, .low, .medium, .high, .critical])
+    }
+
+    @Test func `has the contract's undecided reasons`() {
+        #expect(
+            Set(UndecidedReason.allCases.map(\.rawValue)) == [
+                "in_flight", "rate_limited", "unavailable", "undecodable", "verification_failed",
+                "contradiction", "id_not_in_answer", "no_subscription_in_answer",
+                "newer_locally", "changed_during_run", "unknown_status", "deadline",
+            ])
+    }
+
+    @Test func `ties out`() {
+        var totals = RunTotals()
+        totals.matched = 5
+        totals.discrepant = 3
+        totals.undecided = [.deadline: 2, .rateLimited: 1]
+        totals.excluded = [.inFlight: 4]
+        #expect(totals.inScope == 15)
+    }
+}

@@ -1,0 +1,63 @@
+import Subscriptions
+import Testing
+
+struct LedgerEntryTests {
+    private let key = SubscriptionKey(
+        bundleID: "com.example.app", environment: "Production", originalTransactionID: "1")
+
+    private func entry(_ target: PlannedCorrection.Target) -> LedgerEntry {
+        let correction = PlannedCorrection(
+            target: target,
+            changes: [
+                "status": FieldChange(before: .integer(2), after: .integer(1)),
+                "expires_date": FieldChange(
+                    before: .null, after: .time(Timestamp(unixMilliseconds: 0))),
+            ],
+            kinds: [.accessMissing, .expiry], evidence: EvidenceDigest(hexadecimal: "aa"),
+            evidenceRenewal: EvidenceDigest(hexadecimal: "bb"),
+            appleSignedDate: Timestamp(unixMilliseconds: 1_000), reason: "Because.")
+        return LedgerEntry(
+            number: 1, previousHash: LedgerEntry.firstPreviousHash, runID: "run",
+            correction: correction, writtenAt: Timestamp(unixMilliseconds: 2_000),
+            actor: "job@host")
+    }
+
+    @Test func `hashes every member but its own hash, in one spelling`() {
+        let zeros = String(repeating: "0", count: 64)
+        let expected = """
+            {"actor":"job@host",\
+            "after":{"expires_date":"1970-01-01T00:00:00.000Z","status":1},\
+            "app":"com.example.app","apple_signed_date":"1970-01-01T00:00:01.000Z",\
+            "before":{"expires_date":null,"status":2},"environment":"Production",\
+            "evidence":"aa","evidence_renewal":"bb","kinds":["access_missing","expiry"],\
+            "ledger_entry":1,"ledger_previous":"\(zeros)","original_transaction_id":"1",\
+            "reason":"Because.","run_id":"run","table":"subscriptions","transaction_id":null,\
+            "undo_of":null,"written_at":"1970-01-01T00:00:02.000Z"}
+            """
+        #expect(
+            entry(.update(key, expectedRowVersion: 3)).canonicalWithoutHash.rendered == expected)
+    }
+
+    @Test func `carries its hash in the file`() {
+        var entry = entry(.insert(key))
+        let before = entry.canonicalWithoutHash
+        entry.hash = "cc"
+        #expect(entry.canonicalWithoutHash == before)
+        #expect(entry.canonical.rendered.contains(#""ledger_hash":"cc""#))
+    }
+
+    @Test func `names the period that it inserted`() {
+        let period = TransactionKey(
+            bundleID: "com.example.app", environment: "Production", transactionID: "9")
+        let entry = entry(.insertPeriod(period, of: key))
+        #expect(entry.table == "transactions")
+        #expect(entry.transactionID == "9")
+        #expect(entry.subscription == key)
+    }
+
+    @Test func `names what it takes back`() {
+        var entry = entry(.insert(key))
+        entry.undoOf = 17
+        #expect(entry.canonicalWithoutHash.rendered.contains(#""undo_of":17"#))
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import RowFiles
+import SubscriptionStore
+import Subscriptions
+import Testing
+import trueup
+
+@Suite struct `trueup import and export` {
+    let workplace: Workplace
+
+    init() async throws { workplace = try await Workplace().initialised() }
+
+    private func write(_ text: String, to name: String) throws -> String {
+        try workplace.folder.write(text, to: name)
+    }
+
+    static let header = SubscriptionField.allCases.map(\.rawValue).joined(separator: ",")
+
+    static let rows = """
+        \(header)\r
+        200000000000001,Production,com.example.app,"a,""b""\r
+        c",7e3fb204-2cf0-4c42-8d6a-0242ac120002,monthly,1,2026-11-20T03:17:04.123Z,,1,yearly,,PURCHASED,300000000000001,400000000000001,2026-10-20T00:00:00.000Z\r
+        200000000000002,Sandbox,com.example.other,=cmd,,,,,,,,,,,,\r
+
+        """
+
+    @Test func `are inverse`() async throws {
+        let file = try write(Self.rows, to: "rows.csv")
+        let imported = await workplace.run("import", file)
+        #expect(imported.status == .ok, "\(imported.diagnostics)")
+        #expect(imported.output.hasPrefix("2 lines loaded: 2 inserted"))
+        let exported = await workplace.run("export")
+        #expect(exported.output == Self.rows)
+        let again = try write(exported.output, to: "again.csv")
+        #expect(await workplace.run("import", again, "--json").output.contains("\"unchanged\":2"))
+        let lines = await workplace.run("export", "--json").output
+        let json = try write(lines, to: "again.jsonl")
+        #expect(await workplace.run("import", json, "--json").output.contains("\"unchanged\":2"))
+    }
+
+    @Test func `load and write periods too`() async throws {
+        let file = try write(
+            "transaction_id,original_transaction_id,price,is_upgraded\n21,11,10990,1\n",
+            to: "periods.csv")
+        #expect(await workplace.run("import", file, "--transactions").status == .ok)
+        let exported = await workplace.run("export", "--transactions").output
+        #expect(exported.contains("21,11,Production,com.example.app,,,,,,,,,1,,10990,,\r\n"))
+        let again = try write(exported, to: "again.csv")
+        #expect(
+            await workplace.run("import", "--transactions", again, "--json").output
+                .contains("\"unchanged\":1"))
+    }
+
+    @Test func `take received notifications into the inbox once`() async throws {
+        let file = try write(
+            "{\"notificationUUID\":\"u1\",\"receivedAt\":\"2026-11-20T03:17:04Z\"}\n", to: "n.jsonl"
+        )
+        #expect(
+            await workplace.run("import", "--notifications", file, "--json").output
+                .contains("\"inserted\":1"))
+        #expect(
+            await workplace.run("import", "--notifications", file, "--json").output
+                .contains("\"unchanged\":1"))
+    }
+
+    @Test func `refuse a file with a bad line, name it, and load nothing`() async throws {
+        let file = try write(
+            "original_transaction_id\n11\n2.00000012E+15\n11\n12\n", to: "rows.csv")
+        let outcome = await workplace.run("import", file)
+        #expect(outcome.status == .data)
+        #expect(outcome.diagnostics.contains("\(file):3: original_transaction_id"))
+        #expect(outcome.diagnostics.contains("\(file):4: has the same key as an earlier line"))
+        #expect(outcome.diagnostics.contains("2 bad lines; nothing was loaded"))
+        #expect(await workplace.run("export").output == Self.header + "\r\n")
+    }
+
+    @Test func `name the first twenty bad lines and count the rest`() async throws {
+        let file = try write(
+            "original_transaction_id\n" + String(repeating: "x\n", count: 50), to: "rows.csv")
+        let outcome = await workplace.run("import", file)
+        #expect(outcome.diagnostics.contains(":21: "))
+        #expect(!outcome.diagnostics.contains(":22: "))
+        #expect(outcome.diagnostics.contains("50 bad lines (the first 20 are named above)"))
+    }
+
+    @Test func `load the good lines when told to skip bad ones, the first of two keys`()
+        async throws
+    {
+        let bad = String(repeating: "x,\n", count: 30)
+        let file = try write(
+            "original_transaction_id,customer_id\n11,first\n11,second\n\(bad)12,c\n", to: "r.csv")
+        let outcome = await workplace.run("import", "--skip-bad-rows", file)
+        #expect(outcome.status == .ok)
+        #expect(outcome.diagnostics.contains("\(file):3: has the same key"))
+        #expect(outcome.diagnostics.contains("\(file):33: "))
+        #expect(outcome.diagnostics.contains("31 bad lines left out"))
+        let exported = await workplace.run("export").output
+        #expect(exported.contains(",first,"))
+        #expect(!exported.contains("second"))
+    }
+
+    @Test func `skip and count lines that are older than the stored row`() async throws {
+        let new = try write(
+            "original_transaction_id,status,signed_date\n11,1,2026-11-20T00:00:00Z\n", to: "n.csv")
+        let old = try write(
+            "original_transaction_id,status,signed_date\n11,2,2026-11-19T00:00:00Z\n", to: "o.csv")
+        _ = await workplace.run("import", new)
+        #expect(await workplace.run("import", old).output.contains("1 skipped as older"))
+        #expect(await workplace.run("export").output.contains("2026-11-20T00:00:00.000Z"))
+    }
+
+    @Test func `leave columns alone that the file does not have`() async throws {
+        let full = try write("original_transaction_id,customer_id,status\n11,c,1\n", to: "a.csv")
+        let part = try write("{\"original_transaction_id\":11,\"status\":2}\n", to: "b.jsonl")
+        _ = await workplace.run("import", full)
+        _ = await workplace.run("import", part)
+        #expect(
+            await workplace.run("export").output.contains(
+                "11,Production,com.example.app,c,,,2,"))
+    }
+
+    @Test func `wait for a run, then end with 75 and name who holds the lock`() async throws {
+        let file = try write("original_transaction_id\n11\n", to: "rows.csv")
+        let lock = try RunLock.acquire(
+            forDatabaseAt: workplace.folder.path + "/trueup.sqlite", holder: "ops@db1, process 17",
+            now: Timestamp(unixMilliseconds: 1_795_000_000_000), waitMilliseconds: 0)
+        let outcome = await workplace.run("import", file)
+        #expect(outcome.status == .busy)
+        #expect(outcome.diagnostics.contains("ops@db1, process 17"))
+        #expect(outcome.diagnostics.contains("2026-11-18T"))
+        #expect(await workplace.run("status").output.contains("ops@db1, process 17"))
+        _ = consume lock
+        #expect(await workplace.run("import", file).status == .ok)
+    }
+
+    @Test func `end with 65 for a file that cannot be used, and 69 without a database`()
+        async throws
+    {
+        #expect(await workplace.run("import", "/nowhere/rows.csv").status == .data)
+        let empty = try write("", to: "empty.csv")
+        #expect(await workplace.run("import", empty).status == .data)
+        #expect(await workplace.run("import", workplace.folder.path).status == .data)
+        workplace.environment["TRUEUP_STORE_URL"] = "sqlite:none.sqlite"
+        #expect(await workplace.run("export").status == .unavailable)
+        #expect(await workplace.run("import", empty).status == .unavailable)
+    }
+
+    @Test func `leave the database byte for byte as it was when only reading`() async throws {
+        let file = try write(Self.rows, to: "rows.csv")
+        _ = await workplace.run("import", file)
+        let database = URL(fileURLWithPath: workplace.folder.path + "/trueup.sqlite")
+        let before = try Data(contentsOf: database)
+        _ = await workplace.run("export")
+        _ = await workplace.run("status")
+        #expect(try Data(contentsOf: database) == before)
+    }
+}

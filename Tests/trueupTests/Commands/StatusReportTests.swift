@@ -1,0 +1,72 @@
+import Subscriptions
+import Testing
+import trueup
+
+@Suite struct `trueup status` {
+    static let app = AppIdentity(bundleID: "com.example.app", environment: .production)
+    static let now = Timestamp(unixMilliseconds: 1_795_000_000_000)
+
+    private func report(_ change: (inout StoreOverview) -> Void) -> StatusReport {
+        var overview = StoreOverview(
+            subscriptions: 0, notYetKnown: 0, runs: [], lastCompletePass: nil, watermarks: [:],
+            openFindings: [])
+        change(&overview)
+        return StatusReport(overview: overview, running: nil, apps: [Self.app], now: Self.now)
+    }
+
+    @Test func `makes sense of an empty database`() {
+        let text = report { _ in }.text
+        #expect(text.contains("none; load them with \"trueup import FILE\""))
+        #expect(text.contains("Running    nothing"))
+        #expect(text.contains("no pass over all rows"))
+        #expect(text.contains("com.example.app Production  never read"))
+        #expect(text.contains("Open findings: none"))
+        #expect(text.contains("Runs: none yet"))
+    }
+
+    @Test func `tells ages, findings by weight, and the last runs`() {
+        let text = report { overview in
+            overview.subscriptions = 2000
+            overview.notYetKnown = 12
+            overview.lastCompletePass = Self.now.adding(milliseconds: -90_000_000)
+            overview.watermarks = [Self.app: Self.now.adding(milliseconds: -600_000)]
+            overview.openFindings = [
+                FindingCount(kind: .price, severity: .medium, state: .open, findings: 3),
+                FindingCount(kind: .accessMissing, severity: .critical, state: .new, findings: 1),
+            ]
+            var totals = RunTotals()
+            totals.matched = 1990
+            totals.undecided = [.inFlight: 10]
+            overview.runs = [
+                RunListing(
+                    runID: "20261118T000000Z-7f3c9a", job: "nightly", mode: .apply,
+                    started: Self.now, ended: Self.now.adding(milliseconds: 65_000),
+                    exitStatus: .incomplete, totals: totals),
+                RunListing(
+                    runID: "20261117T000000Z-000000", job: "nightly", mode: .check,
+                    started: Self.now, ended: nil, exitStatus: nil, totals: RunTotals()),
+            ]
+        }.text
+        #expect(text.contains("2000, of which 12 are not known yet"))
+        #expect(text.contains("(1 d 1 h ago)"))
+        #expect(text.contains("(10 min ago)"))
+        #expect(text.contains("3 incomplete"))
+        #expect(text.contains("not ended"))
+        let critical = text.firstRange(of: "access_missing")?.lowerBound
+        let medium = text.firstRange(of: "price")?.lowerBound
+        #expect(
+            critical != nil && medium != nil
+                && critical ?? text.endIndex < medium ?? text.startIndex)
+    }
+
+    @Test func `says the same to machines`() {
+        let json = report { overview in
+            overview.lastCompletePass = Self.now.adding(milliseconds: -90_000)
+            overview.subscriptions = 5
+        }.json.rendered
+        #expect(json.contains("\"coverage_age_seconds\":90"))
+        #expect(json.contains("\"subscriptions\":5"))
+        #expect(json.contains("\"running\":null"))
+        #expect(json.contains("\"watermark\":null"))
+    }
+}

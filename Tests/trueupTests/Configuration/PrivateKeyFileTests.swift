@@ -1,0 +1,97 @@
+import Foundation
+import Subscriptions
+import Testing
+import trueup
+
+@Suite struct `The private key file` {
+    static let pem = """
+        -----BEGIN PRIVATE KEY-----
+        c2VjcmV0
+        -----END PRIVATE KEY-----
+
+        """
+
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func app(_ line: String) throws -> AppSettings {
+        let yaml = SettingsText.loopback.replacing("key_env: APP_KEY", with: line)
+        return try #require(try SettingsText.settings(yaml).apps.first)
+    }
+
+    private func refusal(
+        _ line: String, environment: [String: String] = [:]
+    ) throws -> ConfigurationError? {
+        let app = try app(line)
+        do throws(ConfigurationError) {
+            _ = try PrivateKeyFile.load(app, environment: environment)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: [0o600, 0o400])
+    func `is read when it is for its owner alone`(mode: Int) throws {
+        let file = try folder.write(Self.pem, to: "key.p8", mode: mode)
+        let secret = try PrivateKeyFile.load(app("key_file: \(file)"), environment: [:])
+        #expect(secret.reveal() == Self.pem)
+    }
+
+    @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o700, 0o620, 0o4600])
+    func `is refused with 77 and the fix when its mode is any other`(mode: Int) throws {
+        let file = try folder.write(Self.pem, to: "key.p8", mode: mode)
+        let error = try refusal("key_file: \(file)")
+        #expect(error?.status == .denied)
+        #expect(error?.suggestion == "run: chmod 600 \(file)")
+    }
+
+    @Test func `is refused when it is a link, a folder, or no plain private key`() throws {
+        let file = try folder.write(Self.pem, to: "key.p8")
+        let link = folder.path + "/link.p8"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+        #expect(try refusal("key_file: \(link)")?.status == .denied)
+        #expect(try refusal("key_file: \(folder.path)")?.status == .denied)
+        for (text, says) in [
+            ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nx\n", "passphrase"),
+            ("-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n", "passphrase"),
+            ("-----BEGIN PUBLIC KEY-----\nx\n", "public key"),
+            ("-----BEGIN CERTIFICATE-----\nx\n", "certificate"),
+            ("", "not a PEM private key"), ("hello", "not a PEM private key"),
+            (String(repeating: "x", count: 20_000), "too large"),
+        ] {
+            let other = try folder.write(text, to: "other.p8")
+            let error = try refusal("key_file: \(other)")
+            #expect(error?.status == .denied)
+            #expect(error?.problem.contains(says) == true, "\(String(describing: error))")
+        }
+    }
+
+    @Test func `that is not there is a matter of settings`() throws {
+        let error = try refusal("key_file: \(folder.path)/none.p8")
+        #expect(error?.status == .config)
+        #expect(error?.problem == "does not exist")
+    }
+
+    @Test func `may be the contents of a variable instead`() throws {
+        let app = try app("key_env: APP_KEY")
+        let secret = try PrivateKeyFile.load(app, environment: ["APP_KEY": Self.pem])
+        #expect(secret.reveal() == Self.pem)
+        let absent = try refusal("key_env: APP_KEY")
+        #expect(absent?.status == .config)
+        #expect(absent?.key == "APP_KEY")
+    }
+
+    @Test func `never shows in a text, a dump or an error`() throws {
+        let secret = Secret("c2VjcmV0")
+        var dumped = ""
+        dump(secret, to: &dumped)
+        for text in ["\(secret)", String(reflecting: secret), String(describing: [secret]), dumped]
+        {
+            #expect(!text.contains("c2VjcmV0"))
+        }
+        let file = try folder.write("c2VjcmV0", to: "key.p8")
+        #expect(try refusal("key_file: \(file)")?.description.contains("c2VjcmV0") == false)
+    }
+}
