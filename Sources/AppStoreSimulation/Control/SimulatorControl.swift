@@ -12,6 +12,7 @@ struct SimulatorControl: Sendable {
     let limits: RequestLimits
     let clock: SimulatedClock
     let courier: NotificationCourier
+    let token: ClientToken
 
     /// Answers a control call; after a move of the clock, what became due is also delivered.
     func answer(_ request: ServiceRequest) async -> ServiceAnswer {
@@ -30,6 +31,7 @@ struct SimulatorControl: Sendable {
             case ("POST", "log/reset"):
                 for log in logs.values { log.reset() }
                 return .json { $0.field("status", "ok") }
+            case ("GET", "token"): return try freshToken()
             case ("GET", "faults"): return faultReport()
             case ("POST", "faults"): return try setFaults(request)
             case ("POST", "limits"): return try setLimits(request)
@@ -83,6 +85,14 @@ struct SimulatorControl: Sendable {
                 }
             }
         }
+    }
+
+    private func freshToken() throws(SimulatorError) -> ServiceAnswer {
+        guard let text = try? token.make(unixSeconds: SimulatedClock.realSeconds) else {
+            throw .badOption("The client's key cannot sign.")
+        }
+        return ServiceAnswer(
+            status: 200, contentType: "text/plain;charset=UTF-8", body: Array(text.utf8))
     }
 
     private func faultReport() -> ServiceAnswer {

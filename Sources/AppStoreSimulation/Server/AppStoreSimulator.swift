@@ -95,7 +95,8 @@ package struct AppStoreSimulator: Sendable {
             services: SimulatedEnvironment.allCases.compactMap { services[$0] }, clock: clock)
         control = SimulatorControl(
             services: SimulatedEnvironment.allCases.compactMap { services[$0] }, logs: logs,
-            faults: faults, limits: limits, clock: clock, courier: courier)
+            faults: faults, limits: limits, clock: clock, courier: courier,
+            token: ClientToken(app: settings.app, key: clientKey))
         self.report = report
     }
 
