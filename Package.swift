@@ -119,7 +119,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
-            exclude: ["PythonPeer"]),
+            exclude: ["Benchmark", "PythonPeer"]),
         .testTarget(
             name: "trueupTests",
             dependencies: [

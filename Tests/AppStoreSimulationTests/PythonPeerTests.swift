@@ -59,7 +59,7 @@ import Testing
             settings.customers = 0
             settings.scenario = Self.scenario
         }
-        let lines = try await Self.whileListening(client.simulator) { report in
+        let lines = try await client.whileListening { report in
             try await Self.judge(python, report: report)
         }
         #expect(lines.count == 23)
@@ -68,18 +68,6 @@ import Testing
                 JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
             #expect(result["ok"] as? Bool == true, "\(line)")
         }
-    }
-
-    /// Runs a simulator while `body` works with it.
-    static func whileListening<Value: Sendable>(
-        _ simulator: AppStoreSimulator,
-        _ body: @escaping @Sendable (SimulatorReport) async throws -> Value
-    ) async throws -> Value {
-        let (reports, continuation) = AsyncStream.makeStream(of: SimulatorReport.self)
-        let serving = Task { try await simulator.run { continuation.yield($0) } }
-        defer { serving.cancel() }
-        for await report in reports { return try await body(report) }
-        throw CancellationError()
     }
 
     private static func judge(_ python: String, report: SimulatorReport) async throws -> [String] {

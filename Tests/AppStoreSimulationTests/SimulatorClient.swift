@@ -82,6 +82,17 @@ struct SimulatorClient {
         return Answer(status: answer.status, json: json ?? [:], raw: answer)
     }
 
+    /// Listens while `body` works with it.
+    func whileListening<Value: Sendable>(
+        _ body: @escaping @Sendable (SimulatorReport) async throws -> Value
+    ) async throws -> Value {
+        let (reports, continuation) = AsyncStream.makeStream(of: SimulatorReport.self)
+        let serving = Task { try await simulator.run { continuation.yield($0) } }
+        defer { serving.cancel() }
+        for await report in reports { return try await body(report) }
+        throw CancellationError()
+    }
+
     /// One id of every subscription, from the table file.
     func tableRows() throws -> [[String: String]] {
         guard let path = simulator.report.tableFile else { return [] }

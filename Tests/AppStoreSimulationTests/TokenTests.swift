@@ -44,6 +44,13 @@ import Testing
         }
     }
 
+    @Test func `takes the token that a control call makes`() throws {
+        let client = try SimulatorClient(customers: 3)
+        let token = try client.control("GET", "/_simulator/token").raw.body
+        let answer = try client.get(Self.target, token: String(decoding: token, as: UTF8.self))
+        #expect(answer.status == 200)
+    }
+
     @Test func `comes before the id, but after the path`() throws {
         let client = try SimulatorClient()
         #expect(try client.get("/inApps/v1/transactions/abc", token: "x").status == 401)

@@ -46,13 +46,15 @@ enum ImportTable {
         ImportRule(
             "SubscriptionStore", ours: ["Subscriptions"],
             outside: ["Crypto", "Foundation", "GRDB", "Synchronization"]),
-        // Yams for scenario files; HTTPTypes and Logging are Hummingbird's own words.
+        // Yams for scenario files; FoundationNetworking to send notifications to loopback; HTTPTypes
+        // and Logging are Hummingbird's own words.
         ImportRule(
             "AppStoreSimulation",
             ours: ["AppStoreServerAPI", "JSONWebSignature", "Subscriptions"],
             outside: [
-                "Crypto", "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "HTTPTypes",
-                "Hummingbird", "HummingbirdHTTP2", "HummingbirdTLS", "Logging", "NIOCore",
+                "Crypto", "Dispatch", "Foundation", "FoundationEssentials",
+                "FoundationNetworking", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdHTTP2",
+                "HummingbirdTLS", "Logging", "NIOCore",
                 "SwiftASN1", "Synchronization", "X509", "Yams",
             ]),
         // Crypto for the settings digest; the C library for modes, streams and signals.
@@ -75,6 +77,7 @@ enum ImportTable {
 
     /// Modules that come with the toolchain and need no declaration.
     static let toolchain: Set<String> = [
-        "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization",
+        "Dispatch", "Foundation", "FoundationEssentials", "FoundationNetworking", "Glibc",
+        "Synchronization",
     ]
 }

@@ -14,6 +14,6 @@ struct ControlResponder: HTTPResponder {
             let body = try await request.body.collect(upTo: SimulatorControl.bodyLimitBytes)
             asked.body = Array(body.readableBytesView)
         }
-        return AppStoreResponder.response(control.answer(asked))
+        return AppStoreResponder.response(await control.answer(asked))
     }
 }

@@ -11,8 +11,18 @@ struct SimulatorControl: Sendable {
     let faults: FaultPlan
     let limits: RequestLimits
     let clock: SimulatedClock
+    let courier: NotificationCourier
+    let token: ClientToken
 
-    func answer(_ request: ServiceRequest) -> ServiceAnswer {
+    /// Answers a control call; after a move of the clock, what became due is also delivered.
+    func answer(_ request: ServiceRequest) async -> ServiceAnswer {
+        let answer = answerAtOnce(request)
+        if request.path.last == "advance" { await courier.deliverDue() }
+        return answer
+    }
+
+    /// Answers a control call; notifications are delivered later, if at all.
+    func answerAtOnce(_ request: ServiceRequest) -> ServiceAnswer {
         guard request.path.first == "_simulator" else { return .noSuchPath }
         do throws(SimulatorError) {
             switch (request.method, request.path.dropFirst().joined(separator: "/")) {
@@ -21,12 +31,14 @@ struct SimulatorControl: Sendable {
             case ("POST", "log/reset"):
                 for log in logs.values { log.reset() }
                 return .json { $0.field("status", "ok") }
+            case ("GET", "token"): return try freshToken()
             case ("GET", "faults"): return faultReport()
             case ("POST", "faults"): return try setFaults(request)
             case ("POST", "limits"): return try setLimits(request)
             case ("GET", "customers"): return customers()
             case ("POST", "advance"): return try advance(request)
             case ("POST", "app"): return try setApp(request)
+            case ("POST", "notifications"): return try setAddress(request)
             default: return .noSuchPath
             }
         } catch {
@@ -73,6 +85,14 @@ struct SimulatorControl: Sendable {
                 }
             }
         }
+    }
+
+    private func freshToken() throws(SimulatorError) -> ServiceAnswer {
+        guard let text = try? token.make(unixSeconds: SimulatedClock.realSeconds) else {
+            throw .badOption("The client's key cannot sign.")
+        }
+        return ServiceAnswer(
+            status: 200, contentType: "text/plain;charset=UTF-8", body: Array(text.utf8))
     }
 
     private func faultReport() -> ServiceAnswer {
@@ -157,6 +177,18 @@ struct SimulatorControl: Sendable {
                     text.notificationAddress ?? state.hasNotificationAddress
             }
         }
+        return .json { $0.field("status", "ok") }
+    }
+
+    private struct AddressText: Decodable {
+        var address: String?
+    }
+
+    /// Where notifications are sent from now on; without an address nothing is sent.
+    private func setAddress(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
+        let text = try decode(
+            AddressText.self, request, form: #"{"address": "http://127.0.0.1:8080/apple"}"#)
+        try courier.configure(address: text.address, since: clock.now)
         return .json { $0.field("status", "ok") }
     }
 

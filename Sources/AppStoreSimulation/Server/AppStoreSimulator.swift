@@ -17,6 +17,7 @@ package struct AppStoreSimulator: Sendable {
     private let logs: [SimulatedEnvironment: RequestLog]
     private let tls: TLSIdentity
     private let control: SimulatorControl
+    private let courier: NotificationCourier
     private let scenario: Scenario?
     /// What a client needs to know; the addresses are empty until the simulator listens.
     package let report: SimulatorReport
@@ -90,9 +91,12 @@ package struct AppStoreSimulator: Sendable {
             FrontDoor(service: $0, faults: faults, limits: limits, signers: signers)
         }
         self.logs = logs
+        courier = NotificationCourier(
+            services: SimulatedEnvironment.allCases.compactMap { services[$0] }, clock: clock)
         control = SimulatorControl(
             services: SimulatedEnvironment.allCases.compactMap { services[$0] }, logs: logs,
-            faults: faults, limits: limits, clock: clock)
+            faults: faults, limits: limits, clock: clock, courier: courier,
+            token: ClientToken(app: settings.app, key: clientKey))
         self.report = report
     }
 
@@ -131,7 +135,7 @@ package struct AppStoreSimulator: Sendable {
 
     /// Answers a control call without a network.
     package func answerControl(_ request: ServiceRequest) -> ServiceAnswer {
-        control.answer(request)
+        control.answerAtOnce(request)
     }
 
     /// Listens until the task is cancelled.
@@ -151,6 +155,12 @@ package struct AppStoreSimulator: Sendable {
                 }
                 let control = controlApplication(ports: ports)
                 group.addTask { try await control.run() }
+                group.addTask {
+                    while true {
+                        try await Task.sleep(for: .milliseconds(200))
+                        await courier.deliverDue()
+                    }
+                }
                 try await group.next()
                 group.cancelAll()
             }
