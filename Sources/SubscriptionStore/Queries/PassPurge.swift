@@ -17,40 +17,63 @@ struct PassPurge {
                     """),
             let passID = ended.integer(at: 0)
         else { return false }
-        for (table, key) in Self.working {
-            guard try delete(from: table, key: key, passID: passID) == 0 else { return true }
+        for table in Self.working {
+            guard try deleteFirst(of: table, passID: passID) else { return true }
         }
+        try db.execute(
+            sql: "DELETE FROM trueup_pass_recovered WHERE pass_id = ?", arguments: [passID])
         if ended.integer(at: 1) == 0 {
             for (table, key) in Self.reported {
-                guard try delete(from: table, key: key, passID: passID) == 0 else { return true }
+                guard try deleteSome(of: table, key: key, passID: passID) else { return true }
             }
+            try db.execute(
+                sql: "DELETE FROM trueup_pass_notifications WHERE pass_id = ?",
+                arguments: [passID])
         }
         try db.execute(
             sql: "UPDATE trueup_passes SET state = 'purged' WHERE pass_id = ?", arguments: [passID])
         return true
     }
 
-    private static let subscriptionKey =
-        "pass_id, bundle_id, environment, original_transaction_id"
-
-    private static let working = [
-        ("trueup_pass_rows", subscriptionKey), ("trueup_touched", subscriptionKey),
-        ("trueup_pass_revisions", subscriptionKey),
-        ("trueup_pass_recovered", "pass_id, bundle_id, environment"),
-    ]
+    /// One row of these for each subscription.
+    private static let working = ["trueup_pass_rows", "trueup_touched", "trueup_pass_revisions"]
 
     private static let reported = [
         ("trueup_pass_findings", "finding_seq"), ("trueup_pass_corrections", "correction_id"),
-        ("trueup_pass_notifications", "pass_id, bundle_id, environment, notification_uuid"),
     ]
 
-    private func delete(from table: String, key: String, passID: Int64) throws -> Int {
-        try db.cachedStatement(
+    /// Deletes the first rows by key, which SQLite finds without reading the others; whether the
+    /// pass has none left.
+    private func deleteFirst(of table: String, passID: Int64) throws -> Bool {
+        let bound = try Row.fetchOne(
+            db,
             sql: """
-                DELETE FROM \(table) WHERE (\(key)) IN (
+                SELECT original_transaction_id, environment, bundle_id FROM \(table)
+                WHERE pass_id = ?
+                ORDER BY bundle_id, environment, original_transaction_id LIMIT 1 OFFSET ?
+                """,
+            arguments: [passID, StoreLimits.rowsPerChunk])
+        guard let bound else {
+            try db.execute(sql: "DELETE FROM \(table) WHERE pass_id = ?", arguments: [passID])
+            return true
+        }
+        let end = try StoredKey(bound)
+        try db.execute(
+            sql: """
+                DELETE FROM \(table) WHERE pass_id = ?
+                    AND (bundle_id, environment, original_transaction_id) < \(end.marks)
+                """,
+            arguments: [passID] + end.arguments)
+        return false
+    }
+
+    private func deleteSome(of table: String, key: String, passID: Int64) throws -> Bool {
+        try db.execute(
+            sql: """
+                DELETE FROM \(table) WHERE \(key) IN (
                     SELECT \(key) FROM \(table) WHERE pass_id = ? LIMIT ?)
-                """
-        ).execute(arguments: [passID, StoreLimits.rowsPerChunk])
-        return db.changesCount
+                """,
+            arguments: [passID, StoreLimits.rowsPerChunk])
+        return db.changesCount < StoreLimits.rowsPerChunk
     }
 }

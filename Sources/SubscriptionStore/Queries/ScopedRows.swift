@@ -52,14 +52,11 @@ struct ScopedRows {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT \(Self.columns) FROM subscriptions AS s \(Self.known)
-                WHERE (s.bundle_id, s.environment, s.original_transaction_id) \(relation)
-                    (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))
-                    AND NOT \(Self.isSettled)
+                WHERE (s.bundle_id, s.environment, s.original_transaction_id)
+                    \(relation) \(start.marks) AND NOT \(Self.isSettled)
                 ORDER BY s.bundle_id, s.environment, s.original_transaction_id LIMIT ?
                 """)
-        let arguments: StatementArguments = [
-            start.bundleID, start.environment, start.originalTransactionID, passID, limit,
-        ]
+        let arguments = start.arguments + [passID, limit]
         var unspeakable: [SubscriptionKey: StoredKey] = [:]
         let rows = try collect(statement, arguments) { row, scoped in
             guard try !StoredKey.isSpelled(scoped.row.key, in: row) else { return }

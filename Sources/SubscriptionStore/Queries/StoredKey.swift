@@ -21,8 +21,29 @@ struct StoredKey: Hashable, Sendable {
     static let first: StoredKey? = StoredKey(
         SubscriptionKey(bundleID: "", environment: "", originalTransactionID: ""))
 
-    /// The key in the order of the primary key, to bind as bytes and cast to text.
-    var arguments: StatementArguments { [bundleID, environment, originalTransactionID] }
+    private var parts: [Data] { [bundleID, environment, originalTransactionID] }
+
+    /// The key as text, where text carries it.
+    private var texts: [String]? {
+        let texts = parts.compactMap { part in
+            part.contains(0) ? nil : String(validating: part, as: UTF8.self)
+        }
+        return texts.count == parts.count ? texts : nil
+    }
+
+    /// What to compare the primary key with in SQL, to go with `arguments`.
+    ///
+    /// SQLite finds its place by the whole key only when it is compared with plain parameters; an
+    /// expression makes it read all of the app's rows. So only a key that text does not carry is
+    /// bound as bytes and cast.
+    var marks: String {
+        texts == nil ? "(CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))" : "(?, ?, ?)"
+    }
+
+    /// The key in the order of the primary key.
+    var arguments: StatementArguments {
+        if let texts { StatementArguments(texts) } else { StatementArguments(parts) }
+    }
 
     /// Reads the three key columns, which stand in the order of `SubscriptionField`.
     init(_ row: Row) throws {

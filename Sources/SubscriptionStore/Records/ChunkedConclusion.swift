@@ -15,30 +15,26 @@ struct ChunkedConclusion: Sendable {
         let run: @Sendable (StoredKey, Database) throws -> StoredKey?
     }
 
-    /// Keys from the first (included) to the second (left out); `nil` is the end.
-    private typealias Range = (start: StoredKey, end: StoredKey?)
-
     var steps: [Step] {
         var steps = [
             Step { start, db in
-                try forRange(of: "trueup_pass_rows", start, db) { try listUndecided($0, db) }
+                try listUndecided(start, db)
+                return try key(after: start, in: "trueup_pass_rows", db)
             }
         ]
         if conclusion.settlesUnreached {
             let scope = coversEveryRow ? "subscriptions" : "trueup_touched"
             steps.append(
                 Step { start, db in
-                    try forRange(of: scope, start, db) { range in
-                        try listUnreached(range, scope, db)
-                    }
+                    try listUnreached(start, scope, db)
+                    return try key(after: start, in: scope, db)
                 })
         }
         if conclusion.closesPass, header.mode == .apply, header.narrowing.isEmpty {
             steps.append(
                 Step { start, db in
-                    try forRange(of: "trueup_pass_revisions", start, db) {
-                        try promoteRevisions($0, db)
-                    }
+                    try promoteRevisions(start, db)
+                    return try key(after: start, in: "trueup_pass_revisions", db)
                 })
         }
         return steps
@@ -46,35 +42,38 @@ struct ChunkedConclusion: Sendable {
 
     private var coversEveryRow: Bool { header.coversEveryRow && header.narrowing.isEmpty }
 
-    private func forRange(
-        of table: String, _ start: StoredKey, _ db: Database, _ body: (Range) throws -> Void
+    /// A chunk of a table's rows from a key on, as a source to select from.
+    ///
+    /// A limit and not an upper bound: SQLite seeks by one bound on the whole key only.
+    private func chunk(
+        of table: String, _ start: StoredKey, as name: String
+    ) -> (sql: String, arguments: StatementArguments) {
+        let isOfPass = table == "subscriptions" ? "" : "pass_id = \(run.passID) AND"
+        let sql = """
+            (SELECT * FROM \(table)
+            WHERE \(isOfPass) (bundle_id, environment, original_transaction_id)
+                >= \(start.marks)
+            ORDER BY bundle_id, environment, original_transaction_id
+            LIMIT \(StoreLimits.rowsPerChunk)) AS \(name)
+            """
+        return (sql, start.arguments)
+    }
+
+    /// Where the next chunk begins.
+    private func key(
+        after start: StoredKey, in table: String, _ db: Database
     ) throws -> StoredKey? {
         let isOfPass = table == "subscriptions" ? "" : "pass_id = \(run.passID) AND"
         let statement = try db.cachedStatement(
             sql: """
                 SELECT original_transaction_id, environment, bundle_id FROM \(table)
                 WHERE \(isOfPass) (bundle_id, environment, original_transaction_id)
-                    >= (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))
-                ORDER BY bundle_id, environment, original_transaction_id LIMIT 1 OFFSET ?
+                    >= \(start.marks)
+                ORDER BY bundle_id, environment, original_transaction_id
+                LIMIT 1 OFFSET \(StoreLimits.rowsPerChunk)
                 """)
-        var end: StoredKey?
-        let rows = try Row.fetchCursor(
-            statement, arguments: start.arguments + [StoreLimits.rowsPerChunk])
-        if let row = try rows.next() { end = try StoredKey(row) }
-        try body((start, end))
-        return end
-    }
-
-    /// The condition on a table's key, and what to bind to it.
-    private static func within(
-        _ range: Range, _ table: String
-    ) -> (sql: String, arguments: StatementArguments) {
-        let key = "(\(table).bundle_id, \(table).environment, \(table).original_transaction_id)"
-        let marks = "(CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))"
-        guard let end = range.end else { return ("\(key) >= \(marks)", range.start.arguments) }
-        return (
-            "\(key) >= \(marks) AND \(key) < \(marks)", range.start.arguments + end.arguments
-        )
+        let rows = try Row.fetchCursor(statement, arguments: start.arguments)
+        return try rows.next().map(StoredKey.init)
     }
 
     private static func keysAgree(_ left: String, _ right: String) -> String {
@@ -83,19 +82,18 @@ struct ChunkedConclusion: Sendable {
     }
 
     /// Rows judged undecided, and accounts that Apple did not find, as the report lists them.
-    private func listUndecided(_ range: Range, _ db: Database) throws {
-        let (isWithin, arguments) = Self.within(range, "p")
+    private func listUndecided(_ start: StoredKey, _ db: Database) throws {
+        let (rows, arguments) = chunk(of: "trueup_pass_rows", start, as: "p")
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO trueup_run_undecided
                 SELECT ?, p.bundle_id, p.environment, p.original_transaction_id, s.customer_id,
                     p.reason
-                FROM trueup_pass_rows AS p
+                FROM \(rows)
                 LEFT JOIN subscriptions AS s ON \(Self.keysAgree("s", "p"))
-                WHERE p.pass_id = ? AND \(isWithin)
-                    AND p.verdict = \(VerdictCode.undecided.rawValue)
+                WHERE p.verdict = \(VerdictCode.undecided.rawValue)
                 """
-        ).execute(arguments: [run.sequence, run.passID] + arguments)
+        ).execute(arguments: [run.sequence] + arguments)
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO trueup_run_not_found
@@ -105,46 +103,45 @@ struct ChunkedConclusion: Sendable {
                     CASE WHEN typeof(s.signed_date) = 'integer' THEN s.signed_date END,
                     (SELECT l.evidence FROM trueup_ledger AS l WHERE \(Self.keysAgree("l", "p"))
                         ORDER BY l.apple_signed_date DESC, l.entry DESC LIMIT 1)
-                FROM trueup_pass_rows AS p
-                JOIN trueup_absences AS a ON \(Self.keysAgree("a", "p"))
+                FROM \(rows)
+                CROSS JOIN trueup_absences AS a ON \(Self.keysAgree("a", "p"))
                 LEFT JOIN subscriptions AS s ON \(Self.keysAgree("s", "p"))
-                WHERE p.pass_id = ? AND \(isWithin) AND p.is_absent = 1
+                WHERE p.is_absent = 1
                 """
-        ).execute(arguments: [run.sequence, run.passID] + arguments)
+        ).execute(arguments: [run.sequence] + arguments)
     }
 
     /// Rows that the run had to leave when it ended; the next run of the pass asks them.
-    private func listUnreached(_ range: Range, _ scope: String, _ db: Database) throws {
-        let (isWithin, arguments) = Self.within(range, "q")
-        let isOfPass = scope == "subscriptions" ? "" : "q.pass_id = \(run.passID) AND"
+    private func listUnreached(_ start: StoredKey, _ scope: String, _ db: Database) throws {
+        let isTable = scope == "subscriptions"
+        let (rows, arguments) = chunk(of: scope, start, as: isTable ? "s" : "q")
+        let join = "CROSS JOIN subscriptions AS s ON \(Self.keysAgree("s", "q"))"
         try db.cachedStatement(
             sql: """
-                INSERT OR IGNORE INTO trueup_run_undecided
+                INSERT OR REPLACE INTO trueup_run_undecided
                 SELECT ?, s.bundle_id, s.environment, s.original_transaction_id, s.customer_id,
                     '\(UndecidedReason.deadline.rawValue)'
-                FROM \(scope) AS q JOIN subscriptions AS s ON \(Self.keysAgree("s", "q"))
-                WHERE \(isOfPass) \(isWithin) AND NOT \(ScopedRows.isSettled)
+                FROM \(rows) \(isTable ? "" : join) WHERE NOT \(ScopedRows.isSettled)
                 """
         ).execute(arguments: [run.sequence] + arguments + [run.passID])
     }
 
     /// Where the next reading of a history begins, once nothing that this one showed is left
     /// unwritten or undecided: else the next run would no longer see it.
-    private func promoteRevisions(_ range: Range, _ db: Database) throws {
-        let (isWithin, arguments) = Self.within(range, "r")
+    private func promoteRevisions(_ start: StoredKey, _ db: Database) throws {
+        let (rows, arguments) = chunk(of: "trueup_pass_revisions", start, as: "r")
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO trueup_history_revisions
                 SELECT r.bundle_id, r.environment, r.original_transaction_id, r.revision
-                FROM trueup_pass_revisions AS r
-                WHERE r.pass_id = ? AND \(isWithin)
-                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                FROM \(rows)
+                WHERE NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
                         WHERE c.pass_id = r.pass_id AND \(Self.keysAgree("c", "r"))
                             AND c.superseded_by IS NULL AND c.fate <> 'applied')
                     AND NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p
                         WHERE p.pass_id = r.pass_id AND \(Self.keysAgree("p", "r"))
                             AND p.verdict = \(VerdictCode.undecided.rawValue))
                 """
-        ).execute(arguments: [run.passID] + arguments)
+        ).execute(arguments: arguments)
     }
 }
