@@ -179,8 +179,7 @@ package struct AppStoreSimulator: Sendable {
         return Application(
             responder: AppStoreResponder(door: door, log: log),
             server: settings.offersHTTP2
-                ? try .http2Upgrade(
-                    tlsConfiguration: try TLSListener.configuration(tls), configuration: .init())
+                ? try AppleLikeChannel.builder(tls)
                 : try .tls(tlsConfiguration: try TLSListener.configuration(tls)),
             configuration: .init(
                 address: .hostname(

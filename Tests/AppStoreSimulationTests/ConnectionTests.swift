@@ -1,0 +1,74 @@
+import AppStoreSimulation
+import Foundation
+import Testing
+
+/// The listeners as libcurl's own tool meets them.
+@Suite(.serialized) struct `Connections` {
+    private static let curl = "/usr/bin/curl"
+
+    private static var hasCurl: Bool { FileManager.default.isExecutableFile(atPath: curl) }
+
+    private func run(_ arguments: [String]) async throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Self.curl)
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let handle = output.fileHandleForReading
+        let data = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: handle.readDataToEndOfFile())
+            }
+        }
+        process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// Asks so many times over one kind of HTTP and returns the simulator's log.
+    private func ask(
+        _ count: Int, version: String, faults: [[String: Any]] = []
+    ) async throws -> (log: [String: Any], output: String) {
+        let client = try SimulatorClient(customers: 20, now: nil)
+        _ = try client.control("POST", "/_simulator/faults", ["faults": faults])
+        let token = try client.token()
+        return try await client.whileListening { report in
+            let file = FileManager.default.temporaryDirectory.path + "/curl-\(UUID().uuidString)"
+            var lines = [
+                "header = \"Authorization: Bearer \(token)\"", "cacert = \"\(report.tlsRootFile)\"",
+            ]
+            for _ in 0..<count {
+                lines.append(
+                    "url = \"\(report.endpoint)/inApps/v1/transactions/420001000000000\"")
+                lines.append("output = \"/dev/null\"")
+            }
+            try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            let output = try await run([
+                version, "--silent", "--show-error", "--max-time", "60", "--config", file,
+                "--write-out", "%{http_code} %{http_version}\\n",
+            ])
+            let answer = try client.control("GET", "/_simulator/log")
+            return (answer.json, output)
+        }
+    }
+
+    @Test(.enabled(if: hasCurl, "curl is missing"), arguments: ["--http2", "--http1.1"])
+    func `carry any number of requests each`(version: String) async throws {
+        let (log, output) = try await ask(450, version: version)
+        #expect(log["total"] as? Int == 450)
+        #expect(log["connections"] as? Int == 1)
+        #expect(log["distinct_tokens"] as? Int == 1)
+        let name = version == "--http2" ? "HTTP/2" : "HTTP/1.1"
+        #expect((log["protocols"] as? [String: Int]) == [name: 450])
+        #expect(output.components(separatedBy: "\n").filter { $0.hasPrefix("200 ") }.count == 450)
+    }
+
+    @Test(.enabled(if: hasCurl, "curl is missing"), arguments: ["--http2", "--http1.1"])
+    func `are torn in mid-body when a plan says so`(version: String) async throws {
+        let (_, output) = try await ask(
+            1, version: version, faults: [["fault": "reset", "after_bytes": 500]])
+        #expect(output.contains("curl: ("), "\(output)")
+    }
+}
