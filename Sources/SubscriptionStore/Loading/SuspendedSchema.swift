@@ -19,11 +19,10 @@ struct SuspendedSchema {
 
     private var statements: [String] = []
 
-    /// Takes them away, if the file is large and no smaller than the table.
+    /// Takes them away, if the file is large and most of it must be new to the table.
     init(of table: StagedTable, lines: Int, _ db: Database) throws {
-        guard lines >= StoreLimits.linesWorthSorting,
-            lines >= (try Int.fetchOne(db, sql: "SELECT count(*) FROM main.\(table.name)") ?? 0)
-        else { return }
+        let rows = try Int.fetchOne(db, sql: "SELECT count(*) FROM main.\(table.name)") ?? 0
+        guard lines >= StoreLimits.linesWorthSorting, lines / 2 >= rows else { return }
         let hasDeleted = try Int.fetchOne(db, sql: "SELECT 1 FROM trueup_row_versions LIMIT 1")
         let names = Self.indexes + (hasDeleted == nil ? Self.triggers : [])
         let parts = try Row.fetchAll(
