@@ -6,11 +6,12 @@ import Testing
 @Suite(.serialized) struct `The exit status` {
     private static let simulator = try? RunningSimulator(["--customers", "40", "--seed", "3"])
 
-    private func workplace() throws -> (RunningSimulator, Workplace) {
+    private func workplace() throws -> Workplace {
         let simulator = try #require(Self.simulator)
-        let place = try Workplace(apps: [simulator.appYAML()])
+        let place = try Workplace(on: simulator)
+        try place.writeJob("nightly", steps: "[walk]")
         try #require(place.run("init").status == 0)
-        return (simulator, place)
+        return place
     }
 
     private func load(_ lines: String..., into place: Workplace) throws {
@@ -20,35 +21,33 @@ import Testing
     }
 
     @Test func `is 5 when nothing is in scope`() throws {
-        let (_, place) = try workplace()
+        let place = try workplace()
         #expect(try place.run("run", "nightly").status == 5)
         #expect(try place.report("summary.json").contains("\"empty\""))
     }
 
     @Test func `is 2 when a finding remains and 0 when fail_on allows it`() throws {
-        let (_, place) = try workplace()
+        let place = try workplace()
         try load("original_transaction_id", "999999999999999", into: place)
         #expect(try place.run("run", "nightly").status == 2)
         #expect(try place.report("not_found.csv").contains("999999999999999"))
-        try place.writeJob("lenient", "fail_on: none")
+        try place.writeJob("lenient", "fail_on: none", steps: "[walk]")
         #expect(try place.run("run", "lenient").status == 0)
     }
 
     @Test func `is 4 when a guard stops the run, and nothing is written`() throws {
-        let (simulator, place) = try workplace()
-        let other = try Workplace(apps: [simulator.appYAML()])
-        try #require(other.run("init").status == 0)
+        let place = try workplace()
         let rows = (1...20).map { "\(800_000_000_000_000 + $0)" }
         try load(
             (["original_transaction_id"] + rows).joined(separator: "\n"), into: place)
-        try place.writeJob("guarded", guards: "max_not_found_share: 0.01")
+        try place.writeJob("guarded", steps: "[walk]", guards: "max_not_found_share: 0.01")
         let run = try place.run("run", "guarded")
         #expect(run.status == 4, "\(run.errors)\n\(run.output)")
         #expect(run.output.contains("guard"))
     }
 
     @Test func `is 64 for bad arguments`() throws {
-        let (_, place) = try workplace()
+        let place = try workplace()
         #expect(try place.run("run").status == 64)
         #expect(try place.run("run", "nightly", "--nonsense").status == 64)
         #expect(try place.run("fly").status == 64)
@@ -56,7 +55,7 @@ import Testing
     }
 
     @Test func `is 65 for a file that cannot be used, and nothing of it is loaded`() throws {
-        let (_, place) = try workplace()
+        let place = try workplace()
         let file = try place.folder.write(
             "original_transaction_id\n2000000000000001\n2.00000012E+15\n", to: "bad.csv")
         let imported = try place.run("import", file)
@@ -67,7 +66,7 @@ import Testing
 
     @Test func `is 69 without a database and without an App Store`() throws {
         let simulator = try #require(Self.simulator)
-        let place = try Workplace(apps: [simulator.appYAML()])
+        let place = try Workplace(on: simulator)
         #expect(try place.run("run", "nightly").status == 69)
         try #require(place.run("init").status == 0)
         try load("original_transaction_id", "999999999999999", into: place)
@@ -80,13 +79,14 @@ import Testing
     }
 
     @Test func `is 73 when the report cannot be created`() throws {
-        let (_, place) = try workplace()
+        let place = try workplace()
         try place.folder.write("in the way", to: "reports")
         #expect(try place.run("run", "nightly").status == 73)
     }
 
     @Test func `is 75 while another run holds the lock, and names it`() throws {
-        let (simulator, place) = try workplace()
+        let place = try workplace()
+        let simulator = place.simulator
         let rows = (1...200).map { "\(800_000_000_000_000 + $0)" }
         try load((["original_transaction_id"] + rows).joined(separator: "\n"), into: place)
         let slow = simulator.appYAML()
@@ -104,7 +104,8 @@ import Testing
     }
 
     @Test func `is 77 for a key that Apple refuses, after few calls`() throws {
-        let (simulator, place) = try workplace()
+        let place = try workplace()
+        let simulator = place.simulator
         let rows = (1...50).map { "\(800_000_000_000_000 + $0)" }
         try load((["original_transaction_id"] + rows).joined(separator: "\n"), into: place)
         let refused = simulator.appYAML().replacingOccurrences(
@@ -118,7 +119,8 @@ import Testing
     }
 
     @Test func `is 77 when others may read the key`() throws {
-        let (simulator, place) = try workplace()
+        let place = try workplace()
+        let simulator = place.simulator
         let key = try String(contentsOfFile: simulator.ready.key_file, encoding: .utf8)
         let copy = try place.folder.write(key, to: "open.p8")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: copy)
@@ -132,7 +134,8 @@ import Testing
     }
 
     @Test func `is 78 for settings that cannot be right`() throws {
-        let (simulator, place) = try workplace()
+        let place = try workplace()
+        let simulator = place.simulator
         try place.writeSettings(apps: [simulator.appYAML(extra: ["quota_shares: 0.5"])])
         let run = try place.run("run", "nightly")
         #expect(run.status == 78)
@@ -141,7 +144,7 @@ import Testing
     }
 
     @Test func `every status stands in the help`() throws {
-        let (_, place) = try workplace()
+        let place = try workplace()
         for arguments in [["--help"], ["run", "--help"], ["check", "--help"]] {
             let help = try BuiltExecutable("trueup").run(arguments, in: place.folder.url)
             #expect(help.status == 0)

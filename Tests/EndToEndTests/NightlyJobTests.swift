@@ -6,22 +6,23 @@ import Testing
 @Suite(.serialized) struct `A nightly job` {
     private func workplace(
         customers: Int, drift: String, extra: [String] = []
-    ) throws -> (RunningSimulator, Workplace) {
+    ) throws -> Workplace {
         let simulator = try RunningSimulator([
             "--customers", "\(customers)", "--drift", drift, "--seed", "11",
         ])
-        let place = try Workplace(apps: [simulator.appYAML(extra: extra)])
+        let place = try Workplace(on: simulator, extra: extra)
         try #require(place.run("init").status == 0)
         let imported = try place.run("import", try #require(simulator.ready.table_file))
         try #require(imported.status == 0, "\(imported.errors)")
-        return (simulator, place)
+        return place
     }
 
     @Test(.timeLimit(.minutes(3)))
     func `finds every planted drift with the right kind, corrects what may be, and is then done`()
         throws
     {
-        let (simulator, place) = try workplace(customers: 400, drift: "0.2")
+        let place = try workplace(customers: 400, drift: "0.2")
+        let simulator = place.simulator
         let planted = try Planted(of: simulator)
 
         let first = try place.run("run", "nightly")
@@ -58,7 +59,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `a table that agrees with Apple is left alone`() throws {
-        let (_, place) = try workplace(customers: 200, drift: "0")
+        let place = try workplace(customers: 200, drift: "0")
         let before = try place.rows()
         let run = try place.run("run", "nightly")
         #expect(run.status == 0, "\(run.errors)\n\(run.output)")
@@ -70,7 +71,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `a check writes no subscription row and leaves a plan`() throws {
-        let (_, place) = try workplace(customers: 150, drift: "0.2")
+        let place = try workplace(customers: 150, drift: "0.2")
         let before = try place.rows()
         let check = try place.run("check", "nightly")
         #expect(check.status == 2, "\(check.errors)")
@@ -81,9 +82,10 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `a list of bare ids is filled in without a discrepancy`() throws {
-        let (simulator, place) = try workplace(customers: 100, drift: "0")
+        let place = try workplace(customers: 100, drift: "0")
+        let simulator = place.simulator
         let exact = try place.rows(without: ["signed_date"])
-        let bare = try Workplace(apps: [simulator.appYAML()])
+        let bare = try Workplace(on: simulator)
         try #require(bare.run("init").status == 0)
         let ids = exact.values.compactMap { $0["original_transaction_id"] }.sorted()
         let file = try bare.folder.write(
@@ -103,8 +105,9 @@ import Testing
         killedAfterMilliseconds: Int
     ) throws {
         let slow = "requests_per_second: 300"
-        let (simulator, place) = try workplace(customers: 300, drift: "0.2")
-        let undisturbed = try Workplace(apps: [simulator.appYAML()])
+        let place = try workplace(customers: 300, drift: "0.2")
+        let simulator = place.simulator
+        let undisturbed = try Workplace(on: simulator)
         try #require(undisturbed.run("init").status == 0)
         let table = try #require(simulator.ready.table_file)
         try #require(undisturbed.run("import", table).status == 0)
@@ -129,7 +132,8 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)), arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
     func `a signal leaves a report and a checkpoint`(signal: Int32, status: Int32) throws {
-        let (simulator, place) = try workplace(customers: 300, drift: "0.2")
+        let place = try workplace(customers: 300, drift: "0.2")
+        let simulator = place.simulator
         let paced = simulator.appYAML()
             .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 100")
         try place.writeSettings(apps: [paced])

@@ -6,7 +6,7 @@ import Testing
     @Test(.timeLimit(.minutes(2)))
     func `neither the key nor a token stands in any output`() throws {
         let simulator = try RunningSimulator(["--customers", "60", "--drift", "0.2"])
-        let place = try Workplace(apps: [simulator.appYAML()])
+        let place = try Workplace(on: simulator)
         try #require(place.run("init").status == 0)
         try #require(place.run("import", try #require(simulator.ready.table_file)).status == 0)
         var said: [String] = []

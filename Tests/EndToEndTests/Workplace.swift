@@ -4,14 +4,16 @@ import TestSupport
 import Testing
 
 /// A folder with settings, jobs and a database, in which `trueup` is run as a user would.
-struct Workplace {
+final class Workplace {
     let folder: TemporaryFolder
+    /// Kept running for as long as somebody works here.
+    let simulator: RunningSimulator
     private let trueup = BuiltExecutable("trueup")
 
-    /// - Parameter apps: the entries of `apps`, as `RunningSimulator.appYAML` makes them.
-    init(apps: [String]) throws {
+    init(on simulator: RunningSimulator, extra: [String] = []) throws {
         folder = try TemporaryFolder()
-        try writeSettings(apps: apps)
+        self.simulator = simulator
+        try writeSettings(apps: [simulator.appYAML(extra: extra)])
         try writeJob("nightly")
     }
 

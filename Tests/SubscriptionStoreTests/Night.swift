@@ -56,7 +56,7 @@ struct Night {
                 ended: run.started.adding(milliseconds: 1000), statuses: [status],
                 messages: ["done"], limits: [],
                 calls: [CallCount(endpoint: "subscription_statuses", result: "ok", calls: 3)],
-                closesPass: closes), in: pass, run: run)
+                closesPass: closes, settlesUnreached: !closes), in: pass, run: run)
         return try store.runRecord(ofRun: run.runID)
     }
 

@@ -27,7 +27,7 @@ extension SignedDataVerifier {
             let failure = VerificationFailure(
                 reason: .format,
                 detail: "a status entry lacks its status, an id or a signed part")
-            return .failure(Self.rejection(id, failure, item?.signedTransactionInfo))
+            return .failure(Self.rejection(id, failure, nil))
         }
         let transaction: SignedTransaction
         do {

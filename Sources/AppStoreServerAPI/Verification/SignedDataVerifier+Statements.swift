@@ -28,6 +28,7 @@ extension SignedDataVerifier {
         statement.expiresDate = model.expiresDate
         statement.revocationDate = model.revocationDate
         statement.revocationReason = model.revocationReason
+        statement.revocationType = model.revocationType
         statement.isUpgraded = model.isUpgraded ?? false
         statement.inAppOwnershipType = model.inAppOwnershipType
         statement.appAccountToken = model.appAccountToken

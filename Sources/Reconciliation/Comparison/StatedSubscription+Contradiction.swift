@@ -32,7 +32,7 @@ extension StatedSubscription {
 
     /// An extension moves `renewalDate` and perhaps not `expiresDate`, so both must be past.
     private var activeContradiction: String? {
-        if transaction.revocationDate != nil { return "active, but signed as revoked" }
+        if isWhollyRevoked { return "active, but signed as revoked" }
         guard let expires = transaction.expiresDate else { return nil }
         let end = max(expires, renewal.renewalDate ?? expires)
         return isPast(end, by: Self.lateRenewalToleranceMilliseconds)
@@ -59,7 +59,7 @@ extension StatedSubscription {
     /// A null grace date, and a grace date without the retry flag, are known quirks of Apple's and
     /// contradict nothing; a period that runs on with neither of them does.
     private var graceContradiction: String? {
-        if transaction.revocationDate != nil { return "in grace period, but signed as revoked" }
+        if isWhollyRevoked { return "in grace period, but signed as revoked" }
         if let end = renewal.gracePeriodExpiresDate {
             return isPast(end, by: Self.lateRenewalToleranceMilliseconds)
                 ? "in grace period, but signed as past it" : nil
@@ -77,6 +77,11 @@ extension StatedSubscription {
             transaction.inAppOwnershipType != "FAMILY_SHARED"
         else { return nil }
         return "revoked, but not signed as revoked"
+    }
+
+    /// A prorated refund gives a part of the money back and need not end the access.
+    private var isWhollyRevoked: Bool {
+        transaction.revocationDate != nil && transaction.revocationType != "REFUND_PRORATED"
     }
 
     private func isPast(_ end: Timestamp, by milliseconds: Int64) -> Bool {

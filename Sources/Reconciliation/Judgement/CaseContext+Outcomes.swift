@@ -39,8 +39,8 @@ extension CaseContext {
 
     /// Prepares the inserts, and says what is odd about statements that are not inserted.
     ///
-    /// Nothing is inserted on the word of an asked row that may not itself be written: its customer
-    /// is in doubt.
+    /// Nothing is inserted for a customer whom nobody knows, nor on the word of an asked row that
+    /// may not itself be written: its customer is in doubt.
     private func addMissing(_ reading: CustomerReading, to drafts: inout [OutcomeDraft]) {
         let doubtsCustomer = drafts.contains { draft in
             draft.key == item.asked?.row.key
@@ -59,7 +59,7 @@ extension CaseContext {
             drafts[index].add(doubt?.differences ?? [])
             drafts[index].add(
                 AllRules.unknown.differences(UnknownValueRule.unknowns(in: stated), row: row))
-            guard doubt == nil, !doubtsCustomer else { continue }
+            guard doubt == nil, !doubtsCustomer, reading.knowsCustomer else { continue }
             drafts[index].insertion = MissingRow(
                 key: row.key, customerID: row.customerID, stated: stated)
             drafts[index].periods = PeriodComparison(
@@ -72,7 +72,9 @@ extension CaseContext {
     /// ours answers for.
     private func addRejectedSiblings(_ answer: CustomerAnswer, to drafts: inout [OutcomeDraft]) {
         for (id, rejected) in answer.rejected.sorted(by: { $0.key < $1.key })
-        where !drafts.contains(where: { $0.key.originalTransactionID == id }) {
+        where !rejected.isUndecodable
+            && !drafts.contains(where: { $0.key.originalTransactionID == id })
+        {
             let key = SubscriptionKey(app: item.app, originalTransactionID: id)
             let finding = Finding(
                 kind: .verificationFailed, severity: .critical, row: LocalSubscription(key: key))
@@ -80,7 +82,7 @@ extension CaseContext {
             draft.add([VerificationFailedRule.difference(finding, rejected)])
             drafts.append(draft)
         }
-        guard let rejected = answer.unattributed.first,
+        guard let rejected = answer.unattributed.first(where: { !$0.isUndecodable }),
             let index = drafts.firstIndex(where: {
                 $0.key.originalTransactionID == item.askedID
             })

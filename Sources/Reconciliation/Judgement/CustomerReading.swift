@@ -40,6 +40,16 @@ struct CustomerReading: Sendable {
         return row
     }
 
+    /// Whether it is known whose subscriptions these are: we asked for a row, or hold rows that
+    /// agree on one customer (or all on none).
+    ///
+    /// A row that nobody's customer owns would only be in the way of the company's own insert.
+    var knowsCustomer: Bool {
+        if context.item.asked != nil { return true }
+        return Set(subscriptions.compactMap { held[$0.originalTransactionID]?.customerID }).count
+            <= 1 && !held.isEmpty
+    }
+
     /// Whose subscriptions these are: the asked row's customer; without an asked row the customer
     /// of the held rows, if they agree on one.
     var customerID: String? {

@@ -49,9 +49,10 @@ final class AnswerTally: Sendable {
         }
     }
 
-    func noteRejected(_ count: Int) {
-        guard count > 0 else { return }
-        state.withLock { $0.verificationFailures += count }
+    func note(rejected: [RejectedStatement]) {
+        let failures = rejected.count { !$0.isUndecodable }
+        guard failures > 0 else { return }
+        state.withLock { $0.verificationFailures += failures }
     }
 
     /// Why the run must end now; `nil` while it may go on.

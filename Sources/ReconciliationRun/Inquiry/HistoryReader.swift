@@ -43,7 +43,7 @@ struct HistoryReader: Sendable {
             tally.note(lookup)
             switch lookup {
             case .answered(let page):
-                tally.noteRejected(page.rejected.count)
+                tally.note(rejected: page.rejected)
                 guard page.rejected.isEmpty else {
                     return .reached(.incomplete("a transaction in it did not verify"))
                 }

@@ -110,7 +110,7 @@ struct Inquirer: Sendable {
 
     private func note(_ statuses: Lookup<StatusAnswer>) {
         tally.note(statuses)
-        if case .answered(let answer) = statuses { tally.noteRejected(answer.rejected.count) }
+        if case .answered(let answer) = statuses { tally.note(rejected: answer.rejected) }
     }
 
     /// Rows held under the answer's other ids; the database is not asked when there are none.

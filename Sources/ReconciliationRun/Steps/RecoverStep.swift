@@ -85,7 +85,7 @@ struct RecoverStep {
     private func record(
         _ page: NotificationPage, through readThrough: Timestamp
     ) async throws(RunInterruption) {
-        context.tally.noteRejected(page.rejected.count)
+        context.tally.note(rejected: page.rejected)
         // Younger ones may still be on their way through the company's own endpoint.
         let settled = page.notifications.filter { $0.signedDate <= readThrough }
         let uuids = settled.map(\.notificationUUID)

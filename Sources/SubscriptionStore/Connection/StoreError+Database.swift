@@ -1,5 +1,5 @@
 import GRDB
-import Subscriptions
+package import Subscriptions
 
 extension StoreError {
     /// Translates what SQLite says; nothing else of this module looks at result codes' meaning.
@@ -7,7 +7,7 @@ extension StoreError {
     /// - Parameters:
     ///   - error: What GRDB threw; a `StoreError` passes through.
     ///   - doing: What was being done, to go on after "while".
-    init(_ error: any Error, doing: String) {
+    package init(_ error: any Error, doing: String) {
         guard let error = error as? DatabaseError else {
             self = (error as? StoreError) ?? .inconsistent("While \(doing): \(error).")
             return

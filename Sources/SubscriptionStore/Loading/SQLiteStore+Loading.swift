@@ -23,7 +23,7 @@ extension SQLiteStore {
             },
             isVersioned: true)
         return try load(into: table, produce) { row in
-            StatementArguments(fields.map { row.value(of: $0).databaseValue })
+            StatementArguments(fields.map { row.value(of: $0).boundValue })
         }
     }
 
@@ -41,7 +41,7 @@ extension SQLiteStore {
             },
             isVersioned: false)
         return try load(into: table, produce) { row in
-            StatementArguments(fields.map { row.value(of: $0).databaseValue })
+            StatementArguments(fields.map { row.value(of: $0).boundValue })
         }
     }
 
@@ -83,7 +83,8 @@ extension SQLiteStore {
             // Deferred: only the temporary database is written, so nobody is locked out.
             try db.inTransaction(.deferred) {
                 try produce { line in
-                    try statement.execute(arguments: arguments(line))
+                    statement.setUncheckedArguments(arguments(line))
+                    try statement.execute()
                     guard db.changesCount > 0 else { return .duplicateKey }
                     lines += 1
                     return .accepted

@@ -18,11 +18,11 @@ struct StagedTable: Sendable {
 
     static let staging = "temp.trueup_staged"
 
+    /// Kept in key order, as the merge reads it.
     var create: String {
         """
-        CREATE TABLE \(Self.staging) (\(columns.joined(separator: ", ")));
-        CREATE UNIQUE INDEX temp.trueup_staged_key
-            ON trueup_staged (\(keyColumns.joined(separator: ", ")));
+        CREATE TABLE \(Self.staging) (\(columns.joined(separator: ", ")),
+            PRIMARY KEY (\(keyColumns.joined(separator: ", ")))) WITHOUT ROWID
         """
     }
 
@@ -32,8 +32,10 @@ struct StagedTable: Sendable {
         return "INSERT OR IGNORE INTO \(Self.staging) VALUES (\(marks))"
     }
 
+    /// The plus keeps SQLite from looking the other way round: it is the file's lines that are
+    /// looked up in the table, not the table's rows in the file.
     private var keysAgree: String {
-        keyColumns.map { "t.\($0) = s.\($0)" }.joined(separator: " AND ")
+        keyColumns.map { "t.\($0) = +s.\($0)" }.joined(separator: " AND ")
     }
 
     private var isOlder: String {

@@ -61,6 +61,8 @@ extension Migration {
             CREATE UNIQUE INDEX trueup_pass_corrections_by_target ON trueup_pass_corrections (
                 pass_id, bundle_id, environment, original_transaction_id, target, transaction_id)
                 WHERE superseded_by IS NULL;
+            CREATE INDEX trueup_pass_corrections_by_pass ON trueup_pass_corrections (
+                pass_id, bundle_id, environment, original_transaction_id, correction_id);
             CREATE INDEX trueup_pass_corrections_planned ON trueup_pass_corrections (
                 pass_id, bundle_id, environment, original_transaction_id, correction_id)
                 WHERE fate = 'planned' AND superseded_by IS NULL;

@@ -27,15 +27,3 @@ extension Row {
         integer(at: index).map(Timestamp.init(unixMilliseconds:))
     }
 }
-
-extension FieldValue {
-    /// As it is bound to a statement.
-    var databaseValue: DatabaseValue {
-        switch self {
-        case .null: .null
-        case .text(let text): text.databaseValue
-        case .integer(let number): number.databaseValue
-        case .time(let time): time.unixMilliseconds.databaseValue
-        }
-    }
-}

@@ -20,6 +20,8 @@ package struct SignedTransaction: Hashable, Sendable {
     package var signedDate: Timestamp
     package var revocationDate: Timestamp?
     package var revocationReason: Int?
+    /// `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, `ASSIGNMENT_REVOKE`.
+    package var revocationType: String?
     package var isUpgraded: Bool
     /// `PURCHASED`, `FAMILY_SHARED`, `ASSIGNED`.
     package var inAppOwnershipType: String?

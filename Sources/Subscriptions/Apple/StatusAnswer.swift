@@ -57,6 +57,9 @@ package struct RejectedStatement: Hashable, Sendable {
         self.failure = failure
         self.payload = payload
     }
+
+    /// Whether the entry lacked what could be verified at all, rather than failed to verify.
+    package var isUndecodable: Bool { payload == nil && failure.reason == .format }
 }
 
 /// Why a signed payload was refused.

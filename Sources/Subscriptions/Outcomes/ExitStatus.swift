@@ -19,8 +19,8 @@ package enum ExitStatus: String, Hashable, Sendable, CaseIterable {
     case stale
     case guarded = "guard"
     case incomplete
-    case findings
     case empty
+    case findings
     case ok
 
     package var code: Int32 {

@@ -7,14 +7,14 @@ package enum SettingsDigest {
     /// SHA-256 in lowercase hexadecimal over a canonical rendering of settings, job and narrowing.
     ///
     /// A pass is only continued by a run with the same one, so whatever changes a judgement or its
-    /// extent is in it. The keys themselves are not; where they lie is.
+    /// extent is in it. How fast and how long a run asks, with which key and by which way, changes
+    /// neither: whoever raises `max_duration` after a deadline wants to go on, not to begin again.
     package static func of(
         _ settings: Settings, _ job: JobSettings, mode: RunMode, narrowing: [String] = []
     ) -> String {
         let canonical = CanonicalJSON.object([
             "apps": .array(settings.apps.map(canonical)),
             "store": .string(settings.databasePath),
-            "report": .string(settings.reportDirectory),
             "job": canonical(job),
             "mode": .string(mode.rawValue),
             "narrowing": .array(narrowing.map(CanonicalJSON.string)),
@@ -26,23 +26,11 @@ package enum SettingsDigest {
     }
 
     private static func canonical(_ app: AppSettings) -> CanonicalJSON {
-        let key: CanonicalJSON =
-            switch app.keySource {
-            case .file(let path): .string("file:" + path)
-            case .environment(let name): .string("environment:" + name)
-            }
         return .object([
             "bundle_id": .string(app.identity.bundleID),
             "environment": .string(app.identity.environment.rawValue),
             "app_apple_id": app.appAppleID.map(CanonicalJSON.integer) ?? .null,
-            "issuer_id": .string(app.issuerID),
-            "key_id": .string(app.keyID),
-            "key": key,
-            "quota_share": .string(String(app.quotaShare)),
-            "requests_per_second": .text(app.requestsPerSecond.map { String($0) }),
             "endpoint": .string(app.endpoint.url),
-            "ca_file": .text(app.caFile),
-            "proxy": .text(app.proxy),
             "trusted_roots": .array(
                 app.trustedRoots.map { root in
                     switch root {
@@ -62,7 +50,6 @@ package enum SettingsDigest {
             "sweep_days": .integer(Int64(job.sweepDays)),
             "sample": .string(String(job.sample)),
             "settle": .integer(job.settleMilliseconds),
-            "max_duration": .integer(job.maxDurationMilliseconds),
             "fail_on": .string(job.failOn.rawValue),
             "not_found_confirmations": .integer(Int64(job.notFoundConfirmations)),
             "recover": .object([

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Reports
 import RowFiles
 import SubscriptionStore
 package import Subscriptions
@@ -27,6 +28,9 @@ package struct ErrorReport {
         case let error as StoreError:
             status = Self.status(of: error)
             message = error.description
+        case let error as ReportError:
+            status = Self.status(of: error)
+            message = error.description
         case let error as RunLockError:
             status = Self.status(of: error)
             message = error.description
@@ -38,6 +42,14 @@ package struct ErrorReport {
         default:
             status = .failure
             message = "unexpected: \(error)"
+        }
+    }
+
+    private static func status(of error: ReportError) -> ExitStatus {
+        switch error {
+        case .cannotCreate: .cannotCreate
+        case .notWritten: .output
+        case .record: .internal
         }
     }
 

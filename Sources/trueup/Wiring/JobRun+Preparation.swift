@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import Reconciliation
 import ReconciliationRun
 import Subscriptions
@@ -59,7 +58,7 @@ extension JobRun {
         let narrowing = options.narrowingInWords
         var header = RunHeader(
             runID: Self.runID(started: started), job: job.name, mode: mode, started: started,
-            apps: settings.identities, actor: Self.actor(invocation.environment),
+            apps: settings.identities, actor: RunningUser.actor,
             toolVersion: ToolVersion.current,
             settingsDigest: SettingsDigest.of(settings, job, mode: mode, narrowing: narrowing),
             narrowing: narrowing)
@@ -73,11 +72,6 @@ extension JobRun {
         let digits = started.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" }
         let random = String(UInt32.random(in: 0..<(1 << 24)), radix: 16)
         return digits + "Z-" + String(repeating: "0", count: 6 - random.count) + random
-    }
-
-    private static func actor(_ environment: [String: String]) -> String {
-        let user = environment["USER"] ?? environment["LOGNAME"] ?? "uid\(getuid())"
-        return user + "@" + ProcessInfo.processInfo.hostName
     }
 
     /// The ids of `--ids-file`: one a line; empty lines and the space around an id do not count.

@@ -33,7 +33,9 @@ struct JobRun {
                 wallClock: invocation.now)
         }
         let lock = try RunLock.acquire(
-            forDatabaseAt: settings.databasePath, holder: "\(mode.rawValue) \(jobSettings.name)",
+            forDatabaseAt: settings.databasePath,
+            holder: RunningUser.lockHolder(
+                doing: (forcedMode == .check ? "check " : "run ") + jobSettings.name),
             now: invocation.now(), waitMilliseconds: 0)
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
         let folder = try ReportFolder.begin(

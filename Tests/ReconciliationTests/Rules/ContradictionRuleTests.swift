@@ -23,6 +23,16 @@ struct ContradictionRuleTests {
             })
     }
 
+    @Test func `a prorated refund ends no access and contradicts nothing`() throws {
+        let stated = Sample.stated {
+            $0.transaction.revocationDate = Sample.now(days: -1)
+            $0.transaction.revocationType = "REFUND_PRORATED"
+        }
+        let outcome = try outcome(Sample.row(), beside: stated)
+        #expect(!outcome.kinds.contains(.contradiction))
+        #expect(outcome.verdict == .match)
+    }
+
     @Test func `finds an active subscription that is signed as long ended`() throws {
         try expectContradiction(
             Sample.stated {

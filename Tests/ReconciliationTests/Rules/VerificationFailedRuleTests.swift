@@ -27,6 +27,17 @@ struct VerificationFailedRuleTests {
         #expect(outcome.hasAllEvidence)
     }
 
+    @Test func `an entry with nothing signed in it is undecodable and no alarm`() throws {
+        let unreadable = RejectedStatement(
+            originalTransactionID: Sample.id,
+            failure: VerificationFailure(reason: .format, detail: "lacks its status"), payload: nil)
+        let answer = StatusAnswer(subscriptions: [], rejected: [unreadable])
+        let outcome = try outcome(Sample.item(Sample.row { $0.status = 2 }, .answered(answer)))
+        #expect(outcome.verdict == .undecided(.undecodable))
+        #expect(outcome.findings.isEmpty)
+        #expect(outcome.corrections.isEmpty)
+    }
+
     @Test func `believes no verified entry beside a rejected one of the same id`() throws {
         let answer = StatusAnswer(
             subscriptions: [Sample.stated()], rejected: [rejected(Sample.id)])

@@ -1,4 +1,5 @@
 package import Foundation
+import Synchronization
 
 /// `appstore-simulator` as a child process, stopped with its owner.
 package final class RunningSimulator: @unchecked Sendable {
@@ -35,6 +36,7 @@ package final class RunningSimulator: @unchecked Sendable {
             running.send(signal: SIGKILL)
             throw DidNotStart(errors: running.wait().errors)
         }
+        Self.endWithThisProcess(running.process.processIdentifier)
         ready = try JSONDecoder().decode(Ready.self, from: Data(line.dropFirst(6).utf8))
     }
 
@@ -42,6 +44,20 @@ package final class RunningSimulator: @unchecked Sendable {
         running.send(signal: SIGTERM)
         _ = running.wait()
     }
+
+    /// A simulator that a suite keeps to the end has no owner that could stop it.
+    private static func endWithThisProcess(_ number: pid_t) {
+        _ = stopsAtExit
+        running.withLock { $0.append(number) }
+    }
+
+    private static let running = Mutex<[pid_t]>([])
+    private static let stopsAtExit: Bool = {
+        atexit {
+            for number in RunningSimulator.running.withLock({ $0 }) { kill(number, SIGKILL) }
+        }
+        return true
+    }()
 
     package struct DidNotStart: Error {
         package let errors: String

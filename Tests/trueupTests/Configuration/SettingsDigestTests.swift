@@ -19,11 +19,18 @@ import trueup
         #expect(try self.digest(job: "settle: 900s\n# a comment\n") == digest)
     }
 
+    @Test func `lets a pass go on at another speed, for longer, with another key`() throws {
+        let digest = try digest()
+        #expect(try self.digest(SettingsText.production(with: "quota_share: 0.4")) == digest)
+        #expect(
+            try self.digest(SettingsText.production(replacing: "key.p8", by: "other.p8"))
+                == digest)
+        #expect(try self.digest(job: "max_duration: 9h") == digest)
+    }
+
     @Test func `changes with whatever changes a run`() throws {
         let digests = [
-            try digest(), try digest(SettingsText.production(with: "quota_share: 0.4")),
-            try digest(SettingsText.production(replacing: "key.p8", by: "other.p8")),
-            try digest(SettingsText.loopback), try digest(job: "settle: 1m"),
+            try digest(), try digest(SettingsText.loopback), try digest(job: "settle: 1m"),
             try digest(job: "guards: {max_changes: 1}"),
             try digest(job: "authority: {status: report-only}"), try digest(mode: .check),
             try digest(narrowing: ["limit 100"]),

@@ -8,6 +8,8 @@ import Subscriptions
 struct VerificationFailedRule: StandingRule {
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         guard let rejected = context.rejection(of: scoped.row) else { return nil }
+        // Nothing signed was there to doubt: this is an answer that nobody can read.
+        guard !rejected.isUndecodable else { return .undecided(.undecodable) }
         return Conclusion(
             verdict: .undecided(.verificationFailed),
             differences: [

@@ -1,0 +1,98 @@
+import GRDB
+import Subscriptions
+
+/// Applies planned corrections inside one transaction: each changes its row and writes its ledger
+/// entry, or neither.
+struct PlanApplication {
+    let db: Database
+    let run: RunReference
+    let header: RunHeader
+    let now: Timestamp
+
+    /// A trigger rolled back the whole transaction at this correction: nothing was written.
+    struct Undone: Error {
+        let item: StoredCorrection
+    }
+
+    struct StoredCorrection {
+        let id: Int64
+        let correction: PlannedCorrection
+    }
+
+    func apply(limit: Int) throws -> Int {
+        let planned = try next(limit: limit)
+        for item in planned {
+            var fate = CorrectionFate.rejected
+            do {
+                try db.inSavepoint {
+                    fate = try RowChange(db: db, correction: item.correction).make()
+                    if fate == .applied {
+                        try Ledger(db: db).append(
+                            item.correction, runID: header.runID, actor: header.actor, at: now)
+                    }
+                    return .commit
+                }
+            } catch is RowChange.Refused {
+                guard db.isInsideTransaction else { throw Undone(item: item) }
+                fate = .rejected
+            }
+            try settle(item, fate)
+        }
+        return planned.count
+    }
+
+    private func next(limit: Int) throws -> [StoredCorrection] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(PlannedCorrection.columns), c.correction_id
+                FROM trueup_pass_corrections AS c
+                WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
+                ORDER BY c.bundle_id, c.environment, c.original_transaction_id, c.correction_id
+                LIMIT ?
+                """)
+        var found: [StoredCorrection] = []
+        let rows = try Row.fetchCursor(statement, arguments: [run.passID, limit])
+        while let row = try rows.next() {
+            found.append(
+                StoredCorrection(
+                    id: row.integer(at: PlannedCorrection.columnCount) ?? 0,
+                    correction: try PlannedCorrection(row)))
+        }
+        return found
+    }
+
+    /// Writes down how a correction ended, and what that means for its row.
+    func settle(_ item: StoredCorrection, _ fate: CorrectionFate) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_corrections SET fate = ?, fate_by = ? WHERE correction_id = ?
+                """
+        ).execute(arguments: [fate.rawValue, run.sequence, item.id])
+        let key = item.correction.subscription
+        switch (fate, item.correction.target) {
+        case (.stale, _):
+            try db.cachedStatement(
+                sql: """
+                    UPDATE trueup_pass_rows SET verdict = \(VerdictCode.undecided.rawValue),
+                        reason = '\(UndecidedReason.changedDuringRun.rawValue)'
+                    WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                        AND original_transaction_id = ?
+                        AND verdict BETWEEN \(VerdictCode.match.rawValue)
+                            AND \(VerdictCode.excluded.rawValue)
+                    """
+            ).execute(arguments: [run.passID] + key.arguments)
+        case (.applied, .insert):
+            // The walk of a run that goes on must not meet it as a row in scope.
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO trueup_pass_rows (
+                        pass_id, bundle_id, environment, original_transaction_id, verdict)
+                    VALUES (?, ?, ?, ?, \(VerdictCode.inserted.rawValue))
+                    ON CONFLICT DO UPDATE SET verdict = excluded.verdict
+                        WHERE verdict = \(VerdictCode.noted.rawValue)
+                    """
+            ).execute(arguments: [run.passID] + key.arguments)
+        default: break
+        }
+    }
+}

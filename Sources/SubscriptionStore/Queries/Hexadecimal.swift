@@ -1,0 +1,17 @@
+import Crypto
+
+/// SHA-256 in lowercase hexadecimal digits.
+enum Hexadecimal {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    static func sha256(of text: some Collection<UInt8>) -> String {
+        let digest = SHA256.hash(data: Array(text))
+        var output: [UInt8] = []
+        output.reserveCapacity(64)
+        for byte in digest {
+            output.append(digits[Int(byte >> 4)])
+            output.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+}

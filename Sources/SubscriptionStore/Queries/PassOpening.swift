@@ -1,0 +1,152 @@
+import GRDB
+import Subscriptions
+
+/// Finds or makes the pass that a run works in.
+struct PassOpening {
+    let db: Database
+    let run: RunHeader
+
+    func begin() throws -> OpenPass {
+        let adopted = try adoptable()
+        let dropped = try Int64.fetchAll(
+            db,
+            sql: """
+                UPDATE trueup_passes SET state = 'dropped'
+                WHERE state = 'open' AND job = ? AND pass_id IS NOT ? RETURNING pass_id
+                """,
+            arguments: [run.job, adopted])
+        let resumedFrom = try adopted.flatMap { passID in
+            try String.fetchOne(
+                db,
+                sql: "SELECT run_id FROM trueup_runs WHERE pass_id = ? ORDER BY run_seq DESC",
+                arguments: [passID])
+        }
+        let passID = try adopted ?? insertPass()
+        try insertRun(passID: passID, resumedFrom: resumedFrom)
+        let sequence = db.lastInsertedRowID
+        for other in dropped { try carryNotifications(from: other, to: passID) }
+        if adopted != nil { try askAgain(passID: passID, sequence: sequence) }
+        return try describe(passID: passID, resumedFrom: resumedFrom)
+    }
+
+    private func adoptable() throws -> Int64? {
+        try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT pass_id FROM trueup_passes
+                WHERE state = 'open' AND job = ? AND mode = ? AND settings_digest = ?
+                    AND narrowing = ? AND covers_every_row = ? AND abs(? - began) < ?
+                ORDER BY pass_id DESC
+                """,
+            arguments: [
+                run.job, run.mode.rawValue, run.settingsDigest, TextList.encode(run.narrowing),
+                run.coversEveryRow, run.started.unixMilliseconds,
+                StoreLimits.passLifetimeMilliseconds,
+            ])
+    }
+
+    private func insertPass() throws -> Int64 {
+        try db.execute(
+            sql: """
+                INSERT INTO trueup_passes (
+                    job, mode, settings_digest, narrowing, covers_every_row, began)
+                VALUES (?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                run.job, run.mode.rawValue, run.settingsDigest, TextList.encode(run.narrowing),
+                run.coversEveryRow, run.started.unixMilliseconds,
+            ])
+        return db.lastInsertedRowID
+    }
+
+    private func insertRun(passID: Int64, resumedFrom: String?) throws {
+        // What a killed run had prepared of its conclusion.
+        for table in ["trueup_run_undecided", "trueup_run_not_found"] {
+            try db.execute(
+                sql: """
+                    DELETE FROM \(table) WHERE run_seq IN (
+                        SELECT run_seq FROM trueup_runs WHERE job = ? AND ended IS NULL)
+                    """,
+                arguments: [run.job])
+        }
+        let apps = run.apps.flatMap { [$0.bundleID, $0.environment.rawValue] }
+        try db.execute(
+            sql: """
+                INSERT INTO trueup_runs (
+                    run_id, pass_id, resumed_from, job, mode, started, apps, actor, tool_version,
+                    settings_digest, narrowing, covers_every_row, not_found_confirmations)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                run.runID, passID, resumedFrom, run.job, run.mode.rawValue,
+                run.started.unixMilliseconds, TextList.encode(apps), run.actor, run.toolVersion,
+                run.settingsDigest, TextList.encode(run.narrowing), run.coversEveryRow,
+                run.notFoundConfirmations,
+            ])
+    }
+
+    /// A notification is found missing once only, so a finding that no report has shown must not
+    /// go down with its pass.
+    private func carryNotifications(from dropped: Int64, to passID: Int64) throws {
+        try db.execute(
+            sql: """
+                UPDATE OR IGNORE trueup_pass_findings SET pass_id = ?
+                WHERE pass_id = ? AND kind IN ('notification_missed', 'notification_lost')
+                    AND finding_seq NOT IN (SELECT finding_seq FROM trueup_run_findings)
+                """,
+            arguments: [passID, dropped])
+    }
+
+    /// Rows that an earlier run could not judge only because it ended, or Apple was out of reach.
+    private func askAgain(passID: Int64, sequence: Int64) throws {
+        let isOpen = """
+            pass_id = ? AND verdict = \(VerdictCode.undecided.rawValue)
+                AND reason IN ('deadline', 'unavailable', 'rate_limited')
+            """
+        try db.execute(
+            sql: """
+                UPDATE trueup_pass_findings SET superseded_by = ?
+                WHERE pass_id = ? AND superseded_by IS NULL
+                    AND (outcome_bundle_id, outcome_environment, outcome_original_transaction_id)
+                    IN (SELECT bundle_id, environment, original_transaction_id
+                        FROM trueup_pass_rows WHERE \(isOpen))
+                """,
+            arguments: [sequence, passID, passID])
+        try db.execute(sql: "DELETE FROM trueup_pass_rows WHERE \(isOpen)", arguments: [passID])
+        guard db.changesCount > 0 else { return }
+        // They lie behind the walk's position; what is settled is skipped on the way.
+        try db.execute(
+            sql: """
+                UPDATE trueup_passes SET walked_bundle_id = NULL, walked_environment = NULL,
+                    walked_original_transaction_id = NULL
+                WHERE pass_id = ?
+                """,
+            arguments: [passID])
+    }
+
+    private func describe(passID: Int64, resumedFrom: String?) throws -> OpenPass {
+        var pass = OpenPass(passID: passID, resumedFrom: resumedFrom)
+        let apps = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT bundle_id, environment FROM trueup_pass_recovered WHERE pass_id = ?
+                ORDER BY bundle_id, environment
+                """,
+            arguments: [passID])
+        pass.recoveredApps = apps.compactMap { row in
+            AppStoreEnvironment(rawValue: row.requiredText(at: 1)).map {
+                AppIdentity(bundleID: row.requiredText(at: 0), environment: $0)
+            }
+        }
+        let walked = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT walked_bundle_id, walked_environment, walked_original_transaction_id
+                FROM trueup_passes
+                WHERE pass_id = ? AND walked_original_transaction_id IS NOT NULL
+                """,
+            arguments: [passID])
+        pass.walkedThrough = walked.map { SubscriptionKey($0, at: 0) }
+        return pass
+    }
+}

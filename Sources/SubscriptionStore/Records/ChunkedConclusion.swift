@@ -1,0 +1,147 @@
+import GRDB
+import Subscriptions
+
+/// The part of a conclusion that may concern every row, a range of keys per transaction.
+///
+/// What it writes counts only once the run has ended: a run killed meanwhile leaves it to the next
+/// `begin` to throw away.
+struct ChunkedConclusion: Sendable {
+    let run: RunReference
+    let header: RunHeader
+    let conclusion: RunConclusion
+
+    struct Step: Sendable {
+        /// Works on the keys from the given one on; returns where to go on, or `nil` at the end.
+        let run: @Sendable (StoredKey, Database) throws -> StoredKey?
+    }
+
+    var steps: [Step] {
+        var steps = [
+            Step { start, db in
+                try listUndecided(start, db)
+                return try key(after: start, in: "trueup_pass_rows", db)
+            }
+        ]
+        if conclusion.settlesUnreached {
+            let scope = coversEveryRow ? "subscriptions" : "trueup_touched"
+            steps.append(
+                Step { start, db in
+                    try listUnreached(start, scope, db)
+                    return try key(after: start, in: scope, db)
+                })
+        }
+        if conclusion.closesPass, header.mode == .apply, header.narrowing.isEmpty {
+            steps.append(
+                Step { start, db in
+                    try promoteRevisions(start, db)
+                    return try key(after: start, in: "trueup_pass_revisions", db)
+                })
+        }
+        return steps
+    }
+
+    private var coversEveryRow: Bool { header.coversEveryRow && header.narrowing.isEmpty }
+
+    /// A chunk of a table's rows from a key on, as a source to select from.
+    ///
+    /// A limit and not an upper bound: SQLite seeks by one bound on the whole key only.
+    private func chunk(
+        of table: String, _ start: StoredKey, as name: String
+    ) -> (sql: String, arguments: StatementArguments) {
+        let isOfPass = table == "subscriptions" ? "" : "pass_id = \(run.passID) AND"
+        let sql = """
+            (SELECT * FROM \(table)
+            WHERE \(isOfPass) (bundle_id, environment, original_transaction_id)
+                >= \(start.marks)
+            ORDER BY bundle_id, environment, original_transaction_id
+            LIMIT \(StoreLimits.rowsPerChunk)) AS \(name)
+            """
+        return (sql, start.arguments)
+    }
+
+    /// Where the next chunk begins.
+    private func key(
+        after start: StoredKey, in table: String, _ db: Database
+    ) throws -> StoredKey? {
+        let isOfPass = table == "subscriptions" ? "" : "pass_id = \(run.passID) AND"
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT original_transaction_id, environment, bundle_id FROM \(table)
+                WHERE \(isOfPass) (bundle_id, environment, original_transaction_id)
+                    >= \(start.marks)
+                ORDER BY bundle_id, environment, original_transaction_id
+                LIMIT 1 OFFSET \(StoreLimits.rowsPerChunk)
+                """)
+        let rows = try Row.fetchCursor(statement, arguments: start.arguments)
+        return try rows.next().map(StoredKey.init)
+    }
+
+    private static func keysAgree(_ left: String, _ right: String) -> String {
+        ["bundle_id", "environment", "original_transaction_id"]
+            .map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
+    }
+
+    /// Rows judged undecided, and accounts that Apple did not find, as the report lists them.
+    private func listUndecided(_ start: StoredKey, _ db: Database) throws {
+        let (rows, arguments) = chunk(of: "trueup_pass_rows", start, as: "p")
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO trueup_run_undecided
+                SELECT ?, p.bundle_id, p.environment, p.original_transaction_id, s.customer_id,
+                    p.reason
+                FROM \(rows)
+                LEFT JOIN subscriptions AS s ON \(Self.keysAgree("s", "p"))
+                WHERE p.verdict = \(VerdictCode.undecided.rawValue)
+                """
+        ).execute(arguments: [run.sequence] + arguments)
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO trueup_run_not_found
+                SELECT ?, p.bundle_id, p.environment, p.original_transaction_id, s.customer_id,
+                    a.first_day, a.last_day, a.distinct_days,
+                    CASE WHEN typeof(s.status) = 'integer' THEN s.status END,
+                    CASE WHEN typeof(s.signed_date) = 'integer' THEN s.signed_date END,
+                    (SELECT l.evidence FROM trueup_ledger AS l WHERE \(Self.keysAgree("l", "p"))
+                        ORDER BY l.apple_signed_date DESC, l.entry DESC LIMIT 1)
+                FROM \(rows)
+                CROSS JOIN trueup_absences AS a ON \(Self.keysAgree("a", "p"))
+                LEFT JOIN subscriptions AS s ON \(Self.keysAgree("s", "p"))
+                WHERE p.is_absent = 1
+                """
+        ).execute(arguments: [run.sequence] + arguments)
+    }
+
+    /// Rows that the run had to leave when it ended; the next run of the pass asks them.
+    private func listUnreached(_ start: StoredKey, _ scope: String, _ db: Database) throws {
+        let isTable = scope == "subscriptions"
+        let (rows, arguments) = chunk(of: scope, start, as: isTable ? "s" : "q")
+        let join = "CROSS JOIN subscriptions AS s ON \(Self.keysAgree("s", "q"))"
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO trueup_run_undecided
+                SELECT ?, s.bundle_id, s.environment, s.original_transaction_id, s.customer_id,
+                    '\(UndecidedReason.deadline.rawValue)'
+                FROM \(rows) \(isTable ? "" : join) WHERE NOT \(ScopedRows.isSettled)
+                """
+        ).execute(arguments: [run.sequence] + arguments + [run.passID])
+    }
+
+    /// Where the next reading of a history begins, once nothing that this one showed is left
+    /// unwritten or undecided: else the next run would no longer see it.
+    private func promoteRevisions(_ start: StoredKey, _ db: Database) throws {
+        let (rows, arguments) = chunk(of: "trueup_pass_revisions", start, as: "r")
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO trueup_history_revisions
+                SELECT r.bundle_id, r.environment, r.original_transaction_id, r.revision
+                FROM \(rows)
+                WHERE NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                        WHERE c.pass_id = r.pass_id AND \(Self.keysAgree("c", "r"))
+                            AND c.superseded_by IS NULL AND c.fate <> 'applied')
+                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p
+                        WHERE p.pass_id = r.pass_id AND \(Self.keysAgree("p", "r"))
+                            AND p.verdict = \(VerdictCode.undecided.rawValue))
+                """
+        ).execute(arguments: arguments)
+    }
+}
