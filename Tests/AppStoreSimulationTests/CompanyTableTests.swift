@@ -10,7 +10,7 @@ import Testing
     func `differs from the store exactly where drift was planted`(seed: UInt64, rate: Double)
         throws
     {
-        let client = try SimulatorClient(customers: 500, seed: seed, drift: rate)
+        let client = try SimulatorClient(customers: 350, seed: seed, drift: rate)
         let planted = try plantedKinds(client)
         let rows = try client.tableRows()
         let held = Set(rows.compactMap { $0["original_transaction_id"] })

@@ -33,7 +33,7 @@ import Testing
         let client = try SimulatorClient(customers: 20, now: nil)
         _ = try client.control("POST", "/_simulator/faults", ["faults": faults])
         let token = try client.token()
-        return try await client.whileListening { report in
+        let output = try await client.whileListening { report in
             let file = FileManager.default.temporaryDirectory.path + "/curl-\(UUID().uuidString)"
             var lines = [
                 "header = \"Authorization: Bearer \(token)\"", "cacert = \"\(report.tlsRootFile)\"",
@@ -45,13 +45,12 @@ import Testing
             }
             try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
             defer { try? FileManager.default.removeItem(atPath: file) }
-            let output = try await run([
+            return try await run([
                 version, "--silent", "--show-error", "--max-time", "60", "--config", file,
                 "--write-out", "%{http_code} %{http_version}\\n",
             ])
-            let answer = try client.control("GET", "/_simulator/log")
-            return (answer.json, output)
         }
+        return (try client.control("GET", "/_simulator/log").json, output)
     }
 
     @Test(.enabled(if: hasCurl, "curl is missing"), arguments: ["--http2", "--http1.1"])

@@ -8,6 +8,8 @@ struct SimulatorClient {
     let simulator: AppStoreSimulator
     let key: P256.Signing.PrivateKey
     let app = SimulatedApp()
+    /// The token of requests that are not about tokens.
+    private var usualToken = ""
 
     init(
         customers: Int = 60, seed: UInt64 = 1, drift: Double? = nil,
@@ -25,6 +27,7 @@ struct SimulatorClient {
         simulator = try AppStoreSimulator(settings: settings)
         key = try P256.Signing.PrivateKey(
             pemRepresentation: String(contentsOfFile: simulator.report.keyFile, encoding: .utf8))
+        usualToken = try token()
     }
 
     func token(
@@ -53,7 +56,7 @@ struct SimulatorClient {
         try ask(
             ServiceRequest(
                 method: "GET", target: target,
-                authorization: "Bearer " + (token ?? self.token())), environment)
+                authorization: "Bearer " + (token ?? usualToken)), environment)
     }
 
     func post(
@@ -61,7 +64,7 @@ struct SimulatorClient {
     ) throws -> Answer {
         try ask(
             try ServiceRequest(
-                method: "POST", target: target, authorization: "Bearer " + self.token(),
+                method: "POST", target: target, authorization: "Bearer " + usualToken,
                 body: Array(JSONSerialization.data(withJSONObject: body, options: .sortedKeys))),
             environment)
     }
