@@ -104,7 +104,7 @@ import Testing
     func `killed at any instant, the next run ends as an uninterrupted one`(
         killedAfterMilliseconds: Int
     ) throws {
-        let slow = "requests_per_second: 300"
+        let slow = "requests_per_second: 100"
         let place = try workplace(customers: 300, drift: "0.2")
         let simulator = place.simulator
         let undisturbed = try Workplace(on: simulator)
