@@ -80,6 +80,7 @@ struct RuleText: Decodable {
         case "unauthorized": return .unauthorized
         case "delay": return .delay
         case "reset": return .reset(afterBytes: try values.value(Int.self, "after_bytes") ?? 1000)
+        case "drop_connection": return .dropConnection
         case "drip":
             return .drip(
                 intervalMilliseconds: try values.value(Int64.self, "interval_ms") ?? 1000)
@@ -113,7 +114,8 @@ struct RuleText: Decodable {
 
     private static func unknown(_ name: String) -> SimulatorError {
         let plain = [
-            "error", "status", "rate_limited", "unauthorized", "delay", "reset", "drip", "cut",
+            "error", "status", "rate_limited", "unauthorized", "delay", "reset",
+            "drop_connection", "drip", "cut",
             "endless", "empty_body", "html", "redirect",
         ]
         let known = (plain + Distortion.allCases.map(\.rawValue)).joined(separator: ", ")
