@@ -154,4 +154,57 @@ import Testing
         #expect(try place.run("run", "nightly").status == 2)
         #expect(try place.summary()["resumed_from"] is String)
     }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `the history is kept period by period, and read on from where it ended`() throws {
+        let place = try workplace(customers: 60, drift: "0")
+        try place.writeJob("backfill", "history: always", steps: "[walk]")
+        let first = try place.run("run", "backfill")
+        #expect(first.status == 0, "\(first.errors)\n\(first.output)")
+        #expect(try place.reportLines("discrepancies.jsonl").isEmpty)
+        let kept = try place.run("export", "--transactions").output
+        let periods = kept.split(whereSeparator: \.isNewline).count - 1
+        #expect(periods > 100)
+
+        // Nothing changed at Apple's: reading on from the stored places brings nothing.
+        #expect(try place.run("run", "backfill").status == 0)
+        #expect(try place.reportLines("corrections.jsonl").isEmpty)
+        #expect(try place.run("export", "--transactions").output == kept)
+
+        // A period that is missing where periods are kept is found and inserted.
+        let other = try Workplace(on: place.simulator)
+        try other.writeJob("backfill", "history: always", steps: "[walk]")
+        try #require(other.run("init").status == 0)
+        let table = try #require(place.simulator.ready.table_file)
+        try #require(other.run("import", table).status == 0)
+        let lines = kept.split(separator: "\r\n")
+        let periodFile = try other.folder.write(
+            lines.enumerated().filter { $0.offset != 3 }.map { String($0.element) }
+                .joined(separator: "\r\n") + "\r\n", to: "periods.csv")
+        let loaded = try other.run("import", "--transactions", periodFile)
+        try #require(loaded.status == 0, "\(loaded.errors)")
+        _ = try other.run("run", "backfill")
+        #expect(
+            try other.reportLines("discrepancies.jsonl").map { $0["kind"] as? String }
+                == ["transaction_missing"])
+        #expect(
+            Set(
+                try other.run("export", "--transactions").output.split(separator: "\r\n").map {
+                    $0.split(separator: ",")[0]
+                }) == Set(lines.map { $0.split(separator: ",")[0] }))
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a history without end is left alone and says so`() throws {
+        let place = try workplace(customers: 5, drift: "0")
+        try place.writeJob("backfill", "history: always", steps: "[walk]")
+        for fault in ["has_more_forever", "repeated_token"] {
+            try place.simulator.control(
+                "/_simulator/faults", method: "POST",
+                body: #"{"faults": [{"fault": "\#(fault)", "endpoint": "history"}]}"#)
+            let run = try place.run("run", "backfill")
+            #expect([0, 3].contains(run.status), "\(run.errors)\n\(run.output)")
+            #expect(try place.reportLines("corrections.jsonl").isEmpty)
+        }
+    }
 }

@@ -7,7 +7,9 @@ enum StoreLimits {
     /// Page cache of a connection; the memory of a job must not depend on the table.
     static let cacheKibibytes = 8 * 1024
     /// Page caches of a connection that loads a file: its index is written in random order.
-    static let loadingCacheKibibytes = 24 * 1024
+    static let loadingCacheKibibytes = 16 * 1024
+    /// Files of at least so many lines are merged without keeping indexes up to date line by line.
+    static let linesWorthSorting = 10_000
     /// Rows per transaction where a million may have to be written besides the company's services.
     static let rowsPerChunk = 5000
     /// Open passes older than this are not continued: too much may have changed since.

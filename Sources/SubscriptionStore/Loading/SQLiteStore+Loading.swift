@@ -98,12 +98,14 @@ extension SQLiteStore {
     private func merge(_ table: StagedTable, lines: Int, _ db: Database) throws -> LoadCounts {
         var counts = LoadCounts()
         counts.skippedAsOlder = try Int.fetchOne(db, sql: table.countOlder) ?? 0
+        let suspended = try SuspendedSchema(of: table, lines: lines, db)
         if let update = table.update {
             try db.execute(sql: update)
             counts.updated = db.changesCount
         }
         try db.execute(sql: table.insert)
         counts.inserted = db.changesCount
+        try suspended.restore(db)
         counts.unchanged = lines - counts.skippedAsOlder - counts.updated - counts.inserted
         return counts
     }

@@ -130,4 +130,26 @@ import Testing
         #expect(row.customerID == "17")
         #expect(row.productID == "\u{FFFD}A")
     }
+
+    /// Above the size from which a merge does without indexes and triggers of ours.
+    @Test func `a large file leaves the schema and the versions as a small one does`() throws {
+        let database = try TemporaryDatabase()
+        let schema = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
+        let before = try database.rows(schema)
+        let store = try database.open()
+        let ids = (0..<10_000).map { String(1_000_000 + ($0 &* 7919) % 10_000) }
+        #expect(try store.load(ids.map { subscription($0) }).inserted == 10_000)
+        let second = try store.load(
+            ids.enumerated().map { subscription($1, status: $0 < 100 ? 2 : 1) })
+        #expect(second.updated == 100)
+        #expect(second.unchanged == 9_900)
+        try database.execute("DELETE FROM subscriptions")
+        #expect(try store.load(ids.map { subscription($0) }).inserted == 10_000)
+        #expect(try database.rows(schema) == before)
+        #expect(
+            try database.rows(
+                "SELECT row_version, count(*) FROM subscriptions GROUP BY row_version")
+                == [["2", "9900"], ["3", "100"]])
+        #expect(try database.value("PRAGMA integrity_check") == "ok")
+    }
 }
