@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 
@@ -37,6 +38,7 @@ struct AppStoreResponder: HTTPResponder {
             throw error
         }
         log.end(endpoint: name, id: match?.id ?? target, status: outcome.answer.status)
+        outcome.answer.headers.append(("x-apple-request-uuid", UUID().uuidString.lowercased()))
         if case .dropConnection = outcome.transport { context.closeConnection() }
         return Self.response(outcome.answer, transport: outcome.transport)
     }
