@@ -140,7 +140,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "JSONWebSignature",
+                "HTTPTransport", "JSONWebSignature",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),

@@ -25,7 +25,7 @@ import Testing
         _ server: RunningSimulator, _ change: (inout CurlTransport.Settings) -> Void = { _ in }
     ) throws -> CurlTransport {
         var settings = CurlTransport.Settings()
-        settings.caFile = server.ready.ca_file
+        settings.caFile = server.ready.caFile
         change(&settings)
         return try CurlTransport(settings)
     }

@@ -109,7 +109,7 @@ import Testing
         let rows = (1...50).map { "\(800_000_000_000_000 + $0)" }
         try load((["original_transaction_id"] + rows).joined(separator: "\n"), into: place)
         let refused = simulator.appYAML().replacingOccurrences(
-            of: "issuer_id: \(simulator.ready.issuer_id)",
+            of: "issuer_id: \(simulator.ready.issuerID)",
             with: "issuer_id: 00000000-0000-0000-0000-000000000000")
         try place.writeSettings(apps: [refused])
         let run = try place.run("run", "nightly")
@@ -121,11 +121,11 @@ import Testing
     @Test func `is 77 when others may read the key`() throws {
         let place = try workplace()
         let simulator = place.simulator
-        let key = try String(contentsOfFile: simulator.ready.key_file, encoding: .utf8)
+        let key = try String(contentsOfFile: simulator.ready.keyFile, encoding: .utf8)
         let copy = try place.folder.write(key, to: "open.p8")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: copy)
         let open = simulator.appYAML()
-            .replacingOccurrences(of: simulator.ready.key_file, with: copy)
+            .replacingOccurrences(of: simulator.ready.keyFile, with: copy)
         try place.writeSettings(apps: [open])
         let run = try place.run("run", "nightly")
         #expect(run.status == 77)

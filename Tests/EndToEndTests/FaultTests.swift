@@ -11,20 +11,20 @@ import Testing
     ])
 
     /// A database with the exact table, and the faults in force.
-    private func place(_ faults: String, only rows: Int? = nil) throws -> Workplace {
+    private func place(_ faults: String, only rows: Int? = nil) async throws -> Workplace {
         let simulator = try #require(Self.simulator)
-        try simulator.control("/_simulator/faults", method: "POST", body: "{\"faults\": []}")
-        try simulator.control("/_simulator/log/reset", method: "POST", body: "{}")
+        try await simulator.control("/_simulator/faults", method: "POST", body: "{\"faults\": []}")
+        try await simulator.control("/_simulator/log/reset", method: "POST", body: "{}")
         let place = try Workplace(on: simulator)
         try place.writeJob("nightly", steps: "[walk]")
         try #require(place.run("init").status == 0)
         let table = try String(
-            contentsOfFile: try #require(simulator.ready.table_file), encoding: .utf8)
+            contentsOfFile: try #require(simulator.ready.tableFile), encoding: .utf8)
         let lines = table.split(whereSeparator: \.isNewline)
         let kept = rows.map { lines.prefix($0 + 1) } ?? lines[...]
         let file = try place.folder.write(kept.joined(separator: "\n") + "\n", to: "rows.csv")
         try #require(place.run("import", file).status == 0)
-        try simulator.control(
+        try await simulator.control(
             "/_simulator/faults", method: "POST", body: "{\"faults\": [\(faults)]}")
         return place
     }
@@ -68,24 +68,26 @@ import Testing
         #"{"fault": "unauthorized", "count": 1}"#,
         #"{"fault": "error", "code": 5000000, "count": 1}"#,
     ])
-    func `a fault that passes leaves no trace`(fault: String) throws {
-        let place = try place(fault)
+    func `a fault that passes leaves no trace`(fault: String) async throws {
+        let place = try await place(fault)
         let totals = try night(place, expecting: 0)
         #expect(totals["undecided"] as? Int == 0)
         #expect(try kinds(place).isEmpty)
     }
 
-    @Test func `one id that always fails is undecided, and 5000000 is asked twice at most`() throws
+    @Test func `one id that always fails is undecided, and 5000000 is asked twice at most`()
+        async throws
     {
         let simulator = try #require(Self.simulator)
         let id = try #require(
-            try String(contentsOfFile: simulator.ready.table_file ?? "", encoding: .utf8)
+            try String(contentsOfFile: simulator.ready.tableFile ?? "", encoding: .utf8)
                 .split(whereSeparator: \.isNewline).dropFirst().first?.split(separator: ",").first)
-        let place = try place(#"{"fault": "error", "code": 5000000, "ids": ["\#(id)"]}"#, only: 3)
+        let place = try await place(
+            #"{"fault": "error", "code": 5000000, "ids": ["\#(id)"]}"#, only: 3)
         let totals = try night(place, expecting: 3)
         #expect((totals["undecided"] as? Int ?? 0) >= 1)
         #expect(try place.report("undecided.csv").contains("unavailable"))
-        let log = try JSONSerialization.jsonObject(with: simulator.control("/_simulator/log"))
+        let log = try JSONSerialization.jsonObject(with: await simulator.control("/_simulator/log"))
         let endpoints = try #require(
             (log as? [String: Any])?["endpoints"] as? [String: [String: Any]])
         let asked = endpoints.values.compactMap { ($0["ids"] as? [String: Int])?[String(id)] }
@@ -96,23 +98,23 @@ import Testing
         #"{"fault": "html"}"#, #"{"fault": "wrong_types"}"#, #"{"fault": "endless"}"#,
         #"{"fault": "redirect", "location": "https://127.0.0.1:9/"}"#,
     ])
-    func `answers that nobody can read end the run with 76`(fault: String) throws {
-        let place = try place(fault, only: 12)
+    func `answers that nobody can read end the run with 76`(fault: String) async throws {
+        let place = try await place(fault, only: 12)
         _ = try night(place, expecting: 76)
         #expect(try place.report("undecided.csv").contains("undecodable"))
     }
 
-    @Test func `no answer at all ends it with 69, after a bounded number of calls`() throws {
+    @Test func `no answer at all ends it with 69, after a bounded number of calls`() async throws {
         let simulator = try #require(Self.simulator)
-        let place = try place(#"{"fault": "status", "status": 500, "body": ""}"#)
+        let place = try await place(#"{"fault": "status", "status": 500, "body": ""}"#)
         _ = try night(place, expecting: 69)
         let calls = try #require(try place.summary()["calls"] as? [String: [String: Int]])
         #expect(calls.values.flatMap(\.values).reduce(0, +) < 200)
         #expect(simulator.ready.endpoint.hasPrefix("https"))
     }
 
-    @Test func `a key that is refused for good ends it with 77, after few calls`() throws {
-        let place = try place(#"{"fault": "unauthorized"}"#)
+    @Test func `a key that is refused for good ends it with 77, after few calls`() async throws {
+        let place = try await place(#"{"fault": "unauthorized"}"#)
         _ = try night(place, expecting: 77)
         #expect(try kinds(place).isEmpty)
     }
@@ -121,62 +123,63 @@ import Testing
         "bad_signature", "alg_none", "expired_leaf", "wrong_leaf_oid", "wrong_intermediate_oid",
         "foreign_root", "two_certificates", "four_certificates", "swapped_renewal",
     ])
-    func `a broken signature is critical and writes nothing`(fault: String) throws {
-        let place = try place(#"{"fault": "\#(fault)"}"#, only: 4)
+    func `a broken signature is critical and writes nothing`(fault: String) async throws {
+        let place = try await place(#"{"fault": "\#(fault)"}"#, only: 4)
         let totals = try night(place, expecting: 3)
         #expect(totals["matched"] as? Int == 0)
         #expect(try kinds(place) == ["verification_failed"])
     }
 
-    @Test func `too many broken signatures end it with 76`() throws {
-        let place = try place(#"{"fault": "bad_signature"}"#)
+    @Test func `too many broken signatures end it with 76`() async throws {
+        let place = try await place(#"{"fault": "bad_signature"}"#)
         _ = try night(place, expecting: 76)
     }
 
     @Test(arguments: [("other_bundle", "wrong_app"), ("other_environment", "wrong_environment")])
-    func `a payload for somebody else is named as such`(fault: String, kind: String) throws {
-        let place = try place(#"{"fault": "\#(fault)"}"#, only: 4)
+    func `a payload for somebody else is named as such`(fault: String, kind: String) async throws {
+        let place = try await place(#"{"fault": "\#(fault)"}"#, only: 4)
         let totals = try night(place, expecting: 2)
         #expect(totals["discrepant"] as? Int ?? 0 > 0)
         #expect(try kinds(place) == [kind])
     }
 
-    @Test func `an empty answer is not an expired subscription`() throws {
-        let place = try place(#"{"fault": "empty_data"}"#)
+    @Test func `an empty answer is not an expired subscription`() async throws {
+        let place = try await place(#"{"fault": "empty_data"}"#)
         let totals = try night(place, expecting: 3)
         #expect(totals["matched"] as? Int == 0)
         #expect(try place.report("undecided.csv").contains("no_subscription_in_answer"))
     }
 
-    @Test func `another customer's answer is believed by nobody`() throws {
-        let place = try place(#"{"fault": "other_customer", "endpoint": "statuses"}"#, only: 6)
+    @Test func `another customer's answer is believed by nobody`() async throws {
+        let place = try await place(
+            #"{"fault": "other_customer", "endpoint": "statuses"}"#, only: 6)
         _ = try night(place, expecting: 3)
         #expect(try place.report("undecided.csv").contains("id_not_in_answer"))
         #expect(try place.reportLines("corrections.jsonl").isEmpty)
     }
 
-    @Test func `a status that contradicts its signature changes nothing`() throws {
-        let place = try place(#"{"fault": "contradicting_status"}"#, only: 8)
+    @Test func `a status that contradicts its signature changes nothing`() async throws {
+        let place = try await place(#"{"fault": "contradicting_status"}"#, only: 8)
         _ = try night(place, expecting: 3)
         #expect(try kinds(place) == ["contradiction"])
     }
 
-    @Test func `a status of tomorrow leaves the row undecided`() throws {
-        let place = try place(#"{"fault": "unknown_status"}"#, only: 8)
+    @Test func `a status of tomorrow leaves the row undecided`() async throws {
+        let place = try await place(#"{"fault": "unknown_status"}"#, only: 8)
         _ = try night(place, expecting: 3)
         #expect(try kinds(place) == ["unknown_value"])
     }
 
-    @Test func `an old statement never overwrites a newer row`() throws {
-        let place = try place(#"{"fault": "old_statement"}"#, only: 8)
+    @Test func `an old statement never overwrites a newer row`() async throws {
+        let place = try await place(#"{"fault": "old_statement"}"#, only: 8)
         _ = try night(place, expecting: 3)
         #expect(try place.report("undecided.csv").contains("newer_locally"))
     }
 
-    @Test func `when everybody is expired or gone at once, the guards hold`() throws {
+    @Test func `when everybody is expired or gone at once, the guards hold`() async throws {
         for fault in [#"{"fault": "everything_expired"}"#, #"{"fault": "error", "code": 4040010}"#]
         {
-            let place = try place(fault)
+            let place = try await place(fault)
             try place.writeJob(
                 "nightly", steps: "[walk]",
                 guards: "max_changes: 500, max_change_share: 0.05, max_not_found_share: 0.01")
@@ -186,8 +189,8 @@ import Testing
     }
 
     @Test(arguments: ["has_more_forever", "repeated_token"])
-    func `a notification history without end is not read for ever`(fault: String) throws {
-        let place = try place(
+    func `a notification history without end is not read for ever`(fault: String) async throws {
+        let place = try await place(
             #"{"fault": "\#(fault)", "endpoint": "notification_history"}"#, only: 4)
         try place.writeJob("nightly", "max_duration: 2m", steps: "[recover]")
         let run = try place.run("run", "nightly")
@@ -195,8 +198,8 @@ import Testing
         #expect(run.output.contains("was not read to its end"))
     }
 
-    @Test func `a wait for the quota that passes the deadline ends it with 75`() throws {
-        let place = try place(
+    @Test func `a wait for the quota that passes the deadline ends it with 75`() async throws {
+        let place = try await place(
             #"{"fault": "rate_limited", "retry_after": "unix_milliseconds", "wait_seconds": 1800}"#)
         try place.writeJob("nightly", "max_duration: 20s", steps: "[walk]")
         _ = try night(place, expecting: 75)

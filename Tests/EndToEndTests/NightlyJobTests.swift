@@ -12,7 +12,7 @@ import Testing
         ])
         let place = try Workplace(on: simulator, extra: extra)
         try #require(place.run("init").status == 0)
-        let imported = try place.run("import", try #require(simulator.ready.table_file))
+        let imported = try place.run("import", try #require(simulator.ready.tableFile))
         try #require(imported.status == 0, "\(imported.errors)")
         return place
     }
@@ -109,7 +109,7 @@ import Testing
         let simulator = place.simulator
         let undisturbed = try Workplace(on: simulator)
         try #require(undisturbed.run("init").status == 0)
-        let table = try #require(simulator.ready.table_file)
+        let table = try #require(simulator.ready.tableFile)
         try #require(undisturbed.run("import", table).status == 0)
         #expect(try undisturbed.run("run", "nightly").status == 2)
 
@@ -175,7 +175,7 @@ import Testing
         let other = try Workplace(on: place.simulator)
         try other.writeJob("backfill", "history: always", steps: "[walk]")
         try #require(other.run("init").status == 0)
-        let table = try #require(place.simulator.ready.table_file)
+        let table = try #require(place.simulator.ready.tableFile)
         try #require(other.run("import", table).status == 0)
         let lines = kept.split(separator: "\r\n")
         let periodFile = try other.folder.write(
@@ -195,11 +195,11 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `a history without end is left alone and says so`() throws {
+    func `a history without end is left alone and says so`() async throws {
         let place = try workplace(customers: 5, drift: "0")
         try place.writeJob("backfill", "history: always", steps: "[walk]")
         for fault in ["has_more_forever", "repeated_token"] {
-            try place.simulator.control(
+            try await place.simulator.control(
                 "/_simulator/faults", method: "POST",
                 body: #"{"faults": [{"fault": "\#(fault)", "endpoint": "history"}]}"#)
             let run = try place.run("run", "backfill")

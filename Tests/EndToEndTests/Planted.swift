@@ -7,7 +7,7 @@ struct Planted {
     let kinds: [String: Set<String>]
 
     init(of simulator: RunningSimulator) throws {
-        let file = try #require(simulator.ready.planted_file)
+        let file = try #require(simulator.ready.plantedFile)
         let data = try Data(contentsOf: URL(fileURLWithPath: file))
         let entries = try #require(JSONSerialization.jsonObject(with: data) as? [[String: Any]])
         var kinds: [String: Set<String>] = [:]

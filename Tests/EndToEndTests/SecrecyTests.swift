@@ -8,7 +8,7 @@ import Testing
         let simulator = try RunningSimulator(["--customers", "60", "--drift", "0.2"])
         let place = try Workplace(on: simulator)
         try #require(place.run("init").status == 0)
-        try #require(place.run("import", try #require(simulator.ready.table_file)).status == 0)
+        try #require(place.run("import", try #require(simulator.ready.tableFile)).status == 0)
         var said: [String] = []
         for arguments in [
             ["run", "nightly", "--verbose"], ["status"], ["run", "nightly", "--json"],
@@ -16,7 +16,7 @@ import Testing
             let run = try BuiltExecutable("trueup").run(arguments, in: place.folder.url)
             said += [run.output, run.errors]
         }
-        let key = try String(contentsOfFile: simulator.ready.key_file, encoding: .utf8)
+        let key = try String(contentsOfFile: simulator.ready.keyFile, encoding: .utf8)
         let secrets = key.split(separator: "\n").filter { !$0.hasPrefix("-----") }.map(String.init)
         try #require(!secrets.isEmpty)
         let files = FileManager.default.enumerator(atPath: place.folder.url.path)

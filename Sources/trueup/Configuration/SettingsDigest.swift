@@ -26,7 +26,7 @@ package enum SettingsDigest {
     }
 
     private static func canonical(_ app: AppSettings) -> CanonicalJSON {
-        return .object([
+        .object([
             "bundle_id": .string(app.identity.bundleID),
             "environment": .string(app.identity.environment.rawValue),
             "app_apple_id": app.appAppleID.map(CanonicalJSON.integer) ?? .null,

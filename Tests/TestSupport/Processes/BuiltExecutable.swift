@@ -56,7 +56,9 @@ package struct BuiltExecutable: Sendable {
             kill(process.processIdentifier, signal)
         }
 
-        /// Waits for the end. A signal counts as 128 plus its number, as in a shell.
+        /// Waits for the end.
+        ///
+        /// A signal counts as 128 plus its number, as in a shell.
         package func wait() -> Result {
             process.waitUntilExit()
             readers.wait()
@@ -69,7 +71,9 @@ package struct BuiltExecutable: Sendable {
         }
     }
 
-    /// Starts the command. `TRUEUP_…` variables of the surroundings are not handed on.
+    /// Starts the command.
+    ///
+    /// `TRUEUP_…` variables of the surroundings are not handed on.
     package func start(
         _ arguments: [String], in folder: URL? = nil, environment: [String: String] = [:]
     ) throws -> Running {

@@ -1,4 +1,5 @@
 package import Foundation
+import HTTPTransport
 import Synchronization
 
 /// `appstore-simulator` as a child process, stopped with its owner.
@@ -6,17 +7,32 @@ package final class RunningSimulator: @unchecked Sendable {
     /// The READY line.
     package struct Ready: Decodable, Sendable {
         package var endpoint: String
-        package var sandbox_endpoint: String
+        package var sandboxEndpoint: String
         package var control: String
-        package var ca_file: String
-        package var root_file: String
-        package var key_file: String
-        package var key_id: String
-        package var issuer_id: String
-        package var bundle_id: String
-        package var app_apple_id: Int64
-        package var table_file: String?
-        package var planted_file: String?
+        package var caFile: String
+        package var rootFile: String
+        package var keyFile: String
+        package var keyID: String
+        package var issuerID: String
+        package var bundleID: String
+        package var appAppleID: Int64
+        package var tableFile: String?
+        package var plantedFile: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case endpoint
+            case sandboxEndpoint = "sandbox_endpoint"
+            case control
+            case caFile = "ca_file"
+            case rootFile = "root_file"
+            case keyFile = "key_file"
+            case keyID = "key_id"
+            case issuerID = "issuer_id"
+            case bundleID = "bundle_id"
+            case appAppleID = "app_apple_id"
+            case tableFile = "table_file"
+            case plantedFile = "planted_file"
+        }
     }
 
     package let ready: Ready
@@ -65,17 +81,17 @@ package final class RunningSimulator: @unchecked Sendable {
 
     /// An entry of `apps` in `trueup.yaml` for this simulator.
     package func appYAML(environment: String = "production", extra: [String] = []) -> String {
-        let endpoint = environment == "sandbox" ? ready.sandbox_endpoint : ready.endpoint
+        let endpoint = environment == "sandbox" ? ready.sandboxEndpoint : ready.endpoint
         return """
-              - bundle_id: \(ready.bundle_id)
-                app_apple_id: \(ready.app_apple_id)
+              - bundle_id: \(ready.bundleID)
+                app_apple_id: \(ready.appAppleID)
                 environment: \(environment)
-                issuer_id: \(ready.issuer_id)
-                key_id: \(ready.key_id)
-                key_file: \(ready.key_file)
+                issuer_id: \(ready.issuerID)
+                key_id: \(ready.keyID)
+                key_file: \(ready.keyFile)
                 endpoint: \(endpoint)
-                ca_file: \(ready.ca_file)
-                trusted_roots: [\(ready.root_file)]
+                ca_file: \(ready.caFile)
+                trusted_roots: [\(ready.rootFile)]
                 requests_per_second: 5000
 
             """ + extra.map { "    \($0)\n" }.joined()
@@ -85,24 +101,19 @@ package final class RunningSimulator: @unchecked Sendable {
     @discardableResult
     package func control(
         _ path: String, method: String = "GET", body: String? = nil
-    ) throws -> Data {
-        var arguments = ["-sS", "--fail-with-body", "-X", method, ready.control + path]
-        if let body { arguments += ["-H", "Content-Type: application/json", "-d", body] }
-        let curl = Process()
-        curl.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
-        curl.arguments = arguments
-        let output = Pipe()
-        curl.standardOutput = output
-        try curl.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        curl.waitUntilExit()
-        guard curl.terminationStatus == 0 else {
-            throw ControlRefused(answer: String(decoding: data, as: UTF8.self))
-        }
-        return data
+    ) async throws -> Data {
+        let request = HTTPRequest(
+            method: method, url: ready.control + path,
+            headers: body == nil ? [] : [("Content-Type", "application/json")],
+            body: body.map { Array($0.utf8) })
+        let transport = try CurlTransport()
+        let response = try await transport.send(request)
+        await transport.shutdown()
+        guard response.status == 200 else { throw ControlRefused(path: path) }
+        return Data(response.body)
     }
 
     package struct ControlRefused: Error {
-        package let answer: String
+        package let path: String
     }
 }
