@@ -65,9 +65,10 @@ import Testing
     }
 
     @Test(.enabled(if: hasCurl, "curl is missing"), arguments: ["--http2", "--http1.1"])
-    func `are torn in mid-body when a plan says so`(version: String) async throws {
-        let (_, output) = try await ask(
-            1, version: version, faults: [["fault": "reset", "after_bytes": 500]])
-        #expect(output.contains("curl: ("), "\(output)")
+    func `are torn in mid-body or dropped when a plan says so`(version: String) async throws {
+        for fault in ["reset", "drop_connection"] {
+            let (_, output) = try await ask(1, version: version, faults: [["fault": fault]])
+            #expect(output.contains("curl: ("), "\(fault): \(output)")
+        }
     }
 }

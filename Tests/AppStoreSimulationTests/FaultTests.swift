@@ -82,7 +82,10 @@ import Testing
     @Test(arguments: [
         "faults: [{fault: nothing_known}]", "faults: [{fault: error}]", "fault: []",
         "faults: [{fault: html, endpont: statuses}]", "faults: [{fault: html, endpoint: status}]",
-        "faults: [{fault: html, environment: production}]", "faults: {", "limits: {nothing: 1}",
+        "faults: [{fault: html, environment: production}]", "faults: {",
+        "faults: [{fault: status, status: 1000}]",
+        "faults: [{fault: reset, after_bytes: -1}]", "faults: [{fault: html, every: 0}]",
+        "limits: {window_seconds: 0}", "limits: {nothing: 1}",
         "faults: [{fault: rate_limited, retry_after: later}]",
     ])
     func `refuses what it does not understand`(plan: String) throws {

@@ -53,6 +53,8 @@ import Testing
         ("customers: [{name: a, life: [{at: -1d, cancel: true}]}]", "has not bought anything"),
         ("customers: [{name: a}, {name: a}]", "two customers"),
         ("population: {customers: 1, rates: {cancel: 2}}", "from 0 to 1"),
+        ("population: {customers: -1}", "from 0 to"), ("grace_days: 5", "3, 16, 28"),
+        ("customers: [{name: a, life: [{at: -1d, extend: 900}]}]", "from 1 to 90"),
         ("now: yesterday", "must be a time"), ("colour: red", "unknown"),
     ])
     func `is refused with a sentence when it makes no sense`(text: String, reason: String) throws {

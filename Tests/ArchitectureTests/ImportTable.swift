@@ -53,8 +53,8 @@ enum ImportTable {
             ours: ["AppStoreServerAPI", "JSONWebSignature", "Subscriptions"],
             outside: [
                 "Crypto", "Dispatch", "Foundation", "FoundationEssentials",
-                "FoundationNetworking", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdHTTP2",
-                "HummingbirdTLS", "Logging", "NIOCore",
+                "FoundationNetworking", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore",
+                "HummingbirdHTTP2", "HummingbirdTLS", "Logging", "NIOCore",
                 "SwiftASN1", "Synchronization", "X509", "Yams",
             ]),
         // Crypto for the settings digest; the C library for modes, streams and signals.

@@ -11,6 +11,8 @@ enum Fault: Sendable {
     case delay
     /// The connection ends after part of the body.
     case reset(afterBytes: Int)
+    /// The whole connection is closed, with all that is in flight on it.
+    case dropConnection
     /// The body comes in single bytes.
     case drip(intervalMilliseconds: Int64)
     /// The body ends early, in good order.

@@ -51,7 +51,7 @@ final class RequestLimits: Sendable {
         state.withLock { state in
             state.windows = [:]
             if let seconds = text.windowSeconds {
-                state.windowMilliseconds = Int64(max(0.001, seconds) * 1000)
+                state.windowMilliseconds = Int64(seconds * 1000)
             }
             for (endpoint, limit) in text.perWindow {
                 state.perWindow[endpoint] = limit < 0 ? nil : limit
@@ -69,6 +69,9 @@ struct LimitsText: Decodable, Sendable {
         let names = Endpoint.allCases.map(\.rawValue)
         let keys = try StrictKeys(decoder, allowed: names + ["window_seconds", "all"])
         windowSeconds = try keys.value(Double.self, "window_seconds")
+        if let windowSeconds, !(0.001...86_400).contains(windowSeconds) {
+            throw SimulatorError.badOption("\"window_seconds\" must be from 0.001 to 86400.")
+        }
         let all = try keys.value(Int.self, "all")
         for endpoint in Endpoint.allCases {
             perWindow[endpoint] = try keys.value(Int.self, endpoint.rawValue) ?? all

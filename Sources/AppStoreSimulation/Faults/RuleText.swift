@@ -49,19 +49,19 @@ struct RuleText: Decodable {
         }
         rule.ids = Set(try values.value([String].self, "ids") ?? [])
         rule.share = try values.value(Double.self, "share") ?? 1
-        rule.skip = try values.value(Int.self, "skip") ?? 0
-        rule.count = try values.value(Int.self, "count") ?? Int.max
-        rule.every = max(1, try values.value(Int.self, "every") ?? 1)
+        rule.skip = try number("skip", in: 0...Int.max) ?? 0
+        rule.count = try number("count", in: 0...Int.max) ?? Int.max
+        rule.every = try number("every", in: 1...Int.max) ?? 1
         rule.afterSeconds = try values.value(Double.self, "after_seconds") ?? 0
         rule.forSeconds = try values.value(Double.self, "for_seconds") ?? .infinity
-        rule.delayMilliseconds = try values.value(Int64.self, "delay_ms") ?? 0
+        rule.delayMilliseconds = Int64(try number("delay_ms", in: 0...3_600_000) ?? 0)
         return rule
     }
 
     private func fault() throws -> Fault {
         switch name {
         case "error":
-            guard let code = try values.value(Int.self, "code"), (1_000_000..<6_000_000) ~= code
+            guard let code = try values.value(Int.self, "code"), (4_000_000..<6_000_000) ~= code
             else {
                 throw SimulatorError.badOption(
                     "The fault \"error\" needs Apple's seven-digit code.")
@@ -72,18 +72,21 @@ struct RuleText: Decodable {
         case "status":
             let headers = try values.value([String: String].self, "headers") ?? [:]
             return .status(
-                try values.value(Int.self, "status") ?? 500,
+                try number("status", in: 200...599) ?? 500,
                 contentType: try values.value(String.self, "content_type"),
                 body: try values.value(String.self, "body") ?? "",
                 headers: headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         case "rate_limited": return try rateLimited()
         case "unauthorized": return .unauthorized
         case "delay": return .delay
-        case "reset": return .reset(afterBytes: try values.value(Int.self, "after_bytes") ?? 1000)
+        case "reset":
+            return .reset(afterBytes: try number("after_bytes", in: 0...1_000_000_000) ?? 1000)
+        case "drop_connection": return .dropConnection
         case "drip":
             return .drip(
-                intervalMilliseconds: try values.value(Int64.self, "interval_ms") ?? 1000)
-        case "cut": return .cut(afterBytes: try values.value(Int.self, "after_bytes") ?? 1000)
+                intervalMilliseconds: Int64(try number("interval_ms", in: 0...3_600_000) ?? 1000))
+        case "cut":
+            return .cut(afterBytes: try number("after_bytes", in: 0...1_000_000_000) ?? 1000)
         case "endless": return .endless
         case "empty_body":
             return .status(200, contentType: "application/json", body: "", headers: [])
@@ -99,6 +102,15 @@ struct RuleText: Decodable {
         }
     }
 
+    private func number(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let value = try values.value(Int.self, name) else { return nil }
+        guard range.contains(value) else {
+            throw SimulatorError.badOption(
+                "\"\(name)\" must be from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return value
+    }
+
     private func rateLimited() throws -> Fault {
         let text =
             try values.value(String.self, "retry_after")
@@ -108,12 +120,14 @@ struct RuleText: Decodable {
             throw SimulatorError.badOption(
                 "The form \"\(text)\" of retry_after is unknown; known are \(known).")
         }
-        return .rateLimited(form, waitSeconds: try values.value(Int64.self, "wait_seconds") ?? 1)
+        return .rateLimited(
+            form, waitSeconds: Int64(try number("wait_seconds", in: 0...1_000_000_000) ?? 1))
     }
 
     private static func unknown(_ name: String) -> SimulatorError {
         let plain = [
-            "error", "status", "rate_limited", "unauthorized", "delay", "reset", "drip", "cut",
+            "error", "status", "rate_limited", "unauthorized", "delay", "reset",
+            "drop_connection", "drip", "cut",
             "endless", "empty_body", "html", "redirect",
         ]
         let known = (plain + Distortion.allCases.map(\.rawValue)).joined(separator: ", ")

@@ -33,6 +33,9 @@ struct Scenario: Decodable, Sendable {
             now = moment
         }
         graceDays = try keys.value(Int.self, "grace_days")
+        if let graceDays, ![0, 3, 16, 28].contains(graceDays) {
+            throw SimulatorError.badOption("\"grace_days\" is 3, 16, 28, or 0 for none.")
+        }
         customers = try keys.value([ScriptedCustomer].self, "customers") ?? []
         population = try keys.value(PopulationText.self, "population")
     }
@@ -46,6 +49,9 @@ struct PopulationText: Decodable, Sendable {
     init(from decoder: any Decoder) throws {
         let keys = try StrictKeys(decoder, allowed: ["customers", "rates"])
         customers = try keys.value(Int.self, "customers") ?? 0
+        guard (0...1_000_000).contains(customers) else {
+            throw SimulatorError.badOption("\"customers\" must be from 0 to 1000000.")
+        }
         rates = try keys.value(RatesText.self, "rates")?.rates ?? LifeRates()
     }
 

@@ -61,7 +61,11 @@ enum ScriptedAction: Sendable {
                 percent: try Self.percent(keys, name),
                 needsConsent: try keys.value(Bool.self, "consent") ?? true)
         case "accept_price_increase": self = .acceptPriceIncrease
-        case "extend": self = .extend(days: try keys.value(Int.self, name) ?? 0)
+        case "extend":
+            guard let days = try keys.value(Int.self, name), (1...90).contains(days) else {
+                throw SimulatorError.badOption("\"extend\" is a number of days from 1 to 90.")
+            }
+            self = .extend(days: days)
         case "redeem_offer": self = .redeemOffer(try Self.offer(keys, named: name))
         case "withdraw": self = .withdraw
         case "share_with": self = .share(customer: try keys.value(String.self, name) ?? "")

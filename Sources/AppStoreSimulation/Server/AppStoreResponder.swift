@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 
@@ -26,6 +27,8 @@ struct AppStoreResponder: HTTPResponder {
                 let body = try await request.body.collect(upTo: Self.bodyLimitBytes)
                 asked.body = Array(body.readableBytesView)
             }
+            // Requests that have arrived already are counted before this one ends.
+            await Task.yield()
             outcome = door.outcome(asked)
             if outcome.delayMilliseconds > 0 {
                 try await Task.sleep(for: .milliseconds(outcome.delayMilliseconds))
@@ -35,6 +38,8 @@ struct AppStoreResponder: HTTPResponder {
             throw error
         }
         log.end(endpoint: name, id: match?.id ?? target, status: outcome.answer.status)
+        outcome.answer.headers.append(("x-apple-request-uuid", UUID().uuidString.lowercased()))
+        if case .dropConnection = outcome.transport { context.closeConnection() }
         return Self.response(outcome.answer, transport: outcome.transport)
     }
 

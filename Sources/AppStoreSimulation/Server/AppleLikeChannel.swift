@@ -4,7 +4,7 @@ import HummingbirdHTTP2
 import Logging
 import NIOCore
 
-/// HTTPS with HTTP/2 and HTTP/1.1 by ALPN, as forgiving to libcurl as Apple's servers are.
+/// HTTPS with HTTP/2 and HTTP/1.1 by ALPN, which keeps the connections of libcurl open.
 struct AppleLikeChannel: ServerChildChannel {
     typealias Value = HTTP2UpgradeChannel.Value
 

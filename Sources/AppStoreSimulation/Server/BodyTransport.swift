@@ -10,7 +10,7 @@ enum BodyTransport {
 
     static func body(_ bytes: [UInt8], transport: FrontDoor.Transport) -> ResponseBody {
         switch transport {
-        case .whole: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        case .whole, .dropConnection: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
         case .reset(let count):
             ResponseBody(contentLength: bytes.count) { writer in
                 try await writer.write(ByteBuffer(bytes: bytes.prefix(count)))

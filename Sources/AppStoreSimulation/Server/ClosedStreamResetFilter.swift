@@ -4,8 +4,8 @@ import NIOCore
 ///
 /// Added 2026-11-21: libcurl 7.88 (Debian 12) ends every finished stream with RST_STREAM and the code
 /// STREAM_CLOSED. swift-nio-http2 closes a connection with ENHANCE_YOUR_CALM after 200 resets in
-/// thirty seconds, and Hummingbird 2.28 offers no setting for that. Apple's servers do not mind such
-/// resets, so neither may this one. To be removed when Hummingbird lets the limit be set.
+/// thirty seconds, and Hummingbird 2.28 offers no setting for that, while the App Store is used by
+/// such clients every day. To be removed when Hummingbird lets the limit be set.
 final class ClosedStreamResetFilter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

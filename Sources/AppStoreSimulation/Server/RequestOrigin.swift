@@ -1,4 +1,5 @@
 import Hummingbird
+import NIOCore
 
 /// Where a request came from: its connection and the protocol spoken on it.
 struct RequestOrigin: RequestContext {
@@ -6,6 +7,8 @@ struct RequestOrigin: RequestContext {
     /// One value per TCP connection.
     let connection: String
     let protocolName: String
+    /// Closes the TCP connection, whatever else is going on over it.
+    let closeConnection: @Sendable () -> Void
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
@@ -14,9 +17,11 @@ struct RequestOrigin: RequestContext {
         let channel = source.channel
         if let parent = channel.parent, parent.parent != nil {
             connection = "\(ObjectIdentifier(parent))"
+            closeConnection = { parent.close(promise: nil) }
             protocolName = "HTTP/2"
         } else {
             connection = "\(ObjectIdentifier(channel))"
+            closeConnection = { channel.close(promise: nil) }
             protocolName = "HTTP/1.1"
         }
     }

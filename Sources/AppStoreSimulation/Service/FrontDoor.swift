@@ -20,6 +20,7 @@ struct FrontDoor: Sendable {
         case reset(afterBytes: Int)
         case drip(intervalMilliseconds: Int64)
         case endless
+        case dropConnection
     }
 
     func outcome(_ request: ServiceRequest) -> Outcome {
@@ -67,6 +68,8 @@ struct FrontDoor: Sendable {
             return Outcome(answer: answer)
         case .endless:
             return Outcome(answer: service.answer(request), transport: .endless)
+        case .dropConnection:
+            return Outcome(answer: service.answer(request), transport: .dropConnection)
         case .distorted(let distortion):
             return Outcome(
                 answer: service.distorted(by: distortion, signers: signers).answer(request))
@@ -79,7 +82,7 @@ extension Fault {
     var reachesStore: Bool {
         switch self {
         case .failure, .status, .rateLimited, .unauthorized: false
-        case .delay, .reset, .drip, .cut, .endless, .distorted: true
+        case .delay, .reset, .drip, .cut, .endless, .dropConnection, .distorted: true
         }
     }
 }
