@@ -24,7 +24,8 @@ package struct GuardLimits: Hashable, Sendable {
     /// Every limit that the plan passes, as a sentence with both numbers; empty when it may go on.
     ///
     /// Changes and rows not found stop a run only from `minChanges` on: in a small table three rows
-    /// are a large share. A share of no rows at all is passed by any change.
+    /// are a large share. A share of no rows at all is passed by any change; a share of 1 is no
+    /// limit, since a first fill also inserts what is not yet in scope.
     package func breaches(by plan: PlanTotals) -> [String] {
         let inScope = plan.totals.inScope
         var sentences: [String] = []
@@ -33,7 +34,7 @@ package struct GuardLimits: Hashable, Sendable {
                 sentences.append(
                     "The plan changes \(plan.changes) rows; max_changes allows \(maxChanges).")
             }
-            if Double(plan.changes) > maxChangeShare * Double(inScope) {
+            if maxChangeShare < 1, Double(plan.changes) > maxChangeShare * Double(inScope) {
                 sentences.append(
                     "The plan changes \(plan.changes) of \(inScope) rows in scope; "
                         + "max_change_share allows \(maxChangeShare).")

@@ -15,9 +15,9 @@ extension ExitDecision {
         switch (guardBreaches.isEmpty, mode) {
         case (true, _): break
         case (false, .check):
-            sentences += guardBreaches.map { "A guard would stop this job: \($0)." }
+            sentences += guardBreaches.map { "A guard would stop this job. \($0)" }
         case (false, .apply):
-            sentences += guardBreaches.map { "A guard stopped the run: \($0)." }
+            sentences += guardBreaches.map { "A guard stopped the run. \($0)" }
             sentences.append(
                 "No subscription row was changed. Read discrepancies.csv and plan.json; if the "
                     + "changes are right, raise the guard in the job file and run it again.")

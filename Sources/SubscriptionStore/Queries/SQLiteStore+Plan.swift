@@ -22,8 +22,11 @@ extension SQLiteStore {
             let changes = try Int.fetchOne(
                 db,
                 sql: """
-                    SELECT count(*) FROM trueup_pass_corrections
-                    WHERE pass_id = ? AND superseded_by IS NULL AND fate IN ('planned', 'applied')
+                    SELECT count(*) FROM (
+                        SELECT DISTINCT bundle_id, environment, original_transaction_id
+                        FROM trueup_pass_corrections
+                        WHERE pass_id = ? AND superseded_by IS NULL
+                            AND fate IN ('planned', 'applied'))
                     """,
                 arguments: [pass.passID])
             let failures = try Int.fetchOne(

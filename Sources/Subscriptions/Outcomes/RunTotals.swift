@@ -15,7 +15,8 @@ package struct RunTotals: Hashable, Sendable {
 /// What the guards look at: the whole plan in numbers.
 package struct PlanTotals: Hashable, Sendable {
     package var totals: RunTotals
-    /// Rows that the plan would change or insert, already applied ones of the same pass included.
+    /// Subscriptions that the plan would change or insert, with all their periods counted once;
+    /// already applied ones of the same pass included.
     package var changes: Int
     /// Rows that Apple did not find.
     package var notFound: Int

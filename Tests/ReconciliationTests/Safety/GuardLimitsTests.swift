@@ -32,6 +32,11 @@ struct GuardLimitsTests {
         #expect(breaches(plan(inScope: 0, changes: 6)).count == 1)
     }
 
+    @Test func `a share of one is no limit, for a first fill inserts more than is in scope`() {
+        let limits = GuardLimits(maxChanges: 1_000_000, maxChangeShare: 1)
+        #expect(breaches(plan(inScope: 10, changes: 60), limits).isEmpty)
+    }
+
     @Test func `never stops a run for fewer than the least number`() {
         #expect(breaches(plan(inScope: 4, changes: 4, notFound: 4)).isEmpty)
         let limits = GuardLimits(maxChanges: 2)
