@@ -72,6 +72,13 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Plant only these kinds of drift, separated by commas.",
+            discussion: "Default: every kind in turn; docs/simulator.md names them.",
+            valueName: "kind,…"))
+    var driftKinds: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Where the world's clock stands still, for example 2026-11-20T03:00:00Z.",
             discussion: "Default: the real time, running.", valueName: "time"))
     var now: String?
@@ -90,8 +97,20 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         if let drift, !(0...1).contains(drift) {
             throw ValidationError("--drift must be from 0 to 1.")
         }
+        _ = try plantedKinds()
         if let now, Timestamp(rfc3339: now) == nil {
             throw ValidationError("--now must be a time such as 2026-11-20T03:00:00Z.")
+        }
+    }
+
+    private func plantedKinds() throws -> [DriftKind] {
+        guard let driftKinds else { return DriftKind.allCases }
+        return try driftKinds.split(separator: ",").map { name in
+            guard let kind = DriftKind(rawValue: String(name)) else {
+                let known = DriftKind.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("--drift-kinds: \(name) is not one of \(known).")
+            }
+            return kind
         }
     }
 
@@ -104,6 +123,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         settings.seed = seed
         settings.customers = customers
         settings.drift = drift
+        settings.driftKinds = try plantedKinds()
         settings.now = now.flatMap { Timestamp(rfc3339: $0) }
         do {
             settings.scenario = try scenario.map { path throws(SimulatorError) in

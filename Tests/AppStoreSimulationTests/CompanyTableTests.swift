@@ -33,7 +33,16 @@ import Testing
             expected[id] = nil
         }
         #expect(found == expected)
-        #expect(rate == 0 ? planted.isEmpty : Set(planted.values.flatMap(\.self)).count >= 19)
+        #expect(rate == 0 ? planted.isEmpty : Set(planted.values.flatMap(\.self)).count >= 20)
+    }
+
+    @Test func `only the wanted kinds are planted`() throws {
+        let client = try SimulatorClient(customers: 350, seed: 2, drift: 0.05) {
+            $0.driftKinds = [.accessMissing, .notFound]
+        }
+        let kinds = try plantedKinds(client).values.flatMap(\.self)
+        #expect(Set(kinds) == ["access_missing", "not_found"])
+        #expect(kinds.count > 10)
     }
 
     private func plantedKinds(_ client: SimulatorClient) throws -> [String: Set<String>] {
@@ -67,6 +76,7 @@ import Testing
         if answer.errorCode == 4_040_001 { return ["account_not_found"] }
         guard let apple = try client.statements(id)[id] else { return ["invalid_id"] }
         var kinds: Set<String> = []
+        if row["bundle_id"] != client.simulator.report.app.bundleID { kinds.insert("wrong_app") }
         if let kind = statusKind(ours: row["status"] ?? "", apple: apple, row: row) {
             kinds.insert(kind)
         }

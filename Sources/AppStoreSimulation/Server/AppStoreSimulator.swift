@@ -57,7 +57,8 @@ package struct AppStoreSimulator: Sendable {
             .production, settings: settings, scenario: scenario, now: clock.now)
         if let drift = settings.drift {
             let table = CompanyTable.make(
-                of: &production, app: settings.app, rate: drift, seed: settings.seed)
+                of: &production, app: settings.app, rate: drift, kinds: settings.driftKinds,
+                seed: settings.seed)
             let files = try table.write(into: settings.folder)
             report.tableFile = files.table
             report.plantedFile = files.planted

@@ -18,6 +18,8 @@ package struct SimulatorSettings: Sendable {
     package var scenario: String?
     /// Share of a company's rows that are planted with drift; `nil` writes no table.
     package var drift: Double?
+    /// What is planted, in turn.
+    package var driftKinds = DriftKind.allCases
     /// Where the world's clock stands still; `nil` follows the real time.
     package var now: Timestamp?
     /// Whether HTTP/2 is offered beside HTTP/1.1, as Apple does.

@@ -47,18 +47,19 @@ struct CompanyTable: Sendable {
         return "customer-" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
     }
 
-    /// The table of every subscription, with drift planted at this rate (share of the rows).
+    /// The table of every subscription, with drift of these kinds planted in turn at this rate (share
+    /// of the rows).
     ///
     /// Planting may also change the world: a deleted account and an undelivered notification are
     /// facts about Apple, not about the row.
     static func make(
-        of world: inout World, app: SimulatedApp, rate: Double, seed: UInt64
+        of world: inout World, app: SimulatedApp, rate: Double, kinds: [DriftKind], seed: UInt64
     ) -> CompanyTable {
         let subscriptions = world.chains.indices.filter {
             world.chains[$0].isSubscription && !world.chains[$0].isReplaced
         }
         var planting = DriftPlanting(
-            world: world, app: app, subscriptions: subscriptions, seed: seed)
+            world: world, app: app, subscriptions: subscriptions, kinds: kinds, seed: seed)
         planting.plant(count: Int((Double(subscriptions.count) * rate).rounded()))
         let table = planting.table
         for account in planting.deletedAccounts { world.accounts[account].isDeleted = true }

@@ -5,6 +5,8 @@ import Subscriptions
 struct DriftPlanting {
     let world: World
     let app: SimulatedApp
+    /// What is planted, in turn.
+    private let kinds: [DriftKind]
     private(set) var deletedAccounts: [Int] = []
     private(set) var lostNotifications: [Int] = []
 
@@ -18,9 +20,12 @@ struct DriftPlanting {
     /// The newest notification of a chain that is neither fresh nor old.
     private let recentNotifications: [Int: Int]
 
-    init(world: World, app: SimulatedApp, subscriptions: [Int], seed: UInt64) {
+    init(
+        world: World, app: SimulatedApp, subscriptions: [Int], kinds: [DriftKind], seed: UInt64
+    ) {
         self.world = world
         self.app = app
+        self.kinds = kinds
         var random = SeededRandom(seed: seed, stream: 0xD21F7)
         order = subscriptions.shuffled(using: &random)
         for index in subscriptions {
@@ -44,8 +49,8 @@ struct DriftPlanting {
     mutating func plant(count: Int) {
         var done = 0
         var exhausted: Set<DriftKind> = []
-        while done < count, exhausted.count < DriftKind.allCases.count {
-            for kind in DriftKind.allCases where done < count && !exhausted.contains(kind) {
+        while done < count, exhausted.count < kinds.count {
+            for kind in kinds where done < count && !exhausted.contains(kind) {
                 guard let chain = nextChain(for: kind) else {
                     exhausted.insert(kind)
                     continue
@@ -88,6 +93,7 @@ struct DriftPlanting {
         case .accountNotFound: return world.chains(ofAccount: account).count == 1
         case .invalidID, .duplicateLocal:
             return subscriptions.count == 1 && chain.transactions.count > 1
+        case .wrongApp: return subscriptions.count == 1
         case .notificationMissed: return recentNotifications[index] != nil
         }
     }

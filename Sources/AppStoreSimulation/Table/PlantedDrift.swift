@@ -28,7 +28,7 @@ struct PlantedDrift: Sendable {
 }
 
 /// What can be planted; raw values are the finding kinds of the contract, section 6.
-enum DriftKind: String, Sendable, CaseIterable {
+package enum DriftKind: String, Sendable, CaseIterable {
     case refundReversalMissed = "refund_reversal_missed"
     case graceMissed = "grace_missed"
     case revocationMissed = "revocation_missed"
@@ -48,4 +48,5 @@ enum DriftKind: String, Sendable, CaseIterable {
     case invalidID = "invalid_id"
     case duplicateLocal = "duplicate_local"
     case notificationMissed = "notification_missed"
+    case wrongApp = "wrong_app"
 }

@@ -63,6 +63,11 @@ struct RowDrift {
         case .identity:
             row.appAccountToken = world.identifiers.uuid(UInt64(index), 0x0DD)
             return .appAccountToken
+        case .wrongApp:
+            row.key = SubscriptionKey(
+                bundleID: row.key.bundleID + ".other", environment: row.key.environment,
+                originalTransactionID: row.key.originalTransactionID)
+            return .bundleID
         case .missingLocally, .notFound, .accountNotFound, .invalidID, .duplicateLocal,
             .notificationMissed:
             return .originalTransactionID
