@@ -84,6 +84,20 @@ import Testing
         #expect(try place.run("run", "nightly").status == 73)
     }
 
+    @Test func `is 74 when the output takes no more`() throws {
+        let place = try workplace()
+        try load("original_transaction_id", "2000000000000001", into: place)
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = [
+            "-c", "exec \"$0\" export >/dev/full 2>/dev/null", BuiltExecutable("trueup").url.path,
+        ]
+        shell.currentDirectoryURL = place.folder.url
+        try shell.run()
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 74)
+    }
+
     @Test func `is 75 while another run holds the lock, and names it`() throws {
         let place = try workplace()
         let simulator = place.simulator

@@ -207,4 +207,29 @@ import Testing
             #expect(try place.reportLines("corrections.jsonl").isEmpty)
         }
     }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `an id of the other environment is proven where that is configured too`() throws {
+        let place = try workplace(customers: 10, drift: "0")
+        let simulator = place.simulator
+        let apps = ["production", "sandbox"].map { simulator.appYAML(environment: $0) }
+        try place.writeSettings(apps: apps)
+        try place.writeJob("recover", steps: "[recover]")
+        // The sandbox's own notifications name an id that only the sandbox knows.
+        _ = try place.run("run", "recover")
+        let foreign = try #require(
+            try place.reportLines("discrepancies.jsonl")
+                .first { $0["environment"] as? String == "Sandbox" })
+        let id = try #require(foreign["original_transaction_id"] as? String)
+        let file = try place.folder.write(
+            "original_transaction_id,environment,bundle_id,status\n"
+                + "\(id),Production,\(simulator.ready.bundleID),1\n", to: "foreign.csv")
+        try #require(place.run("import", file).status == 0)
+        try place.writeJob("walk", steps: "[walk]")
+        #expect(try place.run("run", "walk").status == 2)
+        let found = try place.reportLines("discrepancies.jsonl")
+        #expect(found.map { $0["kind"] as? String } == ["wrong_environment"])
+        #expect(found.first?["apple_value"] as? String == "Sandbox")
+        #expect(found.first?["action"] as? String == "none")
+    }
 }
