@@ -69,7 +69,7 @@ package struct Reconciler: Sendable {
     private struct Ending {
         var end = RunEnd.completed
         var guardBreaches: [String] = []
-        var incompleteRecoveries: [String] = []
+        var incompleteReadings: [String] = []
     }
 
     private func ask(
@@ -79,7 +79,7 @@ package struct Reconciler: Sendable {
             for app in appStores.keys.sorted() {
                 log("recover.begin", ["app": "\(app.bundleID)"])
                 if let shortfall = try await RecoverStep(context: context, app: app).run() {
-                    ending.incompleteRecoveries.append(shortfall)
+                    ending.incompleteReadings.append(shortfall)
                 }
             }
         }
@@ -127,7 +127,8 @@ package struct Reconciler: Sendable {
             walks: job.steps.contains(.walk),
             unresolved: try await store.unresolvedFindings(of: context.pass), failOn: job.failOn,
             guardBreaches: ending.guardBreaches, mode: job.mode,
-            incompleteRecoveries: ending.incompleteRecoveries)
+            incompleteReadings: ending.incompleteReadings
+                + [context.tally.unfinishedHistories].compactMap(\.self))
         let conclusion = RunConclusion(
             ended: clock.now(), statuses: decision.statuses, messages: decision.messages,
             limits: limits(of: ending), calls: Self.summed(calls),

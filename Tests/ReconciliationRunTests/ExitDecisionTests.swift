@@ -8,7 +8,7 @@ import Testing
         totals.matched = 10
         var decision = ExitDecision(
             end: .completed, appleAnswered: true, totals: totals, walks: true, unresolved: [:],
-            failOn: .high, guardBreaches: [], mode: .apply, incompleteRecoveries: [])
+            failOn: .high, guardBreaches: [], mode: .apply, incompleteReadings: [])
         change(&decision)
         return decision
     }
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `a notification history that was not read to its end is incomplete`() {
-        #expect(code { $0.incompleteRecoveries = ["lost"] } == 3)
+        #expect(code { $0.incompleteReadings = ["lost"] } == 3)
     }
 
     @Test func `only evidence that nobody doubts is applied`() {

@@ -22,7 +22,7 @@ extension ExitDecision {
                 "No subscription row was changed. Read discrepancies.csv and plan.json; if the "
                     + "changes are right, raise the guard in the job file and run it again.")
         }
-        sentences += incompleteRecoveries
+        sentences += incompleteReadings
         if totals.undecidedCount > 0 {
             sentences.append(
                 "\(totals.undecidedCount) rows could not be judged and were left as they are "

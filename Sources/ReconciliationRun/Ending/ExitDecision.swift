@@ -13,13 +13,13 @@ package struct ExitDecision: Hashable, Sendable {
     /// A check has nothing to stop: there they are only told.
     package var guardBreaches: [String]
     package var mode: RunMode
-    /// Parts of the notification history that could not be read.
-    package var incompleteRecoveries: [String]
+    /// Histories, of notifications or of transactions, that could not be read to their end.
+    package var incompleteReadings: [String]
 
     package init(
         end: RunEnd, appleAnswered: Bool?, totals: RunTotals, walks: Bool,
         unresolved: [Severity: Int], failOn: Severity?, guardBreaches: [String], mode: RunMode,
-        incompleteRecoveries: [String]
+        incompleteReadings: [String]
     ) {
         self.end = end
         self.appleAnswered = appleAnswered
@@ -29,7 +29,7 @@ package struct ExitDecision: Hashable, Sendable {
         self.failOn = failOn
         self.guardBreaches = guardBreaches
         self.mode = mode
-        self.incompleteRecoveries = incompleteRecoveries
+        self.incompleteReadings = incompleteReadings
     }
 
     /// Every status that holds.
@@ -51,7 +51,7 @@ package struct ExitDecision: Hashable, Sendable {
             held.append(.unavailable)
         }
         if !guardBreaches.isEmpty, mode == .apply { held.append(.guarded) }
-        if totals.undecidedCount > 0 || !incompleteRecoveries.isEmpty { held.append(.incomplete) }
+        if totals.undecidedCount > 0 || !incompleteReadings.isEmpty { held.append(.incomplete) }
         if let failOn, unresolved.contains(where: { $0.key >= failOn && $0.value > 0 }) {
             held.append(.findings)
         }

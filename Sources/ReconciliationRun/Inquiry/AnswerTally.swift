@@ -1,3 +1,4 @@
+import Reconciliation
 import Subscriptions
 import Synchronization
 
@@ -11,6 +12,8 @@ final class AnswerTally: Sendable {
         var verificationFailures = 0
         var lastUnavailable = ""
         var lastUndecodable = ""
+        var unfinishedHistories = 0
+        var lastUnfinished = ""
     }
 
     private let state = Mutex(State())
@@ -46,6 +49,26 @@ final class AnswerTally: Sendable {
                 state.undecodableInARow = 0
                 state.unavailableInARow = 0
             }
+        }
+    }
+
+    func note(_ history: HistoryReading) {
+        guard case .incomplete(let why) = history else { return }
+        state.withLock { state in
+            state.unfinishedHistories += 1
+            state.lastUnfinished = why
+        }
+    }
+
+    /// What was not compared because a customer's history had no readable end; `nil` for nothing.
+    ///
+    /// Without this sentence a history that was cut off would look like one that agrees.
+    var unfinishedHistories: String? {
+        state.withLock { state in
+            guard state.unfinishedHistories > 0 else { return nil }
+            return "\(state.unfinishedHistories) transaction histories were not read to their end "
+                + "(the last one: \(state.lastUnfinished)). Their periods were not compared and "
+                + "not changed; the next run reads them again."
         }
     }
 

@@ -87,6 +87,7 @@ struct Inquirer: Sendable {
             let reading = try await asking { () async throws(RunStop) in
                 try await reader.read(id, after: stored)
             }
+            tally.note(reading.history)
             item.history = reading.history
             return reading.revision
         }
