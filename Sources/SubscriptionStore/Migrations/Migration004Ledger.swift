@@ -30,6 +30,7 @@ extension Migration {
             CREATE INDEX trueup_ledger_by_subscription ON trueup_ledger (
                 bundle_id, environment, original_transaction_id, apple_signed_date);
             CREATE INDEX trueup_ledger_by_report ON trueup_ledger (reported_run);
+            CREATE TABLE trueup_awaited_reports (run_id TEXT PRIMARY KEY) WITHOUT ROWID;
 
             CREATE TABLE trueup_evidence_headers (
                 header_id INTEGER PRIMARY KEY,

@@ -7,6 +7,7 @@ struct PassOpening {
     let run: RunHeader
 
     func begin() throws -> OpenPass {
+        try takeUpUnpublished()
         let adopted = try adoptable()
         let dropped = try Int64.fetchAll(
             db,
@@ -27,6 +28,18 @@ struct PassOpening {
         for other in dropped { try carryNotifications(from: other, to: passID) }
         if adopted != nil { try askAgain(passID: passID, sequence: sequence) }
         return try describe(passID: passID, resumedFrom: resumedFrom)
+    }
+
+    /// Gives the corrections of a run whose report never got its final name to this run's report.
+    private func takeUpUnpublished() throws {
+        try db.execute(
+            sql: """
+                UPDATE trueup_ledger SET reported_run = NULL WHERE reported_run IN (
+                    SELECT run_id FROM trueup_awaited_reports WHERE run_id <> ?)
+                """,
+            arguments: [run.runID])
+        try db.execute(
+            sql: "DELETE FROM trueup_awaited_reports WHERE run_id <> ?", arguments: [run.runID])
     }
 
     private func adoptable() throws -> Int64? {

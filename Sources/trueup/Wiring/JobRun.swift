@@ -72,6 +72,7 @@ struct JobRun {
             job: job, header: header, appStores: connections.map(\.appStore), store: store,
             clock: clock, stop: stop, logger: logger,
             progress: { if !isQuiet { progress.tell($0) } })
+        try await store.reportIsAwaited(ofRun: header.runID)
         let conclusion = try await reconciler.run()
         progress.finish()
         sink.close()
@@ -82,6 +83,7 @@ struct JobRun {
         let report = try await Self.offTheCooperativeThreads {
             try folder.finish(try store.runRecord(ofRun: header.runID), context: context)
         }
+        try await store.reportWasPublished(ofRun: header.runID)
         try show(report)
         withExtendedLifetime(watch) {}
         return conclusion.exitStatus

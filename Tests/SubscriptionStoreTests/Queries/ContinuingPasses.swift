@@ -141,6 +141,30 @@ import Testing
         #expect(try database.value("SELECT count(*) FROM trueup_pass_rows") == "0")
     }
 
+    @Test(arguments: [false, true])
+    func `corrections of a concluded run count as reported once its report stands`(
+        isPublished: Bool
+    ) async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1")])
+        try await store.reportIsAwaited(ofRun: "run-1")
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.stage(drift("1"))
+        try await night.apply()
+        #expect(try await night.conclude().entries().map(\.runID) == ["run-1"])
+        if isPublished { try await store.reportWasPublished(ofRun: "run-1") }
+        try await store.reportIsAwaited(ofRun: "run-2")
+        let next = try await Night.begin(
+            store, Night.header("run-2", at: Night.start + 24 * hour))
+        let entries = try await next.conclude().entries().map(\.runID)
+        #expect(entries == (isPublished ? [] : ["run-1"]))
+        try await store.reportWasPublished(ofRun: "run-2")
+        let last = try await Night.begin(
+            store, Night.header("run-3", at: Night.start + 48 * hour))
+        #expect(try await last.conclude().entries().isEmpty)
+    }
+
     @Test func `a recovered app is not read again`() async throws {
         let database = try TemporaryDatabase()
         do {
