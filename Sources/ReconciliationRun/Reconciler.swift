@@ -57,7 +57,7 @@ package struct Reconciler: Sendable {
         }
         if ending.end.allowsApplying {
             do throws(RunInterruption) {
-                try await guardAndApply(in: context, noting: &ending)
+                ending.guardBreaches = try await ApplyStep(context: context).run()
             } catch {
                 ending.end = error.end
             }
@@ -91,30 +91,6 @@ package struct Reconciler: Sendable {
             }
         }
         if let verdict = context.tally.verdict { throw RunInterruption(end: verdict) }
-    }
-
-    private func guardAndApply(
-        in context: RunContext, noting ending: inout Ending
-    ) async throws(RunInterruption) {
-        let plan = try await context.storing { () async throws(StoreError) in
-            try await store.planTotals(of: context.pass)
-        }
-        ending.guardBreaches = job.guards.breaches(by: plan)
-        log("plan", ["changes": "\(plan.changes)", "breaches": "\(ending.guardBreaches.count)"])
-        guard ending.guardBreaches.isEmpty, job.mode == .apply else { return }
-        var applied = 0
-        while true {
-            if let signal = stop.signal { throw RunInterruption(end: .signal(signal)) }
-            let now = clock.now()
-            let count = try await context.storing { () async throws(StoreError) in
-                try await store.applyPlanned(
-                    limit: RunLimits.correctionsPerTransaction, in: context.pass, run: header,
-                    at: now)
-            }
-            guard count > 0 else { return }
-            applied += count
-            progress(RunProgress(stage: .apply, done: applied))
-        }
     }
 
     private func conclude(

@@ -76,6 +76,8 @@ package struct VerificationFailure: Hashable, Sendable, Error, CustomStringConve
         case environment
         /// Verified parts contradict each other: other ids inside than outside.
         case crossCheck = "cross_check"
+        /// Nothing is known to be wrong, but whether a certificate was revoked could not be learned.
+        case undetermined
     }
 
     package var reason: Reason
@@ -88,4 +90,16 @@ package struct VerificationFailure: Hashable, Sendable, Error, CustomStringConve
     }
 
     package var description: String { detail }
+
+    /// What is known of the payload: only *invalid* says something against it.
+    package var verdict: VerificationVerdict {
+        reason == .undetermined ? .undetermined : .invalid
+    }
+}
+
+/// What verification can say of a signed payload; never only two.
+package enum VerificationVerdict: String, Hashable, Sendable, CaseIterable {
+    case valid, invalid
+    /// It could not be told: a certificate's revocation status was out of reach.
+    case undetermined
 }

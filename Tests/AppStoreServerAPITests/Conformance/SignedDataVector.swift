@@ -153,6 +153,7 @@ struct SignedDataVector {
         case .app: "invalid_app_identifier"
         case .environment: "invalid_environment"
         case .crossCheck: "cross_check"
+        case .undetermined: "undetermined"
         }
     }
 }
