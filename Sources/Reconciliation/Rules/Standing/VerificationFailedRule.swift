@@ -10,6 +10,8 @@ struct VerificationFailedRule: StandingRule {
         guard let rejected = context.rejection(of: scoped.row) else { return nil }
         // Nothing signed was there to doubt: this is an answer that nobody can read.
         guard !rejected.isUndecodable else { return .undecided(.undecodable) }
+        // A responder out of reach says nothing against the payload.
+        guard rejected.failure.verdict == .invalid else { return .undecided(.unavailable) }
         return Conclusion(
             verdict: .undecided(.verificationFailed),
             differences: [
@@ -37,6 +39,7 @@ struct VerificationFailedRule: StandingRule {
         case .app: "made for another app"
         case .environment: "made for another environment"
         case .crossCheck: "verified parts contradict each other"
+        case .undetermined: "revocation of a certificate not determined"
         }
     }
 }
