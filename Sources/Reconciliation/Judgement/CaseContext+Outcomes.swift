@@ -16,6 +16,7 @@ extension CaseContext {
                     attach(difference, to: &drafts)
                 }
                 addMissing(reading, to: &drafts)
+                restrain(&drafts, by: reading)
             }
             addRejectedSiblings(answer, to: &drafts)
         } else {
@@ -60,11 +61,27 @@ extension CaseContext {
             drafts[index].add(
                 AllRules.unknown.differences(UnknownValueRule.unknowns(in: stated), row: row))
             guard doubt == nil, !doubtsCustomer, reading.knowsCustomer else { continue }
+            drafts[index].restraint =
+                AllRules.restraints.lazy.compactMap {
+                    $0.reason(notToInsert: stated, in: reading)
+                }.first
+            guard drafts[index].restraint == nil else { continue }
             drafts[index].insertion = MissingRow(
                 key: row.key, customerID: row.customerID, stated: stated)
             drafts[index].periods = PeriodComparison(
                 scoped: comparison.scoped, current: stated.transaction, history: item.history,
                 now: policy.now)
+        }
+    }
+
+    /// Holds back corrections that would be true of their row and wrong for the customer.
+    private func restrain(_ drafts: inout [OutcomeDraft], by reading: CustomerReading) {
+        for index in drafts.indices {
+            guard let comparison = drafts[index].comparison else { continue }
+            drafts[index].restraint =
+                AllRules.restraints.lazy.compactMap {
+                    $0.reason(toLeave: comparison, in: reading)
+                }.first
         }
     }
 

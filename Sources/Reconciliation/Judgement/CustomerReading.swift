@@ -25,6 +25,17 @@ struct CustomerReading: Sendable {
         }
     }
 
+    /// The newest entitling subscription of the group that began after one that is in billing retry
+    /// or in its grace period, both purchased; `nil` where there is none.
+    func newerEntitling(than old: StatedSubscription) -> StatedSubscription? {
+        guard old.isPurchased, old.status == .billingRetry || old.status == .billingGracePeriod
+        else { return nil }
+        return comparable.filter {
+            $0.isPurchased && $0.group == old.group && $0.status.isEntitling
+                && old.began(before: $0)
+        }.max { $0.began(before: $1) }
+    }
+
     /// Whether we hold the subscription, under whatever app and environment.
     func isHeld(_ stated: StatedSubscription) -> Bool {
         held[stated.originalTransactionID] != nil

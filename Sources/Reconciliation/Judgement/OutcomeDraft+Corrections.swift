@@ -12,7 +12,9 @@ extension OutcomeDraft {
             payloads += [insertion.stated.transaction.evidence, insertion.stated.renewal.evidence]
             mark(&kept) { $0.kind == .missingLocally }
         }
-        if mayWrite, let comparison {
+        if let restraint {
+            refuse(&kept, because: restraint, policy: policy)
+        } else if mayWrite, let comparison {
             let correctable = kept.filter { isCorrectable($0, policy: policy) }
             if let correction = correction(
                 of: comparison, mending: correctable, policy: policy)
@@ -48,6 +50,19 @@ extension OutcomeDraft {
     private func mark(_ differences: inout [Difference], where isPlanned: (Difference) -> Bool) {
         for index in differences.indices where isPlanned(differences[index]) {
             differences[index].finding.action = .planned
+        }
+    }
+
+    /// Leaves the row as it is, and says of each finding that would have been mended why not.
+    private func refuse(
+        _ differences: inout [Difference], because restraint: String, policy: Policy
+    ) {
+        for index in differences.indices
+        where differences[index].kind == .missingLocally
+            || (mayWrite && isCorrectable(differences[index], policy: policy))
+        {
+            differences[index].finding.action = .refused
+            differences[index].finding.cause = restraint
         }
     }
 
@@ -98,7 +113,7 @@ extension OutcomeDraft {
     /// Periods to store: the missing ones where periods are kept; with `history: always` all of
     /// them where none is kept yet.
     private func periodsToInsert(policy: Policy) -> [StatedPeriod] {
-        guard let periods else { return [] }
+        guard let periods, restraint == nil else { return [] }
         if insertion != nil {
             return policy.history == .always && policy.onlyKinds == nil ? periods.missing : []
         }

@@ -11,6 +11,8 @@ struct OutcomeDraft: Sendable {
     var periods: PeriodComparison?
     /// The row to insert, where it is missing and nothing speaks against it.
     var insertion: MissingRow?
+    /// Why what would be written is held back; see `Restraint`.
+    var restraint: String?
 
     /// Adds findings about a row; one that only agreed so far is discrepant by them.
     mutating func add(_ more: [Difference]) {

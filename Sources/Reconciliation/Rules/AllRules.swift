@@ -40,6 +40,9 @@ enum AllRules {
         MissingLocallyRule(), OverlappingSubscriptionsRule(), ResurrectedRule(),
     ]
 
+    /// What holds back a write that the rules above ask for.
+    static let restraints: [any Restraint] = [AccessContinuesRestraint(), DisplacementRestraint()]
+
     /// What needs no answer of Apple's.
     static let local = DuplicateLocalRule()
 

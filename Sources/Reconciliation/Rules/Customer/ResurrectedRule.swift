@@ -7,15 +7,8 @@ import Subscriptions
 /// id's word alone; `apple_value` is the newest entitling id. High, never corrected.
 struct ResurrectedRule: CustomerRule {
     func differences(in reading: CustomerReading) -> [Difference] {
-        let purchased = reading.comparable.filter(\.isPurchased)
-        return purchased.compactMap { old in
-            guard old.status == .billingRetry || old.status == .billingGracePeriod else {
-                return nil
-            }
-            let newer = purchased.filter {
-                $0.group == old.group && $0.status.isEntitling && old.began(before: $0)
-            }
-            guard let newest = newer.max(by: { $0.began(before: $1) }) else { return nil }
+        reading.comparable.compactMap { old in
+            guard let newest = reading.newerEntitling(than: old) else { return nil }
             let comparison = Comparison(
                 scoped: ScopedRow(row: reading.row(of: old)), stated: old)
             var finding = comparison.finding(
