@@ -31,6 +31,11 @@ import Testing
                     "stale": 1
                   },
                   "ended": "2026-11-20T03:19:40.250Z",
+                  "evidence": {
+                    "bytes_received": 0,
+                    "bytes_stored": 0,
+                    "statements": 0
+                  },
                   "excluded_reasons": {
                     "in_flight": 10
                   },

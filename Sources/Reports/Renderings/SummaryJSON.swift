@@ -21,6 +21,11 @@ extension RunSummary {
             "calls": callsJSON,
             "corrections": correctionsJSON,
             "ended": .time(conclusion.ended),
+            "evidence": .object([
+                "bytes_received": .integer(evidence.receivedBytes),
+                "bytes_stored": .integer(evidence.storedBytes),
+                "statements": .integer(evidence.statements),
+            ]),
             "excluded_reasons": .counts(totals.excluded, by: \.rawValue),
             "finding_states": nested(findings.map { ($0.kind.rawValue, $0.state.rawValue, $0) }),
             "findings": nested(findings.map { ($0.kind.rawValue, $0.severity.rawValue, $0) }),

@@ -40,6 +40,23 @@ extension SummarySections {
         return section
     }
 
+    /// What proving the night costs: bytes a signed statement, as kept and as Apple sent it.
+    static func evidence(_ summary: RunSummary) -> Section {
+        let cost = summary.evidence
+        var section = Section(
+            title: "EVIDENCE KEPT", headings: ["statements", "bytes each", "as received"],
+            numbers: [1, 2, 3])
+        guard cost.statements > 0 else { return section }
+        let statements = Int64(cost.statements)
+        section.rows.append(
+            .init([
+                "signed by Apple", cost.statements.grouped,
+                Int(cost.storedBytes / statements).grouped,
+                Int(cost.receivedBytes / statements).grouped,
+            ]))
+        return section
+    }
+
     static func limits(_ summary: RunSummary) -> Section {
         Section(title: "LIMITS REACHED", sentences: summary.conclusion.limits)
     }

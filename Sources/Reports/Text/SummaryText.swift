@@ -24,6 +24,7 @@ package enum SummaryText {
             SummarySections.tieOut(summary), SummarySections.undecided(summary),
             SummarySections.findings(summary), SummarySections.corrections(summary),
             SummarySections.money(summary), SummarySections.calls(summary),
+            SummarySections.evidence(summary),
             SummarySections.limits(summary), SummarySections.messages(summary),
             SummarySections.next(summary),
         ]

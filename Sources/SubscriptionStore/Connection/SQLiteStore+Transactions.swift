@@ -23,6 +23,15 @@ extension SQLiteStore {
         try await retried(doing) { [connection] in try await connection.read(body) }
     }
 
+    /// A statement that no transaction may hold.
+    func withoutTransaction<Value: Sendable>(
+        _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        try await retried(doing) { [connection] in
+            try await connection.writeWithoutTransaction(body)
+        }
+    }
+
     /// A write transaction that something of the company's may roll back under our hands.
     func writeOrUndo<Value: Sendable>(
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value

@@ -5,53 +5,85 @@ import Subscriptions
 /// Signed payloads as received, kept by digest.
 ///
 /// Apple's header segment with its certificates is four fifths of a payload and nearly always the
-/// same, so it is kept once; payload and signature follow it byte for byte.
+/// same, so it is kept once; payload and signature are kept as bytes. What is given back is the
+/// exact text, checked against its digest.
 struct EvidenceVault {
     let db: Database
 
-    func store(_ payload: SignedPayload) throws {
+    func store(_ payload: SignedPayload, of app: (bundleID: String, environment: String)) throws {
         let known = try db.cachedStatement(sql: "SELECT 1 FROM trueup_evidence WHERE digest = ?")
         let digest = payload.digest.hexadecimal
+        // An erased one stays erased: its tombstone is a digest too.
         guard try Int.fetchOne(known, arguments: [digest]) == nil else { return }
-        let bytes = Data(payload.jws.utf8)
-        let point = bytes.firstIndex(of: UInt8(ascii: "."))
-        let header = try point.map { try storeHeader(bytes[..<$0]) }
+        let text = Data(payload.jws.utf8)
+        let compact = CompactPayload(text)
+        let header = try compact.map { try headerID(of: $0.header) }
         try db.cachedStatement(
-            sql: "INSERT INTO trueup_evidence (digest, header_id, rest) VALUES (?, ?, ?)"
-        ).execute(arguments: [digest, header, point.map { Data(bytes[$0...]) } ?? bytes])
+            sql: """
+                INSERT INTO trueup_evidence (
+                    digest, header_id, rest, cuts, app_id, received_bytes)
+                VALUES (?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            digest, header, compact?.rest ?? text,
+            compact.map { $0.cuts.map(String.init).joined(separator: ",") },
+            try appID(of: app), text.count,
+        ])
     }
 
-    private func storeHeader(_ segment: Data) throws -> Int64 {
+    private func headerID(of segment: Data) throws -> Int64 {
         let digest = Hexadecimal.sha256(of: segment)
         let find = try db.cachedStatement(
             sql: "SELECT header_id FROM trueup_evidence_headers WHERE digest = ?")
         if let id = try Int64.fetchOne(find, arguments: [digest]) { return id }
         try db.cachedStatement(
             sql: "INSERT INTO trueup_evidence_headers (digest, segment) VALUES (?, ?)"
-        ).execute(arguments: [digest, Data(segment)])
+        ).execute(arguments: [digest, segment])
+        return db.lastInsertedRowID
+    }
+
+    private func appID(of app: (bundleID: String, environment: String)) throws -> Int64 {
+        let find = try db.cachedStatement(
+            sql: """
+                SELECT app_id FROM trueup_evidence_apps WHERE bundle_id = ? AND environment = ?
+                """)
+        if let id = try Int64.fetchOne(find, arguments: [app.bundleID, app.environment]) {
+            return id
+        }
+        try db.cachedStatement(
+            sql: "INSERT INTO trueup_evidence_apps (bundle_id, environment) VALUES (?, ?)"
+        ).execute(arguments: [app.bundleID, app.environment])
         return db.lastInsertedRowID
     }
 
     /// The payload of a digest, put together again and checked against it.
     ///
-    /// `nil` when it was never stored.
+    /// `nil` when it was never stored, or has been erased.
     func payload(_ digest: EvidenceDigest) throws -> SignedPayload? {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT h.segment, e.rest FROM trueup_evidence AS e
+                SELECT h.segment, e.rest, e.cuts, e.erased_at IS NOT NULL
+                FROM trueup_evidence AS e
                 LEFT JOIN trueup_evidence_headers AS h ON h.header_id = e.header_id
                 WHERE e.digest = ?
                 """)
-        guard let row = try Row.fetchOne(statement, arguments: [digest.hexadecimal]) else {
-            return nil
-        }
-        var bytes: Data = row[0] ?? Data()
-        bytes.append(row[1] as Data? ?? Data())
-        guard Hexadecimal.sha256(of: bytes) == digest.hexadecimal else {
+        guard let row = try Row.fetchOne(statement, arguments: [digest.hexadecimal]),
+            row.integer(at: 3) != 1
+        else { return nil }
+        let header: Data = row[0] ?? Data()
+        let rest: Data = row[1] ?? Data()
+        let text =
+            row.text(at: 2).map { cuts in
+                CompactPayload(
+                    header: header, rest: rest,
+                    cuts: cuts.split(separator: ",").compactMap { Int($0) }
+                ).text
+            } ?? header + rest
+        guard Hexadecimal.sha256(of: text) == digest.hexadecimal else {
             throw StoreError.inconsistent(
                 "The stored evidence \(digest) no longer has this digest: the database was changed "
                     + "or is damaged. Restore a backup.")
         }
-        return SignedPayload(digest: digest, jws: String(decoding: bytes, as: UTF8.self))
+        return SignedPayload(digest: digest, jws: String(decoding: text, as: UTF8.self))
     }
 }

@@ -12,7 +12,9 @@ struct NotificationRecorder {
 
     func record(_ notification: RecordedNotification, findings: [Finding]) throws {
         if intoInbox || !findings.isEmpty {
-            try EvidenceVault(db: db).store(notification.evidence)
+            try EvidenceVault(db: db).store(
+                notification.evidence,
+                of: (bundleID: app.bundleID, environment: app.environment.rawValue))
         }
         let verdict = try verdict(on: notification, findings: findings)
         try audit(notification, verdict: verdict)

@@ -24,7 +24,8 @@ struct PassStaging {
         guard try settle(outcome, replaces: replaces) else { return false }
         try observe(outcome.absence, of: outcome.key)
         let vault = EvidenceVault(db: db)
-        for payload in outcome.evidence { try vault.store(payload) }
+        let app = (bundleID: outcome.key.bundleID, environment: outcome.key.environment)
+        for payload in outcome.evidence { try vault.store(payload, of: app) }
         let findings = FindingStaging(db: db, run: run)
         let corrections = try outcome.corrections.map { correction in
             (correction: correction, id: try CorrectionStaging(db: db, run: run).store(correction))

@@ -32,7 +32,8 @@ struct RunSummaryReader {
             money: try money(),
             corrections: try corrections(
                 passID: row.integer(at: 18) ?? 0, runID: header.runID),
-            ledgerHead: row.text(at: 17) ?? LedgerEntry.firstPreviousHash)
+            ledgerHead: row.text(at: 17) ?? LedgerEntry.firstPreviousHash,
+            evidence: try EvidenceAccount(db: db).cost(ofRun: sequence))
     }
 
     private func header(_ row: Row) -> RunHeader {

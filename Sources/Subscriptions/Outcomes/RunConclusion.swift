@@ -42,11 +42,13 @@ package struct RunSummary: Hashable, Sendable {
     package var corrections: [CorrectionFate: Int]
     /// Hash of the newest ledger entry; 64 zeros when the ledger is empty.
     package var ledgerHead: String
+    /// What the evidence that this run added takes.
+    package var evidence: EvidenceCost
 
     package init(
         header: RunHeader, conclusion: RunConclusion, resumedFrom: String?, totals: RunTotals,
         findings: [FindingCount], money: [MoneyTotal], corrections: [CorrectionFate: Int],
-        ledgerHead: String
+        ledgerHead: String, evidence: EvidenceCost = EvidenceCost()
     ) {
         self.header = header
         self.conclusion = conclusion
@@ -56,5 +58,6 @@ package struct RunSummary: Hashable, Sendable {
         self.money = money
         self.corrections = corrections
         self.ledgerHead = ledgerHead
+        self.evidence = evidence
     }
 }

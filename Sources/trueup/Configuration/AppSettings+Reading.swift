@@ -5,7 +5,7 @@ extension AppSettings {
     private static let keys = [
         "bundle_id", "app_apple_id", "environment", "issuer_id", "key_id", "key_file", "key_env",
         "quota_share", "requests_per_second", "endpoint", "ca_file", "proxy", "trusted_roots",
-        "revocation",
+        "revocation", "evidence_retention",
     ]
 
     /// Far above what this machine can ask of itself.
@@ -40,6 +40,8 @@ extension AppSettings {
         proxy = try Self.proxy(of: mapping)
         trustedRoots = try Self.trustedRoots(
             of: mapping, isLoopback: endpoint.isLoopback, directory: directory)
+        evidenceRetentionMilliseconds = try mapping.value("evidence_retention")?
+            .durationMilliseconds()
         try Self.refuseRevocation(mapping)
     }
 

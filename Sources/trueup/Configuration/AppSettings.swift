@@ -17,6 +17,8 @@ package struct AppSettings: Hashable, Sendable {
     package var caFile: String?
     package var proxy: String?
     package var trustedRoots: [TrustedRoot]
+    /// How long signed payloads are kept; `nil` for ever.
+    package var evidenceRetentionMilliseconds: Int64?
 
     package static let defaultQuotaShare = 0.5
 

@@ -44,6 +44,7 @@ struct JobRun {
             job, header: header, clock: clock, connections: connections, store: store,
             folder: folder)
         for connection in connections { await connection.shutdown() }
+        try await expireEvidence(in: store, of: settings, at: clock.now())
         // Held to the very end: the report belongs to the run.
         _ = consume lock
         return status
@@ -87,6 +88,22 @@ struct JobRun {
         try show(report)
         withExtendedLifetime(watch) {}
         return conclusion.exitStatus
+    }
+
+    /// Turns payloads that are past their app's retention into tombstones.
+    private func expireEvidence(
+        in store: SQLiteStore, of settings: Settings, at now: Timestamp
+    ) async throws {
+        for app in settings.apps {
+            guard let retention = app.evidenceRetentionMilliseconds else { continue }
+            let erased = try await store.expireEvidence(
+                of: app.identity, storedBefore: now.adding(milliseconds: -retention), at: now)
+            if erased > 0, !common.quiet {
+                invocation.say(
+                    "trueup: \(erased) signed payloads of \(app.identity.bundleID) are past "
+                        + "evidence_retention; their digests stay as tombstones")
+            }
+        }
     }
 
     private func show(_ report: FinishedReport) throws {

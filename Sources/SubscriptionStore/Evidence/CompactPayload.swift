@@ -1,0 +1,69 @@
+import Foundation
+
+/// A compact JWS without what can be put back: base64url, and Apple's constant header segment.
+///
+/// A notification carries further payloads with the same header inside its own, so the segment is
+/// cut out of the decoded payload too. The exact text can be rebuilt; a text for which that would
+/// not hold is refused here and kept as it is.
+struct CompactPayload {
+    /// The header segment, as text.
+    let header: Data
+    /// The decoded payload without its cuts, then the 64 bytes of the signature.
+    let rest: Data
+    /// Where the header segment was cut out of the decoded payload, in the order of the text.
+    let cuts: [Int]
+
+    private static let signatureBytes = 64
+    private static let dot = UInt8(ascii: ".")
+
+    /// How many statements the payload makes: its own and those of the payloads inside.
+    var statements: Int { 1 + cuts.count }
+
+    /// `nil` when rebuilding would not give the very same bytes.
+    init?(_ jws: Data) {
+        let segments = jws.split(separator: Self.dot, omittingEmptySubsequences: false)
+        guard segments.count == 3, !segments[0].isEmpty,
+            let payload = Base64URL.decode(segments[1]),
+            let signature = Base64URL.decode(segments[2]),
+            signature.count == Self.signatureBytes
+        else { return nil }
+        header = Data(segments[0])
+        (rest, cuts) = Self.cut(header + [Self.dot], outOf: payload, andAppend: signature)
+        guard text == jws else { return nil }
+    }
+
+    init(header: Data, rest: Data, cuts: [Int]) {
+        self.header = header
+        self.rest = rest
+        self.cuts = cuts
+    }
+
+    /// The text as received.
+    var text: Data {
+        let end = rest.endIndex - min(Self.signatureBytes, rest.count)
+        var payload = Data()
+        var position = rest.startIndex
+        for cut in cuts {
+            let next = min(max(position, rest.startIndex + cut), end)
+            payload += rest[position..<next] + header + [Self.dot]
+            position = next
+        }
+        payload += rest[position..<end]
+        return header + [Self.dot] + Base64URL.encode(payload) + [Self.dot]
+            + Base64URL.encode(Data(rest[end...]))
+    }
+
+    private static func cut(
+        _ pattern: Data, outOf payload: Data, andAppend signature: Data
+    ) -> (Data, [Int]) {
+        var kept = Data()
+        var cuts: [Int] = []
+        var position = payload.startIndex
+        while let found = payload.range(of: pattern, in: position..<payload.endIndex) {
+            kept += payload[position..<found.lowerBound]
+            cuts.append(kept.count)
+            position = found.upperBound
+        }
+        return (kept + payload[position...] + signature, cuts)
+    }
+}

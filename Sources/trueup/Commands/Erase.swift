@@ -1,0 +1,79 @@
+package import ArgumentParser
+import SubscriptionStore
+package import Subscriptions
+
+/// `trueup erase`: takes one customer's signed payloads out of the database.
+package struct Erase: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Erase one customer's signed payloads; without --execute only say which.",
+        discussion: """
+            Each erased payload leaves a tombstone, its digest: the ledger's chain of hashes still \
+            holds, and it can be seen that there was something. Rows, findings and ledger entries \
+            stay, and so do report folders, which are sealed; the runs that hold payloads of the \
+            customer are named. Payloads that Apple sends later are kept again.
+            """)
+
+    @Argument(help: ArgumentHelp("The customer_id of the rows.", valueName: "customer"))
+    package var customer: String
+
+    @Flag(help: "Erase, instead of only saying what would be erased.")
+    package var execute = false
+
+    @OptionGroup package var common: CommonOptions
+
+    package init() {}
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        guard execute else {
+            let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+            let found = try await store.evidence(ofCustomer: customer)
+            try tell(found, erasedNow: nil, in: invocation)
+            return found.subscriptions.isEmpty ? .empty : .ok
+        }
+        let lock = try RunLock.acquire(
+            forDatabaseAt: settings.databasePath,
+            holder: RunningUser.lockHolder(doing: "erasing evidence"), now: invocation.now(),
+            waitMilliseconds: invocation.lockPatienceMilliseconds)
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
+        let erased = try await store.eraseEvidence(ofCustomer: customer, at: invocation.now())
+        let found = try await store.evidence(ofCustomer: customer)
+        _ = consume lock
+        try tell(found, erasedNow: erased, in: invocation)
+        return found.subscriptions.isEmpty ? .empty : .ok
+    }
+
+    private func tell(
+        _ found: CustomerEvidence, erasedNow: Int?, in invocation: Invocation
+    ) throws {
+        if common.json {
+            return try invocation.output.line(
+                CanonicalJSON.object([
+                    "customer_id": .string(customer),
+                    "erased_before": .integer(Int64(found.erased - (erasedNow ?? 0))),
+                    "erased_now": .integer(Int64(erasedNow ?? 0)),
+                    "kept": .integer(Int64(found.kept)),
+                    "runs": .array(found.reportedBy.map(CanonicalJSON.string)),
+                    "subscriptions": .array(
+                        found.subscriptions.map { .string($0.originalTransactionID) }),
+                ]).rendered)
+        }
+        let rows = found.subscriptions.count
+        guard rows > 0 else {
+            return try invocation.output.line(
+                "No row and no finding has the customer_id \(customer); nothing was erased.")
+        }
+        try invocation.output.line(
+            "Customer \(customer): \(rows) \(rows == 1 ? "subscription" : "subscriptions"), "
+                + "\(found.kept) signed payloads kept, \(found.erased) erased.")
+        try invocation.output.line(
+            erasedNow.map { "\($0) erased now; their digests stay as tombstones." }
+                ?? "Nothing was erased. Add --execute to erase the payloads that are kept.")
+        guard !found.reportedBy.isEmpty else { return }
+        try invocation.output.line(
+            "Report folders are sealed and keep what they show. These runs show payloads of the "
+                + "customer; delete them from the front of the chain when their time is over:")
+        for run in found.reportedBy { try invocation.output.line("  \(run)") }
+    }
+}
