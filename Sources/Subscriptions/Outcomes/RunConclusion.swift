@@ -42,6 +42,10 @@ package struct RunSummary: Hashable, Sendable {
     package var corrections: [CorrectionFate: Int]
     /// Hash of the newest ledger entry; 64 zeros when the ledger is empty.
     package var ledgerHead: String
+    /// The plan that the run made or applied; `nil` of runs before plans had an identity.
+    package var plan: PlanSeal?
+    /// The run that this one took back.
+    package var undoOf: String?
 
     package init(
         header: RunHeader, conclusion: RunConclusion, resumedFrom: String?, totals: RunTotals,
