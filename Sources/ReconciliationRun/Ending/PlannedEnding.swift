@@ -30,13 +30,13 @@ package struct PlannedEnding: Hashable, Sendable {
         }
         if count(.rejected) > 0 {
             sentences.append(
-                "The database refused \(count(.rejected)) changes, by a trigger or constraint of "
+                "The database refused \(changes(.rejected)), by a trigger or constraint of "
                     + "its own\(names(.rejected)). Those rows are as they were; mend the cause and "
                     + "give the same command again.")
         }
         if count(.unproven) > 0 {
             sentences.append(
-                "The signed evidence of \(count(.unproven)) changes is no longer held"
+                "The signed evidence of \(changes(.unproven)) is no longer held"
                     + "\(names(.unproven)). Nothing is written without evidence: make a new plan "
                     + "with \"trueup check\".")
         }
@@ -51,11 +51,15 @@ package struct PlannedEnding: Hashable, Sendable {
 
     private func count(_ fate: CorrectionFate) -> Int { unwritten.counts[fate] ?? 0 }
 
+    private func changes(_ fate: CorrectionFate) -> String {
+        count(fate) == 1 ? "1 change" : "\(count(fate)) changes"
+    }
+
     private var moved: [String] {
         guard count(.stale) > 0 else { return [] }
         return [
-            "\(count(.stale)) changes were not written because their rows moved since the plan "
-                + "was made\(names(.stale)); plan.json names them all (fate \"stale\"). "
+            "Not written, because the row moved since the plan was made: \(changes(.stale))"
+                + "\(names(.stale)); plan.json names them all (fate \"stale\"). "
                 + "Make a new plan with \"trueup check\"."
         ]
     }
@@ -63,14 +67,14 @@ package struct PlannedEnding: Hashable, Sendable {
     private var conflicts: [String] {
         var sentences: [String] = []
         if let undo, undo.done > 0 {
-            sentences.append("\(undo.done) changes had been taken back before.")
+            sentences.append("Taken back before: \(undo.done).")
         }
         guard count(.stale) > 0 else { return sentences }
         let named = undo?.named ?? []
         let first = named.isEmpty ? "" : " The first: " + named.joined(separator: "; ") + "."
         sentences.append(
-            "\(count(.stale)) changes were not taken back because their rows moved since; they "
-                + "are as they were.\(first) plan.json names them all (fate \"stale\").")
+            "Not taken back, because the row moved since: \(changes(.stale)).\(first) plan.json "
+                + "names them all (fate \"stale\").")
         return sentences
     }
 

@@ -25,7 +25,7 @@ struct Headline {
         case .incomplete: "Incomplete"
         case .empty: "Nothing in scope"
         case .guarded: "Stopped by a guard"
-        case .stale: "Stale plan"
+        case .stale: "Stale"
         case .interrupted: "Stopped by SIGINT"
         case .terminated: "Stopped by SIGTERM"
         case .denied: "Denied by Apple"
@@ -91,7 +91,9 @@ private struct Facts {
         let written =
             isUndo
             ? "\(applied.of("correction")) taken back" : "\(applied.of("correction")) written"
-        return left > 0 ? written + ", \(left.grouped) left as they are" : written
+        return left > 0
+            ? written + ", \(left.of("row")) left \(left == 1 ? "as it is" : "as they are")"
+            : written
     }
 
     /// Names how many rows there are once, with the first number.

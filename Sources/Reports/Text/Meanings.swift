@@ -13,7 +13,7 @@ extension UndecidedReason {
         case .idNotInAnswer: "the answer does not contain the id that was asked for"
         case .noSubscriptionInAnswer: "the answer contains no subscription"
         case .newerLocally: "our row rests on a later statement of Apple's"
-        case .changedDuringRun: "the row moved while the run was going on"
+        case .changedDuringRun: "the row moved after it was read"
         case .unknownStatus: "a status that this version does not know"
         case .deadline: "not reached before the run had to end"
         }

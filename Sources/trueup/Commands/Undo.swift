@@ -33,9 +33,11 @@ package struct Undo: Verb {
             return try show(settings, in: invocation)
         }
         let counts = try preview(settings) { _ in }
-        guard counts.ready + counts.conflicts > 0 else {
-            try tellNothingToDo(counts, in: invocation)
-            return .ok
+        // Without a row to write there is no run to report.
+        guard counts.ready > 0 else {
+            let status = counts.conflicts > 0 ? ExitStatus.stale : .ok
+            try tellNothingToDo(counts, status, in: invocation)
+            return status
         }
         return try await PlannedRun(settings: settings, common: common, invocation: invocation)
             .undo(runID)
@@ -62,25 +64,29 @@ package struct Undo: Verb {
 
     private func show(_ settings: Settings, in invocation: Invocation) throws -> ExitStatus {
         let listing = UndoListing(runID: runID, isJSON: common.json, output: invocation.output)
-        try listing.begin()
         let counts = try preview(settings, listing.add)
         try listing.end(counts)
         return counts.conflicts > 0 ? .stale : .ok
     }
 
-    private func tellNothingToDo(_ counts: UndoCounts, in invocation: Invocation) throws {
+    private func tellNothingToDo(
+        _ counts: UndoCounts, _ status: ExitStatus, in invocation: Invocation
+    ) throws {
         guard common.json else {
-            return try invocation.output.line(
-                counts.done > 0
-                    ? "Nothing to take back (exit status 0): all \(counts.done) corrections of run "
-                        + "\(runID) were taken back before. Nothing was changed."
-                    : "Nothing to take back (exit status 0): run \(runID) corrected no row.")
+            let why =
+                counts.done + counts.conflicts > 0
+                ? "of run \(runID)'s corrections, \(counts.done) were taken back before, "
+                    + "\(counts.conflicts) cannot be." : "run \(runID) corrected no row."
+            try invocation.output.line(
+                "Nothing to take back (exit status \(status.code)): \(why) Nothing was changed.")
+            for conflict in counts.named { try invocation.output.line("  - " + conflict) }
+            return
         }
         try invocation.output.line(
             CanonicalJSON.object([
-                "done": .integer(Int64(counts.done)), "exit_status": .integer(0),
-                "name": .string(ExitStatus.ok.name), "undo_of": .string(runID),
-                "written": .integer(0),
+                "conflicts": .integer(Int64(counts.conflicts)),
+                "done": .integer(Int64(counts.done)), "exit_status": .integer(Int64(status.code)),
+                "name": .string(status.name), "undo_of": .string(runID), "written": .integer(0),
             ]).rendered)
     }
 }

@@ -15,7 +15,8 @@ final class UndoListing {
         self.output = output
     }
 
-    func begin() throws {
+    /// Only once there is something to list: a run that does not exist has no heading.
+    private func begin() throws {
         guard isJSON else {
             try output.line("Undo of run \(runID), newest first. Nothing is changed by looking.")
             try output.line("")
@@ -26,13 +27,15 @@ final class UndoListing {
     }
 
     func add(_ item: UndoItem) throws {
+        if isFirst { try begin() }
+        defer { isFirst = false }
         guard isJSON else { return try output.line(lines(of: item).joined(separator: "\n")) }
         let text = (isFirst ? "\n" : ",\n") + json(of: item).rendered
-        isFirst = false
         try output.write(Array(text.utf8))
     }
 
     func end(_ counts: UndoCounts) throws {
+        if isFirst { try begin() }
         guard isJSON else {
             try output.line("")
             return try output.line(
