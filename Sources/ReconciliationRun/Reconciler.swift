@@ -8,7 +8,8 @@ package import Subscriptions
 ///
 ///     open pass ─▶ recover ─▶ walk ─▶ guard ─▶ apply ─▶ conclude
 ///
-/// *recover* and *walk* only ask, judge and stage; *guard* looks at the whole plan; *apply* is
+/// A run that works off an earlier plan, or takes a run back, takes that up instead of recovering
+/// and walking; the rest is the same. *recover* and *walk* only ask, judge and stage; *guard* looks at the whole plan; *apply* is
 /// the one stage that writes to subscription rows. Each stage leaves a checkpoint, so a run that
 /// is killed at any instant is continued by the next one of the same job.
 package struct Reconciler: Sendable {
@@ -51,7 +52,11 @@ package struct Reconciler: Sendable {
             logger: logger, progress: progress)
         var ending = Ending()
         do throws(RunInterruption) {
-            try await ask(in: context, noting: &ending)
+            switch job.planSource {
+            case .judgement: try await ask(in: context, noting: &ending)
+            case .plan(let digest): try await takeUp(digest, in: context)
+            case .undo(let runID): ending.undo = try await takeBack(runID, in: context)
+            }
         } catch {
             ending.end = error.end
         }
@@ -70,6 +75,8 @@ package struct Reconciler: Sendable {
         var end = RunEnd.completed
         var guardBreaches: [String] = []
         var incompleteReadings: [String] = []
+        /// What taking back a run comes to; `nil` in other runs.
+        var undo: UndoCounts?
     }
 
     private func ask(
@@ -93,18 +100,42 @@ package struct Reconciler: Sendable {
         if let verdict = context.tally.verdict { throw RunInterruption(end: verdict) }
     }
 
+    private func takeUp(_ plan: String, in context: RunContext) async throws(RunInterruption) {
+        log("plan.take_up", ["plan": "\(plan)"])
+        try await context.storing { () async throws(StoreError) in
+            try await store.stagePlan(plan, in: context.pass, run: header)
+        }
+    }
+
+    private func takeBack(
+        _ runID: String, in context: RunContext
+    ) async throws(RunInterruption) -> UndoCounts {
+        let counts = try await context.storing { () async throws(StoreError) in
+            try await store.stageUndo(ofRun: runID, in: context.pass, run: header)
+        }
+        log(
+            "undo.take_up",
+            ["undo_of": "\(runID)", "ready": "\(counts.ready)", "conflicts": "\(counts.conflicts)"])
+        return counts
+    }
+
     private func conclude(
         _ ending: Ending, in context: RunContext
     ) async throws(StoreError) -> RunConclusion {
         let calls = appStores.keys.sorted().flatMap { appStores[$0]?.callCounts() ?? [] }
         let plan = try await store.planTotals(of: context.pass)
-        let decision = ExitDecision(
+        var decision = ExitDecision(
             end: ending.end, appleAnswered: context.tally.appleAnswered, totals: plan.totals,
             walks: job.steps.contains(.walk),
             unresolved: try await store.unresolvedFindings(of: context.pass), failOn: job.failOn,
             guardBreaches: ending.guardBreaches, mode: job.mode,
             incompleteReadings: ending.incompleteReadings
                 + [context.tally.unfinishedHistories].compactMap(\.self))
+        if job.planSource != .judgement {
+            decision.planned = PlannedEnding(
+                source: job.planSource, unwritten: try await store.unwritten(of: context.pass),
+                undo: ending.undo)
+        }
         let conclusion = RunConclusion(
             ended: clock.now(), statuses: decision.statuses, messages: decision.messages,
             limits: limits(of: ending), calls: Self.summed(calls),

@@ -8,6 +8,8 @@ package struct ReconciliationJob: Hashable, Sendable {
     }
 
     package var name: String
+    /// Where its corrections come from.
+    package var planSource = PlanSource.judgement
     package var steps: [Step]
     package var mode: RunMode
     /// The lowest unresolved severity that makes the run end with `findings`; `nil` for none.
@@ -34,6 +36,16 @@ package struct ReconciliationJob: Hashable, Sendable {
         self.recover = recover
         self.narrowing = narrowing
     }
+}
+
+/// Where the corrections of a run come from.
+package enum PlanSource: Hashable, Sendable {
+    /// What it asks of Apple and judges itself.
+    case judgement
+    /// The plan of an earlier run, by its identity.
+    case plan(String)
+    /// The inverse of an earlier run's corrections.
+    case undo(ofRun: String)
 }
 
 /// How much of Apple's notification history a run reads again.

@@ -9,6 +9,8 @@ struct Difference: Hashable, Sendable {
     var column: SubscriptionField?
     /// Columns that make sense only together with `column`.
     var companions: Set<SubscriptionField>
+    /// The rule that found it, where a correction may follow from it.
+    var rule: RuleVersion?
 
     init(
         _ finding: Finding, payload: SignedPayload?, column: SubscriptionField? = nil,
@@ -22,6 +24,9 @@ struct Difference: Hashable, Sendable {
     }
 
     var kind: FindingKind { finding.kind }
+
+    /// The rule with the kind that it found; `nil` where no correction follows.
+    var appliedRule: AppliedRule? { rule.map { AppliedRule(kind: kind, rule: $0) } }
 
     /// Every column that a correction of this finding touches.
     var columns: Set<SubscriptionField> { companions.union(column.map { [$0] } ?? []) }

@@ -12,8 +12,10 @@ extension CaseContext {
             // The asked row's subscription alone has nothing beside it to be compared with.
             if answer.subscriptions.count > 1 || item.asked == nil {
                 let reading = CustomerReading(self, answer: answer)
-                for difference in AllRules.customer.flatMap({ $0.differences(in: reading) }) {
-                    attach(difference, to: &drafts)
+                for rule in AllRules.customer {
+                    for difference in rule.differences(in: reading).found(by: rule) {
+                        attach(difference, to: &drafts)
+                    }
                 }
                 addMissing(reading, to: &drafts)
                 restrain(&drafts, by: reading)

@@ -22,6 +22,7 @@ struct MissingRow: Sendable {
             target: .insert(key), changes: changes, kinds: [.missingLocally],
             evidence: stated.transaction.evidence.digest,
             evidenceRenewal: stated.renewal.evidence.digest, appleSignedDate: stated.signedDate,
-            reason: "Takes in a subscription of the customer's that Apple holds: missing_locally.")
+            reason: "Takes in a subscription of the customer's that Apple holds: missing_locally.",
+            rules: [AppliedRule(kind: .missingLocally, rule: MissingLocallyRule.identity)])
     }
 }

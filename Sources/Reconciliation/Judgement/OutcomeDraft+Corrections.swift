@@ -107,7 +107,9 @@ extension OutcomeDraft {
             reason: kinds.isEmpty
                 ? "First fill of a row that was not known yet."
                 : "Takes over Apple's statement: "
-                    + kinds.map(\.rawValue).joined(separator: ", ") + ".")
+                    + kinds.map(\.rawValue).joined(separator: ", ") + ".",
+            rules: kinds.isEmpty
+                ? [FirstFill.applied] : correctable.compactMap(\.appliedRule).inContractOrder)
     }
 
     /// Periods to store: the missing ones where periods are kept; with `history: always` all of

@@ -24,3 +24,14 @@ extension Comparison {
         FieldChange(before: row.value(of: field), after: stated.value(of: field))
     }
 }
+
+extension Sequence where Element == AppliedRule {
+    /// Each once, by kind in the contract's order and by name.
+    var inContractOrder: [AppliedRule] {
+        let order = FindingKind.allCases
+        return Set(self).sorted { left, right in
+            let ranks = [left, right].map { $0.kind.flatMap(order.firstIndex) ?? -1 }
+            return (ranks[0], left.rule.name) < (ranks[1], right.rule.name)
+        }
+    }
+}

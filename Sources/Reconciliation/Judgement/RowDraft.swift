@@ -60,12 +60,13 @@ extension CaseContext {
         }
         draft.verdict = .match
         draft.comparison = comparison
-        draft.add(AllRules.blocking.flatMap { $0.differences(in: comparison) })
+        draft.add(AllRules.blocking.flatMap { $0.differences(in: comparison).found(by: $0) })
         if !comparison.isFirstFill {
             draft.add(
-                AllRules.status.lazy.compactMap { $0.difference(in: comparison) }.prefix(1)
-                    .map { $0 })
-            draft.add(AllRules.row.flatMap { $0.differences(in: comparison) })
+                AllRules.status.lazy.compactMap { rule in
+                    rule.difference(in: comparison).map { [$0].found(by: rule) }
+                }.first ?? [])
+            draft.add(AllRules.row.flatMap { $0.differences(in: comparison).found(by: $0) })
         }
         var unknowns = UnknownValueRule.unknowns(in: comparison.stated)
         if !comparison.scoped.periods.isEmpty || item.history != nil {
@@ -73,7 +74,7 @@ extension CaseContext {
                 scoped: comparison.scoped, current: comparison.stated.transaction,
                 history: item.history, now: policy.now)
             draft.periods = periods
-            draft.add(AllRules.period.flatMap { $0.differences(in: periods) })
+            draft.add(AllRules.period.flatMap { $0.differences(in: periods).found(by: $0) })
             unknowns += periods.stated.flatMap { period in
                 period.transaction.unknowns.map { ($0, period.transaction.evidence) }
             }

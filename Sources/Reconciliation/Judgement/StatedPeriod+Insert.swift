@@ -19,7 +19,10 @@ extension StatedPeriod {
             appleSignedDate: transaction.signedDate,
             reason: kinds.isEmpty
                 ? "First fill of the subscription's periods."
-                : "Takes in a period of Apple's history: transaction_missing.")
+                : "Takes in a period of Apple's history: transaction_missing.",
+            rules: kinds.isEmpty
+                ? [FirstFill.applied]
+                : kinds.map { AppliedRule(kind: $0, rule: TransactionMissingRule.identity) })
     }
 }
 

@@ -3,7 +3,7 @@ import Subscriptions
 /// A rule on whether Apple's statement may be held against a row at all.
 ///
 /// The first doubt ends the judgement of the row: it is undecided, and nothing is written.
-protocol DoubtRule: Sendable {
+protocol DoubtRule: Rule {
     func doubt(in comparison: Comparison, policy: Policy) -> Doubt?
 }
 

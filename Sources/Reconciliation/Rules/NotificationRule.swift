@@ -1,7 +1,7 @@
 import Subscriptions
 
 /// A rule about one notification of Apple's history.
-protocol NotificationRule: Sendable {
+protocol NotificationRule: Rule {
     func finding(about reading: NotificationReading) -> Finding?
 }
 

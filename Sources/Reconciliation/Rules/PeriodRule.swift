@@ -1,6 +1,6 @@
 import Subscriptions
 
 /// A rule about the stored periods of one subscription.
-protocol PeriodRule: Sendable {
+protocol PeriodRule: Rule {
     func differences(in comparison: PeriodComparison) -> [Difference]
 }

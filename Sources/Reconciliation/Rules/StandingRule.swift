@@ -3,7 +3,7 @@ import Subscriptions
 /// A rule on where a row stands with Apple before anything can be compared.
 ///
 /// The first rule that concludes ends the judgement of the row; nothing is ever written to it.
-protocol StandingRule: Sendable {
+protocol StandingRule: Rule {
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion?
 }
 

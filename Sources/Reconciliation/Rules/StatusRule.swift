@@ -3,7 +3,7 @@ import Subscriptions
 /// A rule about our status against Apple's.
 ///
 /// Of these only the first that fits speaks, in the order of `AllRules.status`.
-protocol StatusRule: Sendable {
+protocol StatusRule: Rule {
     func difference(in comparison: Comparison) -> Difference?
 }
 

@@ -5,7 +5,9 @@ import Subscriptions
 /// Apple adds some with every release. They change no verdict (an unknown *status* does, by a rule
 /// of its own) and are counted so that somebody looks. One finding for each field of a row, with
 /// the values in `apple_value`.
-struct UnknownValueRule: Sendable {
+struct UnknownValueRule: Rule {
+    static let version = 1
+
     /// The findings of a row about what was met, each with the payload that it stood in where it
     /// was signed.
     func differences(

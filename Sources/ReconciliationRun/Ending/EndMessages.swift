@@ -22,6 +22,7 @@ extension ExitDecision {
                 "No subscription row was changed. Read discrepancies.csv and plan.json; if the "
                     + "changes are right, raise the guard in the job file and run it again.")
         }
+        if let planned { return sentences + planned.messages }
         sentences += incompleteReadings
         if totals.undecidedCount > 0 {
             sentences.append(

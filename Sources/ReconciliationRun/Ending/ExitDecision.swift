@@ -15,6 +15,8 @@ package struct ExitDecision: Hashable, Sendable {
     package var mode: RunMode
     /// Histories, of notifications or of transactions, that could not be read to their end.
     package var incompleteReadings: [String]
+    /// Set when the run worked off a plan or took a run back, and judged nothing itself.
+    package var planned: PlannedEnding?
 
     package init(
         end: RunEnd, appleAnswered: Bool?, totals: RunTotals, walks: Bool,
@@ -51,6 +53,10 @@ package struct ExitDecision: Hashable, Sendable {
             held.append(.unavailable)
         }
         if !guardBreaches.isEmpty, mode == .apply { held.append(.guarded) }
+        if let planned {
+            held += planned.statuses
+            return ExitStatus.allCases.filter(Set(held).contains)
+        }
         if totals.undecidedCount > 0 || !incompleteReadings.isEmpty { held.append(.incomplete) }
         if let failOn, unresolved.contains(where: { $0.key >= failOn && $0.value > 0 }) {
             held.append(.findings)

@@ -12,19 +12,37 @@ struct ApplyStep {
     ///
     /// - Returns: What the guards object to, in sentences; then nothing was written.
     func run() async throws(RunInterruption) -> [String] {
-        let plan = try await context.storing { () async throws(StoreError) in
-            try await context.store.planTotals(of: context.pass)
+        let seal = try await context.storing { () async throws(StoreError) in
+            try await context.store.sealPlan(of: context.pass, run: context.header)
         }
-        let breaches = context.job.guards.breaches(by: plan)
+        let plan = try await context.storing(guardedTotals)
+        let breaches = isGuarded ? context.job.guards.breaches(by: plan) : []
         context.logger.info(
             "plan",
             metadata: [
                 "changes": "\(plan.changes)", "breaches": "\(breaches.count)",
+                "plan": "\(seal.sha256)",
                 "run_id": "\(context.header.runID)",
             ])
         guard breaches.isEmpty, context.job.mode == .apply else { return breaches }
         try await applyAll()
         return []
+    }
+
+    /// Who takes a run back has read what that changes: nothing of it is Apple's word.
+    private var isGuarded: Bool {
+        if case .undo = context.job.planSource { false } else { true }
+    }
+
+    /// The plan against what was looked at when it was made.
+    private func guardedTotals() async throws(StoreError) -> PlanTotals {
+        var plan = try await context.store.planTotals(of: context.pass)
+        guard case .plan(let digest) = context.job.planSource else { return plan }
+        let origin = try await context.store.planTotals(ofPlan: digest)
+        plan.totals = origin.totals
+        plan.notFound = origin.notFound
+        plan.verificationFailures = origin.verificationFailures
+        return plan
     }
 
     private func applyAll() async throws(RunInterruption) {

@@ -4,12 +4,16 @@ extension ReportFile {
     /// Format of `plan.json` and `undo.json`.
     private static let planFormat: Int64 = 1
 
+    /// The members by which a plan is known: its identity in the head, and the list.
+    static let planIdentity = "plan_sha256"
+    static let planList = "corrections"
+
     static let plan = ReportFile(
         name: "plan.json",
         purpose: "what would be or was applied: rows, expected versions, before, after, evidence"
     ) { source, file in
         let header = source.summary.header
-        let head: [String: CanonicalJSON] = [
+        var head: [String: CanonicalJSON] = [
             "format": .integer(planFormat),
             "job": .string(header.job),
             "mode": .string(header.mode.rawValue),
@@ -20,45 +24,17 @@ extension ReportFile {
             "started": .time(header.started),
             "tool_version": .string(source.context.toolVersion),
         ]
-        try SealedList.write(head: head, list: "corrections", to: &file) { append in
+        if let seal = source.summary.plan {
+            head[planIdentity] = .string(seal.sha256)
+            head.merge(seal.head.members) { $1 }
+        }
+        try SealedList.write(head: head, list: planList, to: &file) { append in
             try source.record.forEachPlanned { correction, fate in
-                try append(.object(members(of: correction, fate: fate)))
+                var members = correction.planMembers
+                members["fate"] = .string(fate.rawValue)
+                try append(.object(members))
             }
         }
-    }
-
-    private static func members(
-        of correction: PlannedCorrection, fate: CorrectionFate
-    ) -> [String: CanonicalJSON] {
-        let action: String
-        var version: CanonicalJSON = .null
-        var transactionID: CanonicalJSON = .null
-        switch correction.target {
-        case .update(_, let expectedRowVersion):
-            action = "update"
-            version = .integer(expectedRowVersion)
-        case .insert: action = "insert"
-        case .insertPeriod(let key, of: _):
-            action = "insert"
-            transactionID = .string(key.transactionID)
-        }
-        return [
-            "action": .string(action),
-            "after": .object(correction.changes.mapValues(\.after.json)),
-            "app": .string(correction.subscription.bundleID),
-            "apple_signed_date": .time(correction.appleSignedDate),
-            "before": .object(correction.changes.mapValues(\.before.json)),
-            "environment": .string(correction.subscription.environment),
-            "evidence": .string(correction.evidence.hexadecimal),
-            "evidence_renewal": .text(correction.evidenceRenewal?.hexadecimal),
-            "expected_row_version": version,
-            "fate": .string(fate.rawValue),
-            "kinds": .array(correction.kinds.map { .string($0.rawValue) }),
-            "original_transaction_id": .string(correction.subscription.originalTransactionID),
-            "reason": .string(correction.reason),
-            "table": .string(correction.table),
-            "transaction_id": transactionID,
-        ]
     }
 
     static let undo = ReportFile(
@@ -85,7 +61,7 @@ extension ReportFile {
     /// What takes an entry back: `before` must stand in the row now, `after` comes in its place.
     private static func inverse(of entry: LedgerEntry) -> [String: CanonicalJSON] {
         [
-            "action": .string(entry.isInsert ? "delete" : "update"),
+            "action": .string(entry.inverse.rawValue),
             "after": .object(entry.changes.mapValues(\.before.json)),
             "app": .string(entry.subscription.bundleID),
             "before": .object(entry.changes.mapValues(\.after.json)),
@@ -98,5 +74,16 @@ extension ReportFile {
             "transaction_id": .text(entry.transactionID),
             "undo_of": .integer(entry.number),
         ]
+    }
+}
+
+extension LedgerEntry {
+    /// What is done to the row to take the entry back.
+    fileprivate var inverse: RowAction {
+        switch rowAction {
+        case .update: .update
+        case .insert: .delete
+        case .delete: .insert
+        }
     }
 }

@@ -36,6 +36,7 @@ extension RunSummary {
             "mode": .string(header.mode.rawValue),
             "money": moneyJSON,
             "outcome": conclusion.outcomeJSON,
+            "plan": plan?.json ?? .null,
             "resumed_from": .text(resumedFrom),
             "run_id": .string(header.runID),
             "scope": scope,
@@ -43,6 +44,7 @@ extension RunSummary {
             "started": .time(header.started),
             "tool_version": .string(header.toolVersion),
             "totals": totals.json,
+            "undo_of": .text(undoOf),
             "undecided_reasons": .counts(totals.undecided, by: \.rawValue),
         ])
     }
@@ -81,6 +83,15 @@ extension RunSummary {
             outer[first, default: [:]][second, default: 0] += count.findings
         }
         return .object(outer.mapValues { .counts($0, by: \.self) })
+    }
+}
+
+extension PlanSeal {
+    fileprivate var json: CanonicalJSON {
+        .object([
+            "changes": .integer(Int64(changes)), "database": .string(head.database),
+            "planned_by": .string(head.plannedBy), "sha256": .string(sha256),
+        ])
     }
 }
 

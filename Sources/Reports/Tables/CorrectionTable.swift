@@ -13,11 +13,6 @@ extension LedgerEntry {
         changes.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
             .map { ChangedField(entry: self, field: $0.key, change: $0.value) }
     }
-
-    /// Whether the correction made its row, so that taking it back removes the row.
-    ///
-    /// Periods are only ever inserted; a subscription is inserted for one reason alone.
-    var isInsert: Bool { table == "transactions" || kinds.contains(.missingLocally) }
 }
 
 extension Table where Record == ChangedField {
@@ -43,5 +38,9 @@ extension Table where Record == ChangedField {
         ("actor", { .text($0.entry.actor) }),
         ("reason", { .text($0.entry.reason) }),
         ("undo_of", { Cell($0.entry.undoOf) }),
+        ("action", { $0.entry.action.map { .own($0.rawValue) } ?? .null }),
+        ("host", { Cell($0.entry.host) }),
+        ("plan", { $0.entry.plan.map(Cell.own) ?? .null }),
+        ("row_version", { Cell($0.entry.rowVersion) }),
     ])
 }

@@ -25,7 +25,7 @@ struct Headline {
         case .incomplete: "Incomplete"
         case .empty: "Nothing in scope"
         case .guarded: "Stopped by a guard"
-        case .stale: "Stale plan"
+        case .stale: "Stale"
         case .interrupted: "Stopped by SIGINT"
         case .terminated: "Stopped by SIGTERM"
         case .denied: "Denied by Apple"
@@ -47,8 +47,18 @@ private struct Facts {
     let applied: Int
     let planned: Int
     let meaning: String
+    /// Whether the run worked off a plan, or took a run back: then nothing was judged by it.
+    let judgesNothing: Bool
+    let isUndo: Bool
+    let left: Int
 
     init(_ summary: RunSummary) {
+        isUndo = summary.undoOf != nil
+        judgesNothing =
+            isUndo || summary.plan.map { $0.head.plannedBy != summary.header.runID } ?? false
+        left = [CorrectionFate.stale, .rejected, .unproven].reduce(0) {
+            $0 + (summary.corrections[$1] ?? 0)
+        }
         totals = summary.totals
         findings = summary.findings.reduce(0) { $0 + $1.findings }
         applied = summary.corrections[.applied] ?? 0
@@ -58,6 +68,11 @@ private struct Facts {
 
     func clauses(for status: ExitStatus) -> String {
         let parts: [String]
+        switch status {
+        case .ok, .stale, .incomplete:
+            if judgesNothing { return work }
+        default: break
+        }
         switch status {
         case .ok, .findings: parts = [rows([differing(status), notJudged]), corrections]
         case .incomplete: parts = [rows([notJudged, differing(status)]), corrections]
@@ -69,6 +84,16 @@ private struct Facts {
         }
         let said = parts.filter { !$0.isEmpty }
         return said.isEmpty ? meaning : said.joined(separator: "; ")
+    }
+
+    /// What was done to the plan of another run, or to a run that is taken back.
+    private var work: String {
+        let written =
+            isUndo
+            ? "\(applied.of("correction")) taken back" : "\(applied.of("correction")) written"
+        return left > 0
+            ? written + ", \(left.of("row")) left \(left == 1 ? "as it is" : "as they are")"
+            : written
     }
 
     /// Names how many rows there are once, with the first number.

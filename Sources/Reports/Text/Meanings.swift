@@ -13,7 +13,7 @@ extension UndecidedReason {
         case .idNotInAnswer: "the answer does not contain the id that was asked for"
         case .noSubscriptionInAnswer: "the answer contains no subscription"
         case .newerLocally: "our row rests on a later statement of Apple's"
-        case .changedDuringRun: "the row moved while the run was going on"
+        case .changedDuringRun: "the row moved after it was read"
         case .unknownStatus: "a status that this version does not know"
         case .deadline: "not reached before the run had to end"
         }
@@ -38,6 +38,7 @@ extension CorrectionFate {
         case .applied: "written, each with its ledger entry"
         case .stale: "not written: the row moved since it was read"
         case .rejected: "not written: the database refused"
+        case .unproven: "not written: the signed evidence is no longer held"
         }
     }
 }
@@ -66,7 +67,7 @@ extension ExitStatus {
             "Read plan.json before anything else. If it is right, raise the guard in the job file "
                 + "and run again; if not, find out what changed at Apple or in the table."
         case .empty: "Check the job's narrowing and whether rows were imported."
-        case .stale: "Run the job again: it reads the rows anew."
+        case .stale: "plan.json names what was left as it is (fate \"stale\"); \"trueup check\" reads it anew."
         case .interrupted, .terminated: "Run the job again: it goes on from its checkpoint."
         case .denied:
             "Check key_id, issuer_id, the key file and the clock; nothing was judged by it."

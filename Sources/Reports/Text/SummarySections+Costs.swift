@@ -78,6 +78,11 @@ extension SummarySections {
                     + "says since when. Access is never removed for it; check them before you decide."
             )
         }
+        if summary.header.mode == .check, let plan = summary.plan, plan.changes > 0 {
+            sentences.append(
+                "Nothing is written yet. Read plan.json, then: trueup apply PATH/plan.json --approve "
+                    + "\(plan.sha256)")
+        }
         if summary.corrections[.applied, default: 0] > 0 {
             sentences.append(
                 "corrections.csv holds every change with its evidence, undo.json the way back.")

@@ -25,6 +25,13 @@ enum SummarySections {
             facts.append(
                 ("Resumed", "goes on where run \(earlier) was stopped; its rows count here"))
         }
+        if let plan = summary.plan, plan.changes > 0 {
+            facts.append(("Plan", "\(plan.sha256): \(plan.changes.of("change"))"))
+            if plan.head.plannedBy != header.runID {
+                facts.append(("", "made by run \(plan.head.plannedBy)"))
+            }
+        }
+        if let undone = summary.undoOf { facts.append(("Undo of", "run \(undone)")) }
         let others = summary.conclusion.flags.dropFirst()
         if !others.isEmpty {
             let named = others.map { "\($0.name) (\($0.code)): \($0.meaning)" }

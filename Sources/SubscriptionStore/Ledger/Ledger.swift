@@ -19,12 +19,17 @@ struct Ledger {
 
     /// Writes what was just changed.
     func append(
-        _ correction: PlannedCorrection, runID: String, actor: String, at now: Timestamp
+        _ correction: PlannedCorrection, run: RunHeader, plan: String, rowVersion: Int64?,
+        at now: Timestamp
     ) throws {
         let head = try head()
         var entry = LedgerEntry(
-            number: head.number + 1, previousHash: head.hash, runID: runID,
-            correction: correction, writtenAt: now, actor: actor)
+            number: head.number + 1, previousHash: head.hash, runID: run.runID,
+            correction: correction, writtenAt: now, actor: run.actor)
+        entry.host = run.host
+        entry.action = correction.action
+        entry.plan = plan
+        entry.rowVersion = rowVersion
         let sealed = entry.previousHash + entry.canonicalWithoutHash.rendered
         entry.hash = Hexadecimal.sha256(of: sealed.utf8)
         try insert(entry)
@@ -36,8 +41,9 @@ struct Ledger {
                 INSERT INTO trueup_ledger (
                     entry, previous_hash, hash, run_id, kinds, target_table, bundle_id,
                     environment, original_transaction_id, transaction_id, changes, evidence,
-                    evidence_renewal, apple_signed_date, written_at, actor, reason, undo_of)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    evidence_renewal, apple_signed_date, written_at, actor, reason, undo_of,
+                    action, host, plan, row_version)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(
             arguments: [
@@ -47,7 +53,8 @@ struct Ledger {
                 entry.transactionID, FieldValueText.encode(entry.changes),
                 entry.evidence.hexadecimal, entry.evidenceRenewal?.hexadecimal,
                 entry.appleSignedDate.unixMilliseconds, entry.writtenAt.unixMilliseconds,
-                entry.actor, entry.reason, entry.undoOf,
+                entry.actor, entry.reason, entry.undoOf, entry.action?.rawValue, entry.host,
+                entry.plan, entry.rowVersion,
             ])
     }
 }

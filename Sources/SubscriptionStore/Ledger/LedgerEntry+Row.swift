@@ -6,7 +6,8 @@ extension LedgerEntry {
     static let columns = """
         l.entry, l.previous_hash, l.hash, l.run_id, l.kinds, l.target_table, l.bundle_id,
         l.environment, l.original_transaction_id, l.transaction_id, l.changes, l.evidence,
-        l.evidence_renewal, l.apple_signed_date, l.written_at, l.actor, l.reason, l.undo_of
+        l.evidence_renewal, l.apple_signed_date, l.written_at, l.actor, l.reason, l.undo_of,
+        l.action, l.host, l.plan, l.row_version
         """
 
     init(_ row: Row) throws {
@@ -31,5 +32,9 @@ extension LedgerEntry {
         hash = row.requiredText(at: 2)
         table = row.requiredText(at: 5)
         undoOf = row.integer(at: 17)
+        action = row.text(at: 18).flatMap(RowAction.init(rawValue:))
+        host = row.text(at: 19)
+        plan = row.text(at: 20)
+        rowVersion = row.integer(at: 21)
     }
 }

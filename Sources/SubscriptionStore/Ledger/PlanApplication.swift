@@ -7,6 +7,8 @@ struct PlanApplication {
     let db: Database
     let run: RunReference
     let header: RunHeader
+    /// The identity of the plan that every entry is written under.
+    let plan: String
     let now: Timestamp
 
     /// A trigger rolled back the whole transaction at this correction: nothing was written.
@@ -25,10 +27,16 @@ struct PlanApplication {
             var fate = CorrectionFate.rejected
             do {
                 try db.inSavepoint {
-                    fate = try RowChange(db: db, correction: item.correction).make()
+                    guard try isProven(item.correction) else {
+                        fate = .unproven
+                        return .commit
+                    }
+                    let change = RowChange(db: db, correction: item.correction)
+                    fate = try change.make()
                     if fate == .applied {
                         try Ledger(db: db).append(
-                            item.correction, runID: header.runID, actor: header.actor, at: now)
+                            item.correction, run: header, plan: plan,
+                            rowVersion: try change.versionNow(), at: now)
                     }
                     return .commit
                 }
@@ -39,6 +47,16 @@ struct PlanApplication {
             try settle(item, fate)
         }
         return planned.count
+    }
+
+    /// Whether what Apple signed for a correction is still held.
+    ///
+    /// Taking back needs none: it restores what stood there before Apple's word was written.
+    private func isProven(_ correction: PlannedCorrection) throws -> Bool {
+        guard correction.undoOf == nil else { return true }
+        let vault = EvidenceVault(db: db)
+        return try [correction.evidence, correction.evidenceRenewal].compactMap(\.self)
+            .allSatisfy { try vault.payload($0) != nil }
     }
 
     private func next(limit: Int) throws -> [StoredCorrection] {
@@ -92,6 +110,14 @@ struct PlanApplication {
                         WHERE verdict = \(VerdictCode.noted.rawValue)
                     """
             ).execute(arguments: [run.passID] + key.arguments)
+        case (.applied, .deletePeriod), (.applied, .delete):
+            // Read on from its end, a history would never show again what was taken back.
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM trueup_history_revisions WHERE bundle_id = ? AND environment = ?
+                        AND original_transaction_id = ?
+                    """
+            ).execute(arguments: key.arguments)
         default: break
         }
     }

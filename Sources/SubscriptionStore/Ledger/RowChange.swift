@@ -16,6 +16,22 @@ struct RowChange {
         case .update(let key, let version): try update(key, version: version)
         case .insert(let key): try insert(key)
         case .insertPeriod(let key, let subscription): try insert(key, of: subscription)
+        case .delete(let key, let version): try delete(key, version: version)
+        case .deletePeriod(let key, let subscription): try delete(key, of: subscription)
+        }
+    }
+
+    /// The version that the row has after the change; `nil` for one that is gone or has none.
+    func versionNow() throws -> Int64? {
+        switch correction.target {
+        case .update(let key, _), .insert(let key):
+            let read = try db.cachedStatement(
+                sql: """
+                    SELECT row_version FROM subscriptions
+                    WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                    """)
+            return try Int64.fetchOne(read, arguments: key.arguments)
+        case .insertPeriod, .delete, .deletePeriod: return nil
         }
     }
 
@@ -64,6 +80,32 @@ struct RowChange {
         try insert(
             into: "transactions", keyColumns, identity + [subscription.originalTransactionID],
             changes)
+        return .applied
+    }
+
+    /// An equal version says that nobody wrote to the row since it was looked at.
+    private func delete(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
+        let isKey = "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
+        let read = try db.cachedStatement(
+            sql: "SELECT row_version FROM subscriptions WHERE \(isKey)")
+        guard try Int64.fetchOne(read, arguments: key.arguments) == version else { return .stale }
+        try execute("DELETE FROM subscriptions WHERE \(isKey)", key.arguments)
+        return .applied
+    }
+
+    /// A period has no version: it must be exactly as it was inserted.
+    private func delete(
+        _ key: TransactionKey, of subscription: SubscriptionKey
+    ) throws -> CorrectionFate {
+        let inserted = StandingRow(
+            inserted: correction.changes.mapValues(\.before), of: subscription,
+            transactionID: key.transactionID)
+        guard try StandingRow.period(key, db) == inserted else { return .stale }
+        try execute(
+            """
+            DELETE FROM transactions
+            WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
+            """, [key.bundleID, key.environment, key.transactionID])
         return .applied
     }
 

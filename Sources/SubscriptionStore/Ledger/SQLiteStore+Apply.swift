@@ -10,10 +10,12 @@ extension SQLiteStore {
                 "The run \(run.runID) is a check and must not write; nothing was written.")
         }
         let doing = "applying corrections"
+        let plan = try await sealPlan(of: pass, run: run).sha256
         for _ in 0...limit {
             let attempt = try await writeOrUndo(doing) { db in
                 try PlanApplication(
-                    db: db, run: RunReference(run, in: pass, db), header: run, now: now
+                    db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
+                    now: now
                 ).apply(limit: limit)
             }
             switch attempt {
@@ -21,7 +23,8 @@ extension SQLiteStore {
             case .failure(let undone):
                 try await write(doing) { db in
                     try PlanApplication(
-                        db: db, run: RunReference(run, in: pass, db), header: run, now: now
+                        db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
+                        now: now
                     ).settle(undone.item, .rejected)
                 }
             }

@@ -2,16 +2,16 @@
 ///
 /// A released step is frozen: it describes the past, so it is plain SQL without application types.
 /// The number is the database's `user_version` once the step is done.
-struct Migration: Sendable {
-    let number: Int
-    let sql: String
+package struct Migration: Sendable {
+    package let number: Int
+    package let sql: String
 
     /// Marks a file as ours (`PRAGMA application_id`): the ASCII codes of `TRUP`.
-    static let applicationID = 0x5452_5550
+    package static let applicationID = 0x5452_5550
 
     /// Every step, in order.
-    static let all: [Migration] = [
-        .subscriptions, .passes, .runs, .ledger, .notifications, .evidence,
+    package static let all: [Migration] = [
+        .subscriptions, .passes, .runs, .ledger, .notifications, .plans, .evidence,
     ]
 
     /// The schema that this version reads and writes.

@@ -10,31 +10,60 @@ struct CorrectionStaging {
     func store(_ correction: PlannedCorrection) throws -> Int64 {
         let (target, transactionID, version) = Self.parts(of: correction.target)
         let identity: StatementArguments =
-            [run.passID] + correction.subscription.arguments + [target, transactionID]
+            [run.passID] + correction.subscription.arguments + [target, transactionID, correction.undoOf ?? 0]
         let find = try db.cachedStatement(
             sql: """
                 SELECT correction_id FROM trueup_pass_corrections
                 WHERE pass_id = ? AND bundle_id = ? AND environment = ?
                     AND original_transaction_id = ? AND target = ? AND transaction_id = ?
-                    AND superseded_by IS NULL
+                    AND ifnull(undo_of, 0) = ? AND superseded_by IS NULL
                 """)
         if let id = try Int64.fetchOne(find, arguments: identity) { return id }
         try db.cachedStatement(
             sql: """
                 INSERT INTO trueup_pass_corrections (
                     pass_id, bundle_id, environment, original_transaction_id, target,
-                    transaction_id, expected_row_version, changes, kinds, evidence,
-                    evidence_renewal, apple_signed_date, reason, staged_by)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    transaction_id, undo_of, expected_row_version, changes, kinds, evidence,
+                    evidence_renewal, apple_signed_date, reason, rules, staged_by)
+                VALUES (?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(
             arguments: identity + [
                 version, FieldValueText.encode(correction.changes),
                 TextList.encode(correction.kinds.map(\.rawValue)),
                 correction.evidence.hexadecimal, correction.evidenceRenewal?.hexadecimal,
-                correction.appleSignedDate.unixMilliseconds, correction.reason, run.sequence,
+                correction.appleSignedDate.unixMilliseconds, correction.reason,
+                AppliedRuleText.encode(correction.rules), run.sequence,
             ])
         return db.lastInsertedRowID
+    }
+
+    /// Fixes how a correction ended without trying it.
+    func settle(_ id: Int64, _ fate: CorrectionFate) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_corrections SET fate = ?, fate_by = ? WHERE correction_id = ?
+                """
+        ).execute(arguments: [fate.rawValue, run.sequence, id])
+    }
+
+    /// Takes the row of a correction into the tie-out of a run that judges none.
+    ///
+    /// As where it was judged: a row that is only filled in differs from nothing, one that is to be
+    /// inserted is not yet in scope.
+    func noteRow(of correction: PlannedCorrection) throws {
+        var verdict = correction.kinds.isEmpty ? VerdictCode.match : .discrepancy
+        if case .insert = correction.target { verdict = .noted }
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_pass_rows (
+                    pass_id, bundle_id, environment, original_transaction_id, verdict)
+                VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET verdict = max(verdict, excluded.verdict)
+                WHERE verdict = \(VerdictCode.match.rawValue)
+                """
+        ).execute(
+            arguments: [run.passID] + correction.subscription.arguments + [verdict.rawValue])
     }
 
     /// A period's key stands in the subscription's app and environment.
@@ -45,6 +74,8 @@ struct CorrectionStaging {
         case .update(_, let version): ("update", "", version)
         case .insert: ("insert", "", nil)
         case .insertPeriod(let key, _): ("period", key.transactionID, nil)
+        case .delete(_, let version): ("delete", "", version)
+        case .deletePeriod(let key, _): ("delete_period", key.transactionID, nil)
         }
     }
 }

@@ -5,7 +5,10 @@ enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)
 
     static func sha256(of text: some Collection<UInt8>) -> String {
-        let digest = SHA256.hash(data: Array(text))
+        self.text(of: SHA256.hash(data: Array(text)))
+    }
+
+    static func text(of digest: SHA256.Digest) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(64)
         for byte in digest {

@@ -34,7 +34,7 @@ struct PassOpening {
     private func takeUpUnpublished() throws {
         try db.execute(
             sql: """
-                UPDATE trueup_ledger SET reported_run = NULL WHERE reported_run IN (
+                DELETE FROM trueup_reported_entries WHERE run_id IN (
                     SELECT run_id FROM trueup_awaited_reports WHERE run_id <> ?)
                 """,
             arguments: [run.runID])

@@ -6,10 +6,10 @@ extension PlannedCorrection {
     static let columns = """
         c.bundle_id, c.environment, c.original_transaction_id, c.target, c.transaction_id,
         c.expected_row_version, c.changes, c.kinds, c.evidence, c.evidence_renewal,
-        c.apple_signed_date, c.reason
+        c.apple_signed_date, c.reason, c.rules, c.undo_of
         """
 
-    static let columnCount = 12
+    static let columnCount = 14
 
     init(_ row: Row) throws {
         let key = SubscriptionKey(row, at: 0)
@@ -17,11 +17,14 @@ extension PlannedCorrection {
         switch row.requiredText(at: 3) {
         case "update": target = .update(key, expectedRowVersion: row.integer(at: 5) ?? 0)
         case "insert": target = .insert(key)
-        default:
+        case "delete": target = .delete(key, expectedRowVersion: row.integer(at: 5) ?? 0)
+        case let name:
             let period = TransactionKey(
                 bundleID: key.bundleID, environment: key.environment,
                 transactionID: row.requiredText(at: 4))
-            target = .insertPeriod(period, of: key)
+            target =
+                name == "delete_period"
+                ? .deletePeriod(period, of: key) : .insertPeriod(period, of: key)
         }
         self.init(
             target: target, changes: try FieldValueText.changes(row.requiredText(at: 6)),
@@ -29,6 +32,7 @@ extension PlannedCorrection {
             evidence: EvidenceDigest(hexadecimal: row.requiredText(at: 8)),
             evidenceRenewal: row.text(at: 9).map(EvidenceDigest.init(hexadecimal:)),
             appleSignedDate: row.time(at: 10) ?? Timestamp(unixMilliseconds: 0),
-            reason: row.requiredText(at: 11))
+            reason: row.requiredText(at: 11),
+            rules: AppliedRuleText.decode(row.requiredText(at: 12)), undoOf: row.integer(at: 13))
     }
 }

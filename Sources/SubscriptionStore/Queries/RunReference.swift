@@ -7,6 +7,11 @@ struct RunReference {
     /// Runs in the order in which they began.
     let sequence: Int64
 
+    init(passID: Int64, sequence: Int64) {
+        self.passID = passID
+        self.sequence = sequence
+    }
+
     init(_ run: RunHeader, in pass: OpenPass, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: "SELECT run_seq FROM trueup_runs WHERE run_id = ? AND pass_id = ?")

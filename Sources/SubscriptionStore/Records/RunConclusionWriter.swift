@@ -11,10 +11,11 @@ struct RunConclusionWriter {
     func write() throws {
         try reportFindings()
         try rememberFindings()
-        if conclusion.closesPass, header.narrowing.isEmpty { try resolveFindings() }
-        try db.execute(
-            sql: "UPDATE trueup_ledger SET reported_run = ? WHERE reported_run IS NULL",
-            arguments: [header.runID])
+        if conclusion.closesPass, header.narrowing.isEmpty, try judgesRows() {
+            try resolveFindings()
+        }
+        try reportEntries()
+        try noteAppliedPlan()
         try countRows()
         try EvidenceAccount(db: db).close(run: run.sequence)
         for (position, count) in conclusion.calls.enumerated() {
@@ -46,6 +47,44 @@ struct RunConclusionWriter {
                 WHERE f.pass_id = ? AND f.superseded_by IS NULL
                 """,
             arguments: [run.sequence, header.started.unixMilliseconds, run.passID])
+    }
+
+    /// Whether the run judged rows itself, rather than working off a plan or taking a run back.
+    private func judgesRows() throws -> Bool {
+        try Int.fetchOne(
+            db, sql: "SELECT 1 FROM trueup_applications WHERE pass_id = ?",
+            arguments: [run.passID]) == nil
+    }
+
+    /// Shows every entry that no report has shown.
+    ///
+    /// Each run shows all there are, and takes up those of the last one alone: what no report has
+    /// shown is always the ledger's end.
+    private func reportEntries() throws {
+        try db.execute(
+            sql: """
+                INSERT INTO trueup_reported_entries
+                SELECT entry, ? FROM trueup_ledger
+                WHERE entry > ifnull((SELECT max(entry) FROM trueup_reported_entries), 0)
+                """,
+            arguments: [header.runID])
+    }
+
+    /// Notes that a plan has been gone through to its end: what is left of it are rows that moved.
+    private func noteAppliedPlan() throws {
+        guard header.mode == .apply else { return }
+        try db.execute(
+            sql: """
+                UPDATE trueup_plans SET applied_by = ?1, applied_at = ?2
+                WHERE plan = (SELECT plan FROM trueup_run_plans WHERE run_seq = ?3)
+                    AND applied_by IS NULL
+                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections
+                        WHERE pass_id = ?4 AND superseded_by IS NULL
+                            AND fate NOT IN ('applied', 'stale'))
+                """,
+            arguments: [
+                header.runID, conclusion.ended.unixMilliseconds, run.sequence, run.passID,
+            ])
     }
 
     private func rememberFindings() throws {

@@ -26,7 +26,7 @@ struct RunSummaryReader {
             messages: TextList.decode(row.requiredText(at: 14)),
             limits: TextList.decode(row.requiredText(at: 15)), calls: try calls(),
             closesPass: row.integer(at: 16) == 1)
-        return RunSummary(
+        var summary = RunSummary(
             header: header, conclusion: conclusion, resumedFrom: row.text(at: 11),
             totals: try Self.totals(of: sequence, db), findings: try findings(),
             money: try money(),
@@ -34,6 +34,11 @@ struct RunSummaryReader {
                 passID: row.integer(at: 18) ?? 0, runID: header.runID),
             ledgerHead: row.text(at: 17) ?? LedgerEntry.firstPreviousHash,
             evidence: try EvidenceAccount(db: db).cost(ofRun: sequence))
+        summary.plan = try PlanReader(db: db).seal(ofRun: sequence)
+        summary.undoOf = try String.fetchOne(
+            db, sql: "SELECT undo_of FROM trueup_applications WHERE pass_id = ?",
+            arguments: [row.integer(at: 18)])
+        return summary
     }
 
     private func header(_ row: Row) -> RunHeader {
@@ -145,7 +150,7 @@ struct RunSummaryReader {
             counts[fate] = row.number(at: 1)
         }
         let reported = try Int.fetchOne(
-            db, sql: "SELECT count(*) FROM trueup_ledger WHERE reported_run = ?",
+            db, sql: "SELECT count(*) FROM trueup_reported_entries WHERE run_id = ?",
             arguments: [runID])
         counts[.applied] = reported == 0 ? nil : reported
         return counts

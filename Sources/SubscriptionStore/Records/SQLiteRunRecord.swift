@@ -38,8 +38,9 @@ struct SQLiteRunRecord: RunRecord {
 
     func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {
         let sql = """
-            SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
-            WHERE l.reported_run = ? ORDER BY l.entry
+            SELECT \(LedgerEntry.columns) FROM trueup_reported_entries AS r
+            JOIN trueup_ledger AS l ON l.entry = r.entry
+            WHERE r.run_id = ? ORDER BY l.entry
             """
         try forEachRow("corrections", sql, [runID]) { try body(LedgerEntry($0)) }
     }
@@ -125,9 +126,11 @@ struct SQLiteRunRecord: RunRecord {
             SELECT f.evidence AS digest FROM trueup_run_findings AS r
             JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
             WHERE r.run_seq = ?1 AND f.evidence IS NOT NULL
-            UNION SELECT evidence FROM trueup_ledger WHERE reported_run = ?2
-            UNION SELECT evidence_renewal FROM trueup_ledger
-            WHERE reported_run = ?2 AND evidence_renewal IS NOT NULL
+            UNION SELECT l.evidence FROM trueup_reported_entries AS s
+            JOIN trueup_ledger AS l ON l.entry = s.entry WHERE s.run_id = ?2
+            UNION SELECT l.evidence_renewal FROM trueup_reported_entries AS s
+            JOIN trueup_ledger AS l ON l.entry = s.entry
+            WHERE s.run_id = ?2 AND l.evidence_renewal IS NOT NULL
             UNION SELECT evidence FROM trueup_pass_corrections
             WHERE pass_id = ?3 AND staged_by <= ?1 AND ifnull(superseded_by > ?1, 1)
             UNION SELECT evidence_renewal FROM trueup_pass_corrections

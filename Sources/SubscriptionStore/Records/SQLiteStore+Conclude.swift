@@ -6,6 +6,7 @@ extension SQLiteStore {
         _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
         let doing = "concluding the run \(run.runID)"
+        try await sealPlan(of: pass, run: run)
         let reference = try await read(doing) { db in try RunReference(run, in: pass, db) }
         let chunks = ChunkedConclusion(run: reference, header: run, conclusion: conclusion)
         for step in chunks.steps {

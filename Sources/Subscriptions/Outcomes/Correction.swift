@@ -7,12 +7,16 @@ package struct PlannedCorrection: Hashable, Sendable {
         case insert(SubscriptionKey)
         /// Insert a period that is still absent.
         case insertPeriod(TransactionKey, of: SubscriptionKey)
+        /// Delete a row that was inserted, if it still has this version; only to take it back.
+        case delete(SubscriptionKey, expectedRowVersion: Int64)
+        /// Delete a period that was inserted and still is as it was; only to take it back.
+        case deletePeriod(TransactionKey, of: SubscriptionKey)
     }
 
     package var target: Target
     /// Column name → before and after; only columns that change.
     ///
-    /// `before` is null for inserts.
+    /// `before` is null for inserts, `after` for deletes.
     package var changes: [String: FieldChange]
     /// What it mends; empty when it only fills in a row that was not known yet.
     package var kinds: [FindingKind]
@@ -22,11 +26,15 @@ package struct PlannedCorrection: Hashable, Sendable {
     package var appleSignedDate: Timestamp
     /// One sentence for the ledger.
     package var reason: String
+    /// By which rules it is planned; empty for what takes a correction back.
+    package var rules: [AppliedRule]
+    /// The ledger entry that it takes back.
+    package var undoOf: Int64?
 
     package init(
         target: Target, changes: [String: FieldChange], kinds: [FindingKind],
         evidence: EvidenceDigest, evidenceRenewal: EvidenceDigest?, appleSignedDate: Timestamp,
-        reason: String
+        reason: String, rules: [AppliedRule] = [], undoOf: Int64? = nil
     ) {
         self.target = target
         self.changes = changes
@@ -35,22 +43,48 @@ package struct PlannedCorrection: Hashable, Sendable {
         self.evidenceRenewal = evidenceRenewal
         self.appleSignedDate = appleSignedDate
         self.reason = reason
+        self.rules = rules
+        self.undoOf = undoOf
     }
 
     /// `subscriptions` or `transactions`.
     package var table: String {
         switch target {
-        case .update, .insert: "subscriptions"
-        case .insertPeriod: "transactions"
+        case .update, .insert, .delete: "subscriptions"
+        case .insertPeriod, .deletePeriod: "transactions"
         }
     }
 
     /// The subscription that it belongs to.
     package var subscription: SubscriptionKey {
         switch target {
-        case .update(let key, _), .insert(let key), .insertPeriod(_, of: let key): key
+        case .update(let key, _), .insert(let key), .insertPeriod(_, of: let key),
+            .delete(let key, _), .deletePeriod(_, of: let key):
+            key
         }
     }
+
+    /// The period that it is about.
+    package var transactionID: String? {
+        switch target {
+        case .insertPeriod(let key, _), .deletePeriod(let key, _): key.transactionID
+        case .update, .insert, .delete: nil
+        }
+    }
+
+    /// What is done to the row.
+    package var action: RowAction {
+        switch target {
+        case .update: .update
+        case .insert, .insertPeriod: .insert
+        case .delete, .deletePeriod: .delete
+        }
+    }
+}
+
+/// What a correction does to its row.
+package enum RowAction: String, Hashable, Sendable {
+    case update, insert, delete
 }
 
 /// The value of one column before and after a correction.
@@ -62,6 +96,9 @@ package struct FieldChange: Hashable, Sendable {
         self.before = before
         self.after = after
     }
+
+    /// What takes it back.
+    package var inverse: FieldChange { FieldChange(before: after, after: before) }
 }
 
 /// How a planned correction ended.
@@ -71,4 +108,6 @@ package enum CorrectionFate: String, Hashable, Sendable, CaseIterable {
     case stale
     /// The database refused the write (a trigger or constraint of the company's); rolled back.
     case rejected
+    /// What Apple signed for it is no longer held: nothing is written without evidence.
+    case unproven
 }

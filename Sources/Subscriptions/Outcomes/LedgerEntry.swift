@@ -20,6 +20,14 @@ package struct LedgerEntry: Hashable, Sendable {
     package var writtenAt: Timestamp
     /// Who ran the job: `user@host`.
     package var actor: String
+    /// The machine it ran on. This and the three below are `nil` in entries of versions that did
+    /// not record them.
+    package var host: String?
+    package var action: RowAction?
+    /// The identity of the plan under which it was written.
+    package var plan: String?
+    /// The row's version after the write; also `nil` for deletes and periods, which have none.
+    package var rowVersion: Int64?
     package var reason: String
     /// The entry that this one takes back.
     package var undoOf: Int64?
@@ -37,9 +45,8 @@ package struct LedgerEntry: Hashable, Sendable {
         self.kinds = correction.kinds
         self.table = correction.table
         self.subscription = correction.subscription
-        if case .insertPeriod(let key, _) = correction.target {
-            self.transactionID = key.transactionID
-        }
+        self.transactionID = correction.transactionID
+        self.undoOf = correction.undoOf
         self.changes = correction.changes
         self.evidence = correction.evidence
         self.evidenceRenewal = correction.evidenceRenewal
@@ -57,7 +64,17 @@ package struct LedgerEntry: Hashable, Sendable {
         .object(members.merging(["ledger_hash": .string(hash)]) { _, new in new })
     }
 
+    /// Members that an entry does not have are left out, so that the hashes of older entries hold.
     private var members: [String: CanonicalJSON] {
+        var members = requiredMembers
+        if let host { members["host"] = .string(host) }
+        if let action { members["action"] = .string(action.rawValue) }
+        if let plan { members["plan"] = .string(plan) }
+        if let rowVersion { members["row_version"] = .integer(rowVersion) }
+        return members
+    }
+
+    private var requiredMembers: [String: CanonicalJSON] {
         [
             "ledger_entry": .integer(number),
             "ledger_previous": .string(previousHash),
@@ -78,5 +95,16 @@ package struct LedgerEntry: Hashable, Sendable {
             "reason": .string(reason),
             "undo_of": undoOf.map(CanonicalJSON.integer) ?? .null,
         ]
+    }
+}
+
+extension LedgerEntry {
+    /// What was done to the row, also for entries that do not say it.
+    ///
+    /// They were written before anything could be deleted: periods were only ever inserted, a
+    /// subscription for one reason alone.
+    package var rowAction: RowAction {
+        action
+            ?? (table == "transactions" || kinds.contains(.missingLocally) ? .insert : .update)
     }
 }

@@ -44,6 +44,10 @@ package struct RunSummary: Hashable, Sendable {
     package var ledgerHead: String
     /// What the evidence that this run added takes.
     package var evidence: EvidenceCost
+    /// The plan that the run made or applied; `nil` of runs before plans had an identity.
+    package var plan: PlanSeal?
+    /// The run that this one took back.
+    package var undoOf: String?
 
     package init(
         header: RunHeader, conclusion: RunConclusion, resumedFrom: String?, totals: RunTotals,

@@ -22,6 +22,11 @@ package struct RunHeader: Hashable, Sendable {
     /// On how many distinct UTC days Apple must not find an id before that is confirmed.
     package var notFoundConfirmations = 3
 
+    /// The host of `actor`.
+    package var host: String {
+        actor.split(separator: "@").last.map(String.init) ?? actor
+    }
+
     package init(
         runID: String, job: String, mode: RunMode, started: Timestamp, apps: [AppIdentity],
         actor: String, toolVersion: String, settingsDigest: String, narrowing: [String]

@@ -58,6 +58,27 @@ package protocol ReconciliationStore: Sendable {
         of app: AppIdentity, watermark: Timestamp?, in pass: OpenPass
     ) async throws(StoreError)
 
+    /// Fixes what the pass plans and gives it its identity; once for each run, unless something is
+    /// staged afterwards.
+    @discardableResult
+    func sealPlan(of pass: OpenPass, run: RunHeader) async throws(StoreError) -> PlanSeal
+
+    /// Takes an earlier run's plan up into the pass, with the findings that it mends; what was
+    /// written under this plan before counts as applied.
+    func stagePlan(_ sha256: String, in pass: OpenPass, run: RunHeader) async throws(StoreError)
+
+    /// Plans the inverse of an earlier run's corrections; what is taken back already is left out,
+    /// what cannot be is staged as stale.
+    func stageUndo(
+        ofRun runID: String, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> UndoCounts
+
+    /// What the run that made a plan looked at, for the guards; `changes` is 0.
+    func planTotals(ofPlan sha256: String) async throws(StoreError) -> PlanTotals
+
+    /// The corrections of the pass that were tried and not written.
+    func unwritten(of pass: OpenPass) async throws(StoreError) -> UnwrittenCorrections
+
     /// The plan in numbers, for the guards.
     func planTotals(of pass: OpenPass) async throws(StoreError) -> PlanTotals
 

@@ -10,6 +10,8 @@ package struct TrueUp: ParsableCommand {
             Init.self,
             Run.self,
             Check.self,
+            Apply.self,
+            Undo.self,
             Import.self,
             Export.self,
             Status.self,

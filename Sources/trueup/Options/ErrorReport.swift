@@ -31,6 +31,9 @@ package struct ErrorReport {
         case let error as ReportError:
             status = Self.status(of: error)
             message = error.description
+        case let error as PlanFileError:
+            status = Self.status(of: error)
+            message = error.description
         case let error as RunLockError:
             status = Self.status(of: error)
             message = error.description
@@ -50,6 +53,13 @@ package struct ErrorReport {
         case .cannotCreate: .cannotCreate
         case .notWritten: .output
         case .record: .internal
+        }
+    }
+
+    private static func status(of error: PlanFileError) -> ExitStatus {
+        switch error {
+        case .unreadable, .noPlan: .data
+        case .edited: .stale
         }
     }
 

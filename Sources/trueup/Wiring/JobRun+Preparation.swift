@@ -57,7 +57,7 @@ extension JobRun {
     ) -> RunHeader {
         let narrowing = options.narrowingInWords
         var header = RunHeader(
-            runID: Self.runID(started: started), job: job.name, mode: mode, started: started,
+            runID: RunName.make(started: started), job: job.name, mode: mode, started: started,
             apps: settings.identities, actor: RunningUser.actor,
             toolVersion: ToolVersion.current,
             settingsDigest: SettingsDigest.of(settings, job, mode: mode, narrowing: narrowing),
@@ -65,13 +65,6 @@ extension JobRun {
         header.coversEveryRow = job.steps.contains(.walk)
         header.notFoundConfirmations = job.notFoundConfirmations
         return header
-    }
-
-    /// For example `20261120T031704Z-7f3c9a`: sorts by time, and no two runs share one.
-    private static func runID(started: Timestamp) -> String {
-        let digits = started.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" }
-        let random = String(UInt32.random(in: 0..<(1 << 24)), radix: 16)
-        return digits + "Z-" + String(repeating: "0", count: 6 - random.count) + random
     }
 
     /// The ids of `--ids-file`: one a line; empty lines and the space around an id do not count.

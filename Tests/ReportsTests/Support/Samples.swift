@@ -154,6 +154,17 @@ enum Samples {
             ])
     }
 
+    /// The plan of a run as the store would have sealed it, made by a check before it.
+    static func seal(of run: StoredRun) throws -> PlanSeal {
+        let head = PlanHead(
+            database: String(repeating: "d0", count: 16), plannedBy: "the-check", job: "nightly",
+            scope: [])
+        let lines = [head.canonical] + run.planned.map { .object($0.0.planMembers) }
+        return PlanSeal(
+            sha256: try sha256(lines.map { $0.rendered + "\n" }.joined()), head: head,
+            changes: run.planned.count)
+    }
+
     static let context = ReportContext(
         toolVersion: "1.0.0", apps: [ReportedApp(identity: app, appAppleID: 1_234_567_890)],
         trustedRoots: [

@@ -24,6 +24,13 @@ final class TemporaryFolder: Sendable {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path + "/" + name))
     }
 
+    /// Writes bytes and returns the file's path.
+    func write(bytes: [UInt8], to name: String) throws -> String {
+        let file = path + "/" + name
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        return file
+    }
+
     func exists(_ name: String) -> Bool {
         FileManager.default.fileExists(atPath: path + "/" + name)
     }

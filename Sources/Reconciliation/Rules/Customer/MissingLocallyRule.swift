@@ -7,6 +7,8 @@ import Subscriptions
 /// contradicted by its signature, or the asked row itself is in doubt. One that only a notification
 /// spoke of, of a customer of whom we hold nothing, is reported and left to the company to insert.
 struct MissingLocallyRule: CustomerRule {
+    static let version = 1
+
     func differences(in reading: CustomerReading) -> [Difference] {
         reading.subscriptions.filter { !reading.isHeld($0) }.map { stated in
             let entitles = stated.status.isEntitling && stated.contradiction == nil

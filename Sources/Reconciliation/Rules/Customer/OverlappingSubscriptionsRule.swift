@@ -6,6 +6,8 @@ import Subscriptions
 /// for each original after the first, on the later one, with the first one's id as `apple_value`.
 /// Nobody but the customer can end one of them: never corrected.
 struct OverlappingSubscriptionsRule: CustomerRule {
+    static let version = 1
+
     func differences(in reading: CustomerReading) -> [Difference] {
         let paid = reading.comparable.filter {
             $0.status.isEntitling && $0.isPurchased && !$0.transaction.isUpgraded

@@ -6,6 +6,8 @@ import Subscriptions
 /// the customer already pays for the newer one of the group. Access must not be ended on the old
 /// id's word alone; `apple_value` is the newest entitling id. High, never corrected.
 struct ResurrectedRule: CustomerRule {
+    static let version = 1
+
     func differences(in reading: CustomerReading) -> [Difference] {
         reading.comparable.compactMap { old in
             guard let newest = reading.newerEntitling(than: old) else { return nil }

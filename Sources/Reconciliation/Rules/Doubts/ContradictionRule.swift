@@ -6,6 +6,8 @@ import Subscriptions
 /// true nobody knows which is, so the row is undecided and nothing is written. Only clear cases
 /// count, because Apple's data has harmless quirks: `StatedSubscription.contradiction` lists them.
 struct ContradictionRule: DoubtRule {
+    static let version = 1
+
     func doubt(in comparison: Comparison, policy: Policy) -> Doubt? {
         guard let reason = comparison.stated.contradiction else { return nil }
         var finding = comparison.finding(.contradiction, .medium, cause: reason)

@@ -5,6 +5,8 @@ import Subscriptions
 /// Evidence never goes back in time: a live notification may have come in during the run, or a
 /// proxy replayed an old answer. Equal is not older, to the second where ours has no milliseconds.
 struct NewerLocallyRule: DoubtRule {
+    static let version = 1
+
     func doubt(in comparison: Comparison, policy: Policy) -> Doubt? {
         guard let ours = comparison.row.signedDate,
             ours.isLater(thanApple: comparison.stated.signedDate)

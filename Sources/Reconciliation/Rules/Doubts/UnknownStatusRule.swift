@@ -4,6 +4,8 @@ import Subscriptions
 ///
 /// What it entitles to cannot be guessed; the value is reported as `unknown_value`.
 struct UnknownStatusRule: DoubtRule {
+    static let version = 1
+
     func doubt(in comparison: Comparison, policy: Policy) -> Doubt? {
         guard !comparison.stated.status.isKnown else { return nil }
         var finding = comparison.finding(

@@ -5,6 +5,8 @@ import Subscriptions
 /// The endpoint answered 200 and then lost the event. Only where an inbox is kept, and once for
 /// each notificationUUID. A TEST notification never counts.
 struct NotificationLostRule: NotificationRule {
+    static let version = 1
+
     func finding(about reading: NotificationReading) -> Finding? {
         guard !reading.isTest, reading.wasDelivered, reading.inboxIsKept, !reading.isKnown else {
             return nil

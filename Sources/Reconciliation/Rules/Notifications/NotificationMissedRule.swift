@@ -5,6 +5,8 @@ import Subscriptions
 /// Once for each notificationUUID: one that an earlier run recovered, or that the company says it
 /// received after all, is silent. A TEST notification never counts.
 struct NotificationMissedRule: NotificationRule {
+    static let version = 1
+
     func finding(about reading: NotificationReading) -> Finding? {
         guard !reading.isTest, !reading.wasDelivered, !reading.isKnown else { return nil }
         return reading.finding(.notificationMissed, cause: "no delivery attempt succeeded")

@@ -5,6 +5,8 @@ import Subscriptions
 /// Reported only: what was really paid out stands in Apple's financial reports, and an upgraded
 /// transaction keeps its full price. Amounts are milliunits; `amount` is the difference.
 struct PriceRule: PeriodRule {
+    static let version = 1
+
     func differences(in comparison: PeriodComparison) -> [Difference] {
         comparison.priced.flatMap { period -> [Difference] in
             guard

@@ -6,6 +6,8 @@ import Subscriptions
 /// are told apart by web order line item: restores and further devices make other transactions of
 /// the same one. `field` is the transaction id, for a row may lack several.
 struct TransactionMissingRule: PeriodRule {
+    static let version = 1
+
     func differences(in comparison: PeriodComparison) -> [Difference] {
         guard comparison.areKept else { return [] }
         return comparison.missing.map { period in

@@ -5,6 +5,8 @@ import Subscriptions
 /// Only a history read from its beginning to its end, with this subscription in it, proves an
 /// absence. Perhaps forged, perhaps another environment's: high, never corrected.
 struct TransactionUnknownRule: PeriodRule {
+    static let version = 1
+
     func differences(in comparison: PeriodComparison) -> [Difference] {
         comparison.unknownToApple.map { period in
             var finding = Finding(

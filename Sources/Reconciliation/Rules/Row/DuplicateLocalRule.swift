@@ -5,7 +5,9 @@ import Subscriptions
 /// Which of them is right cannot be told from Apple's side: neither is written. It needs no answer
 /// of Apple's, so it is reported of every row that is looked at. One finding for each of the two
 /// columns; `apple_value` is empty, `local_value` names the first of the other rows.
-struct DuplicateLocalRule: Sendable {
+struct DuplicateLocalRule: Rule {
+    static let version = 1
+
     func differences(in scoped: ScopedRow) -> [Difference] {
         guard !scoped.duplicates.isEmpty else { return [] }
         let row = scoped.row

@@ -6,6 +6,8 @@ import Subscriptions
 /// local time without milliseconds is compared to the second. Another end is another period, so
 /// the ids of the current period move with it.
 struct ExpiryRule: RowRule {
+    static let version = 1
+
     func differences(in comparison: Comparison) -> [Difference] {
         guard let ours = comparison.row.expiresDate,
             let theirs = comparison.stated.transaction.expiresDate,

@@ -6,6 +6,8 @@ import Subscriptions
 /// else of the row is written. Tokens are UUIDs, compared without regard to case; an absent token
 /// on either side contradicts nothing.
 struct IdentityRule: RowRule {
+    static let version = 1
+
     func differences(in comparison: Comparison) -> [Difference] {
         guard let ours = comparison.row.appAccountToken,
             let theirs = comparison.stated.transaction.appAccountToken,

@@ -5,6 +5,8 @@ import Subscriptions
 /// Another end, another product, or access that came back already tell of another period. Another
 /// transaction of the same web order line item (a restore, a second device) is no difference.
 struct LatestTransactionRule: RowRule {
+    static let version = 1
+
     func differences(in comparison: Comparison) -> [Difference] {
         guard !tellsOtherwise(comparison) else { return [] }
         let hasOtherItem = comparison.disagrees(in: .webOrderLineItemID)

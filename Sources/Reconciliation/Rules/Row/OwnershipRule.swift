@@ -4,6 +4,8 @@ import Subscriptions
 ///
 /// A type that this version does not know is reported as unknown and never taken over.
 struct OwnershipRule: RowRule {
+    static let version = 1
+
     func differences(in comparison: Comparison) -> [Difference] {
         guard comparison.disagrees(in: .inAppOwnershipType) else { return [] }
         return [

@@ -5,6 +5,8 @@ import Subscriptions
 /// An empty date in a row with a status says that there is none, so it differs from any. Apple
 /// stating none (a family member's revocation) says nothing.
 struct RevocationDateRule: RowRule {
+    static let version = 1
+
     func differences(in comparison: Comparison) -> [Difference] {
         guard comparison.ourStatus == .revoked, comparison.stated.status == .revoked,
             comparison.stated.transaction.revocationDate != nil,

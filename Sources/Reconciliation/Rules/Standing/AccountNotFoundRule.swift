@@ -4,6 +4,8 @@ import Subscriptions
 ///
 /// Its retryable relatives are retried and never become a finding. Access is not touched.
 struct AccountNotFoundRule: StandingRule {
+    static let version = 1
+
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         guard context.isAsked(row), context.belongsToApp(row),

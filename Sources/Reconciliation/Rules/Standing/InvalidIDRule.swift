@@ -6,6 +6,8 @@ import Subscriptions
 /// transaction's id the true original is in `apple_value`; neither is the row changed nor the true
 /// one inserted, since two rows may turn out to mean one subscription.
 struct InvalidIDRule: StandingRule {
+    static let version = 1
+
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         guard context.isAsked(row) else { return nil }

@@ -5,6 +5,8 @@ import Subscriptions
 /// The subscription goes on under a new original id (`apple_value`). The row is not rewritten: the
 /// company decides how it follows the customer.
 struct MigratedRule: StandingRule {
+    static let version = 1
+
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         guard let successor = Self.successor(of: row, in: context) else { return nil }

@@ -7,6 +7,8 @@ import Subscriptions
 /// which has been seen to know ids that other endpoints do not, agrees. `apple_value` says which
 /// of the two it is, `local_value` our status.
 struct NotFoundRule: StandingRule {
+    static let version = 1
+
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         guard context.isAsked(row), context.belongsToApp(row),

@@ -6,6 +6,8 @@ import Subscriptions
 /// tampers between Apple and us, or our trust is set up wrongly. The offending payload is kept for
 /// the auditor.
 struct VerificationFailedRule: StandingRule {
+    static let version = 1
+
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         guard let rejected = context.rejection(of: scoped.row) else { return nil }
         // Nothing signed was there to doubt: this is an answer that nobody can read.

@@ -6,6 +6,8 @@ import Subscriptions
 /// or a payload whose signature verifies names another bundle. The unsigned envelope proves
 /// nothing. Always critical: somebody gets access by another product's purchase.
 struct WrongAppRule: StandingRule {
+    static let version = 1
+
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         let id = row.key.originalTransactionID

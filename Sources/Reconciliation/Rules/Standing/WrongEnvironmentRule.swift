@@ -7,6 +7,8 @@ import Subscriptions
 /// names another. Critical if it entitles there (where Apple's status is not known: if our row
 /// gives access), else high. Typically a tester's sandbox purchase stored as production.
 struct WrongEnvironmentRule: StandingRule {
+    static let version = 1
+
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         if let rejected = context.signedRejection(of: row, for: .environment) {

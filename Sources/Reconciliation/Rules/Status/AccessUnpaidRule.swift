@@ -4,6 +4,8 @@ import Subscriptions
 ///
 /// Nothing is paid any more and the access goes on.
 struct AccessUnpaidRule: StatusRule {
+    static let version = 1
+
     func difference(in comparison: Comparison) -> Difference? {
         guard let ours = comparison.ourStatus, ours.isEntitling,
             comparison.stated.status == .expired || comparison.stated.status == .billingRetry

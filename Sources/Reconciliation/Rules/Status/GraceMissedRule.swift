@@ -6,6 +6,8 @@ import Subscriptions
 /// date locks a payer out, hence critical. With both in the grace period and our date later nobody
 /// is locked out: medium. Apple stating no date at all is a known quirk and says nothing.
 struct GraceMissedRule: StatusRule {
+    static let version = 1
+
     func difference(in comparison: Comparison) -> Difference? {
         guard comparison.stated.status == .billingGracePeriod,
             let ours = comparison.ourStatus

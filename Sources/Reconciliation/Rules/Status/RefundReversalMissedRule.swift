@@ -5,6 +5,8 @@ import Subscriptions
 /// A refund was taken back, or the customer subscribed again: he has paid and is locked out, hence
 /// critical.
 struct RefundReversalMissedRule: StatusRule {
+    static let version = 1
+
     func difference(in comparison: Comparison) -> Difference? {
         guard comparison.ourStatus == .revoked, comparison.stated.status.isEntitling
         else { return nil }

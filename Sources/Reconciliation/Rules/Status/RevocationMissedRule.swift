@@ -4,6 +4,8 @@ import Subscriptions
 ///
 /// A refund or the end of Family Sharing never reached us; the company serves without being paid.
 struct RevocationMissedRule: StatusRule {
+    static let version = 1
+
     func difference(in comparison: Comparison) -> Difference? {
         guard let ours = comparison.ourStatus, ours.isEntitling,
             comparison.stated.status == .revoked

@@ -1,0 +1,87 @@
+package import Subscriptions
+
+/// How a run ends that works off a plan, or takes a run back: nothing was judged, so all that
+/// counts is what could not be written.
+package struct PlannedEnding: Hashable, Sendable {
+    package var source: PlanSource
+    package var unwritten: UnwrittenCorrections
+    package var undo: UndoCounts?
+
+    package init(source: PlanSource, unwritten: UnwrittenCorrections, undo: UndoCounts?) {
+        self.source = source
+        self.unwritten = unwritten
+        self.undo = undo
+    }
+
+    var statuses: [ExitStatus] {
+        var held: [ExitStatus] = []
+        if count(.stale) > 0 { held.append(.stale) }
+        if count(.rejected) + count(.unproven) > 0 { held.append(.incomplete) }
+        return held
+    }
+
+    /// Sentences for the person on call.
+    var messages: [String] {
+        var sentences: [String] = []
+        switch source {
+        case .judgement: break
+        case .plan: sentences += moved
+        case .undo: sentences += conflicts
+        }
+        if count(.rejected) > 0 {
+            sentences.append(
+                "The database refused \(changes(.rejected)), by a trigger or constraint of "
+                    + "its own\(names(.rejected)). Those rows are as they were; mend the cause and "
+                    + "give the same command again.")
+        }
+        if count(.unproven) > 0 {
+            sentences.append(
+                "The signed evidence of \(changes(.unproven)) is no longer held"
+                    + "\(names(.unproven)). Nothing is written without evidence: make a new plan "
+                    + "with \"trueup check\".")
+        }
+        if case .undo = source {
+            sentences.append(
+                "Apple still states what was taken back, so the next run with mode apply writes "
+                    + "it again. Until you know why it was wrong, set \"mode: check\" in the job, "
+                    + "or make the fields report-only under \"authority\".")
+        }
+        return sentences
+    }
+
+    private func count(_ fate: CorrectionFate) -> Int { unwritten.counts[fate] ?? 0 }
+
+    private func changes(_ fate: CorrectionFate) -> String {
+        count(fate) == 1 ? "1 change" : "\(count(fate)) changes"
+    }
+
+    private var moved: [String] {
+        guard count(.stale) > 0 else { return [] }
+        return [
+            "Not written, because the row moved since the plan was made: \(changes(.stale))"
+                + "\(names(.stale)); plan.json names them all (fate \"stale\"). "
+                + "Make a new plan with \"trueup check\"."
+        ]
+    }
+
+    private var conflicts: [String] {
+        var sentences: [String] = []
+        if let undo, undo.done > 0 {
+            sentences.append("Taken back before: \(undo.done).")
+        }
+        guard count(.stale) > 0 else { return sentences }
+        let named = undo?.named ?? []
+        let first = named.isEmpty ? "" : " The first: " + named.joined(separator: "; ") + "."
+        sentences.append(
+            "Not taken back, because the row moved since: \(changes(.stale)).\(first) plan.json "
+                + "names them all (fate \"stale\").")
+        return sentences
+    }
+
+    private func names(_ fate: CorrectionFate) -> String {
+        let named = unwritten.named[fate] ?? []
+        guard !named.isEmpty else { return "" }
+        let more = count(fate) > named.count ? ", …" : ""
+        return " (" + named.joined(separator: ", ") + more + ")"
+    }
+}

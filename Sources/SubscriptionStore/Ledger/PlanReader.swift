@@ -1,0 +1,89 @@
+import Crypto
+import GRDB
+import Subscriptions
+
+/// Reads plans: their identity, what made them, and their corrections as the report lists them.
+struct PlanReader {
+    let db: Database
+
+    /// The identity of this database, made once and never changed.
+    func databaseIdentity() throws -> String {
+        guard let identity = try String.fetchOne(db, sql: "SELECT id FROM trueup_database") else {
+            throw StoreError.inconsistent(
+                "The database has lost its identity (the table `trueup_database` is empty). "
+                    + "Restore a backup.")
+        }
+        return identity
+    }
+
+    /// The corrections that a run's report lists, in its order.
+    ///
+    /// `?1` is the run's sequence number, `?2` its pass.
+    static let corrections = """
+        FROM trueup_pass_corrections AS c
+        WHERE c.pass_id = ?2 AND c.staged_by <= ?1 AND ifnull(c.superseded_by > ?1, 1)
+        """
+    static let order =
+        "ORDER BY c.bundle_id, c.environment, c.original_transaction_id, c.correction_id"
+
+    /// The plan that a run sealed; `nil` before.
+    func seal(ofRun sequence: Int64) throws -> PlanSeal? {
+        let statement = try db.cachedStatement(
+            sql: "SELECT plan FROM trueup_run_plans WHERE run_seq = ?")
+        guard let digest = try String.fetchOne(statement, arguments: [sequence]) else { return nil }
+        return try plan(digest)?.seal
+    }
+
+    func breakSeal(ofRun sequence: Int64) throws {
+        try db.cachedStatement(sql: "DELETE FROM trueup_run_plans WHERE run_seq = ?")
+            .execute(arguments: [sequence])
+    }
+
+    /// A plan by its identity; `nil` when no run of this database made it.
+    func plan(_ digest: String) throws -> KnownPlan? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT p.planned_by, p.changes, p.applied_by, p.applied_at, r.job, r.narrowing
+                FROM trueup_plans AS p JOIN trueup_runs AS r ON r.run_id = p.planned_by
+                WHERE p.plan = ?
+                """)
+        guard let row = try Row.fetchOne(statement, arguments: [digest]) else { return nil }
+        let head = PlanHead(
+            database: try databaseIdentity(), plannedBy: row.requiredText(at: 0),
+            job: row.requiredText(at: 4), scope: TextList.decode(row.requiredText(at: 5)))
+        return KnownPlan(
+            seal: PlanSeal(sha256: digest, head: head, changes: row.number(at: 1) ?? 0),
+            appliedBy: row.text(at: 2), appliedAt: row.time(at: 3))
+    }
+
+    /// Computes the identity of what a run plans.
+    func computeSeal(of run: RunReference, header: RunHeader) throws -> PlanSeal {
+        let head = try head(of: run, header: header)
+        var digest = SHA256()
+        digest.update(data: Array((head.canonical.rendered + "\n").utf8))
+        var changes = 0
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT \(PlannedCorrection.columns) \(Self.corrections) \(Self.order)",
+            arguments: [run.sequence, run.passID])
+        while let row = try rows.next() {
+            let members = try PlannedCorrection(row).planMembers
+            digest.update(data: Array((CanonicalJSON.object(members).rendered + "\n").utf8))
+            changes += 1
+        }
+        return PlanSeal(
+            sha256: Hexadecimal.text(of: digest.finalize()), head: head, changes: changes)
+    }
+
+    /// A pass that works off a plan keeps the head of the plan, whatever run applies it.
+    private func head(of run: RunReference, header: RunHeader) throws -> PlanHead {
+        if let digest = try String.fetchOne(
+            db, sql: "SELECT plan FROM trueup_applications WHERE pass_id = ?",
+            arguments: [run.passID]), let known = try plan(digest)
+        {
+            return known.seal.head
+        }
+        return PlanHead(
+            database: try databaseIdentity(), plannedBy: header.runID, job: header.job,
+            scope: header.narrowing)
+    }
+}

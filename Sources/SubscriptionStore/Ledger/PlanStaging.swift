@@ -1,0 +1,123 @@
+import GRDB
+import Subscriptions
+
+/// Takes the corrections of an earlier run's plan up into a pass of their own.
+///
+/// They come out of the database, where the plan's identity vouches for them, and not out of the
+/// file: the file only says which plan its reader approved.
+struct PlanStaging {
+    let db: Database
+    let run: RunReference
+    let plan: String
+
+    /// Copies the next corrections; returns where to go on, or `nil` at the end.
+    ///
+    /// What is in the pass already stays as it is, so a killed run goes on.
+    func copy(after position: Int64) throws -> Int64? {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO trueup_applications (pass_id, plan) VALUES (?, ?)",
+            arguments: [run.passID, plan])
+        let origin = try Self.origin(of: plan, db)
+        let planned = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT \(PlannedCorrection.columns), c.correction_id \(PlanReader.corrections)
+                    AND c.correction_id > ?3
+                ORDER BY c.correction_id LIMIT \(StoreLimits.rowsPerChunk)
+                """,
+            arguments: [origin.sequence, origin.passID, position])
+        for row in planned {
+            try copy(
+                PlannedCorrection(row),
+                numbered: row.integer(at: PlannedCorrection.columnCount) ?? 0, of: origin)
+        }
+        guard planned.count == StoreLimits.rowsPerChunk else { return nil }
+        return planned.last?.integer(at: PlannedCorrection.columnCount)
+    }
+
+    private func copy(
+        _ correction: PlannedCorrection, numbered number: Int64, of origin: RunReference
+    ) throws {
+        let staging = CorrectionStaging(db: db, run: run)
+        let id = try staging.store(correction)
+        try staging.noteRow(of: correction)
+        if try isWritten(correction) { try staging.settle(id, .applied) }
+        try copyFindings(mendedBy: number, in: origin, as: id, outcome: correction.subscription)
+    }
+
+    /// Whether a run that was killed wrote it under this plan.
+    private func isWritten(_ correction: PlannedCorrection) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT 1 FROM trueup_ledger
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                    AND plan = ? AND target_table = ? AND ifnull(transaction_id, '') = ?
+                    AND ifnull(undo_of, 0) = ?
+                """)
+        let written = try Int.fetchOne(
+            statement,
+            arguments: correction.subscription.arguments + [
+                plan, correction.table, correction.transactionID ?? "", correction.undoOf ?? 0,
+            ])
+        return written != nil
+    }
+
+    /// The findings that the correction mends belong to whoever writes it.
+    private func copyFindings(
+        mendedBy number: Int64, in origin: RunReference, as id: Int64, outcome: SubscriptionKey
+    ) throws {
+        let columns = """
+            finding_id, kind, severity, bundle_id, environment, key_bundle_id, key_environment,
+            original_transaction_id, outcome_bundle_id, outcome_environment,
+            outcome_original_transaction_id, transaction_id, customer_id, product_id, field,
+            local_value, apple_value, local_as_of, apple_as_of, direction, amount, currency,
+            cause, evidence, action
+            """
+        try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO trueup_pass_findings (pass_id, correction_id, \(columns))
+                SELECT ?, ?, \(columns) FROM trueup_pass_findings
+                WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
+                    AND outcome_original_transaction_id = ? AND correction_id = ?
+                    AND ifnull(superseded_by > ?, 1)
+                """
+        ).execute(
+            arguments: [run.passID, id, origin.passID] + outcome.arguments + [
+                number, origin.sequence,
+            ])
+    }
+
+    /// The run that made a plan, as the tables name it.
+    private static func origin(of plan: String, _ db: Database) throws -> RunReference {
+        let found = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT r.pass_id, r.run_seq FROM trueup_plans AS p
+                JOIN trueup_runs AS r ON r.run_id = p.planned_by WHERE p.plan = ?
+                """,
+            arguments: [plan])
+        guard let found, let passID = found.integer(at: 0), let sequence = found.integer(at: 1)
+        else {
+            throw StoreError.inconsistent(
+                "The plan \(plan) is not known to this database; nothing was written.")
+        }
+        return RunReference(passID: passID, sequence: sequence)
+    }
+
+    /// What the run that made the plan looked at: the whole of which the plan is a share.
+    static func totals(behind plan: String, _ db: Database) throws -> PlanTotals {
+        let origin = try origin(of: plan, db)
+        func count(_ sql: String) throws -> Int {
+            try Int.fetchOne(db, sql: sql, arguments: [origin.sequence]) ?? 0
+        }
+        return PlanTotals(
+            totals: try RunSummaryReader.totals(of: origin.sequence, db), changes: 0,
+            notFound: try count("SELECT count(*) FROM trueup_run_not_found WHERE run_seq = ?"),
+            verificationFailures: try count(
+                """
+                SELECT count(*) FROM trueup_run_findings AS r
+                JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
+                WHERE r.run_seq = ? AND f.kind = 'verification_failed'
+                """))
+    }
+}

@@ -1,0 +1,109 @@
+import GRDB
+package import Subscriptions
+
+extension SQLiteStore {
+    /// Each correction of a run with whether it can be taken back, newest first, streamed.
+    ///
+    /// `body`'s errors pass through unchanged.
+    ///
+    /// - Throws: `.unavailable` when there is no such run.
+    package func forEachUndo(ofRun runID: String, _ body: (UndoItem) throws -> Void) throws {
+        try stream("reading the corrections of \(runID)") { db in
+            try Self.require(runID, db)
+            var position = Int64.max
+            while true {
+                let items = try UndoJudgement(db: db, runID: runID)
+                    .items(before: position, limit: StoreLimits.rowsPerChunk)
+                for item in items { try body(item) }
+                guard let last = items.last else { return }
+                position = last.entry.number
+            }
+        }
+    }
+
+    package func stageUndo(
+        ofRun runID: String, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> UndoCounts {
+        let doing = "planning to take back the run \(runID)"
+        var counts = UndoCounts()
+        var position: Int64? = .max
+        while let start = position {
+            let items = try await write(doing) { db in
+                try Self.require(runID, db)
+                return try UndoStaging(
+                    db: db, run: RunReference(run, in: pass, db), undone: runID
+                ).stage(before: start)
+            }
+            for item in items { counts.add(item) }
+            position = items.last?.entry.number
+        }
+        return counts
+    }
+
+    private static func require(_ runID: String, _ db: Database) throws {
+        let found = try Int.fetchOne(
+            db, sql: "SELECT 1 FROM trueup_runs WHERE run_id = ?", arguments: [runID])
+        guard found != nil else {
+            throw StoreError.unavailable(
+                "There is no run \(runID) in this database. `trueup status` lists them.")
+        }
+    }
+}
+
+/// Puts the inverse of a run's corrections into a pass.
+struct UndoStaging {
+    let db: Database
+    let run: RunReference
+    /// The run to take back.
+    let undone: String
+
+    func stage(before position: Int64) throws -> [UndoItem] {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO trueup_applications (pass_id, undo_of) VALUES (?, ?)",
+            arguments: [run.passID, undone])
+        let items = try UndoJudgement(db: db, runID: undone)
+            .items(before: position, limit: StoreLimits.rowsPerChunk)
+        let staging = CorrectionStaging(db: db, run: run)
+        for item in items {
+            switch item.standing {
+            case .done: continue
+            case .ready(let correction):
+                _ = try staging.store(correction)
+                try staging.noteRow(of: correction)
+            case .conflict:
+                let correction = item.entry.inverse(refusedTarget(of: item.entry), undone)
+                try staging.settle(try staging.store(correction), .stale)
+                try noteMoved(correction.subscription)
+            }
+        }
+        return items
+    }
+
+    /// What would have taken the entry back, had the row stayed as it was.
+    private func refusedTarget(of entry: LedgerEntry) -> PlannedCorrection.Target {
+        let key = entry.subscription
+        let version = entry.rowVersion ?? 0
+        if let id = entry.transactionID {
+            let period = TransactionKey(
+                bundleID: key.bundleID, environment: key.environment, transactionID: id)
+            return entry.rowAction == .delete
+                ? .insertPeriod(period, of: key) : .deletePeriod(period, of: key)
+        }
+        return switch entry.rowAction {
+        case .update: .update(key, expectedRowVersion: version)
+        case .insert: .delete(key, expectedRowVersion: version)
+        case .delete: .insert(key)
+        }
+    }
+
+    private func noteMoved(_ key: SubscriptionKey) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO trueup_pass_rows (
+                    pass_id, bundle_id, environment, original_transaction_id, verdict, reason)
+                VALUES (?, ?, ?, ?, \(VerdictCode.undecided.rawValue),
+                    '\(UndecidedReason.changedDuringRun.rawValue)')
+                """
+        ).execute(arguments: [run.passID] + key.arguments)
+    }
+}

@@ -1,0 +1,66 @@
+import GRDB
+import Subscriptions
+
+/// The columns of one row as they stand, to be compared with what was written there.
+struct StandingRow: Equatable {
+    /// Every column of ours that is not empty, by name.
+    var values: [String: FieldValue]
+
+    private init(values: [String: FieldValue]) {
+        self.values = values.filter { $0.value != .null }
+    }
+
+    subscript(column: String) -> FieldValue { values[column] ?? .null }
+
+    static func subscription(_ key: SubscriptionKey, _ db: Database) throws -> StandingRow? {
+        let columns = SubscriptionField.allCases
+        let read = try db.cachedStatement(
+            sql: """
+                SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM subscriptions
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                """)
+        return try Row.fetchOne(read, arguments: key.arguments).map { row in
+            StandingRow(row, columns.map { ($0.rawValue, $0.form) })
+        }
+    }
+
+    static func period(_ key: TransactionKey, _ db: Database) throws -> StandingRow? {
+        let columns = TransactionField.allCases
+        let read = try db.cachedStatement(
+            sql: """
+                SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM transactions
+                WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
+                """)
+        let identity: StatementArguments = [key.bundleID, key.environment, key.transactionID]
+        return try Row.fetchOne(read, arguments: identity).map { row in
+            StandingRow(row, columns.map { ($0.rawValue, $0.form) })
+        }
+    }
+
+    private init(_ row: Row, _ columns: [(name: String, form: FieldForm)]) {
+        var values: [String: FieldValue] = [:]
+        for (index, column) in columns.enumerated() {
+            switch column.form {
+            case .text: values[column.name] = FieldValue(row.text(at: index))
+            case .integer: values[column.name] = FieldValue(row.integer(at: index))
+            case .time: values[column.name] = FieldValue(row.time(at: index))
+            }
+        }
+        self.init(values: values)
+    }
+
+    /// The row as a correction inserted it; with a transaction id, a period of the subscription.
+    init(inserted values: [String: FieldValue], of key: SubscriptionKey, transactionID: String?) {
+        var values = values
+        values["bundle_id"] = .text(key.bundleID)
+        values["environment"] = .text(key.environment)
+        values["original_transaction_id"] = .text(key.originalTransactionID)
+        if let transactionID { values["transaction_id"] = .text(transactionID) }
+        self.init(values: values)
+    }
+
+    /// The row after a change.
+    func changed(_ changes: [String: FieldChange]) -> StandingRow {
+        StandingRow(values: values.merging(changes.mapValues(\.after)) { $1 })
+    }
+}

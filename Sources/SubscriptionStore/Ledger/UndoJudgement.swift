@@ -1,0 +1,200 @@
+import GRDB
+import Subscriptions
+
+/// Decides of each ledger entry of a run whether, and by what, it can be taken back.
+///
+/// The row must be as our last entry about it left it: the same version, so that nobody wrote to it
+/// since, and the same values. Where the run corrected a row twice, the later correction is taken
+/// back first, and the earlier one is judged as if that were done.
+struct UndoJudgement {
+    let db: Database
+    /// The run to take back.
+    let runID: String
+
+    /// The entries that a run wrote or its report showed, before the given one, newest first.
+    func items(before position: Int64, limit: Int) throws -> [UndoItem] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
+                WHERE l.entry < ?2 AND \(Self.isOfRun)
+                ORDER BY l.entry DESC LIMIT ?3
+                """,
+            arguments: [runID, position, limit])
+        return try rows.map { try item(for: LedgerEntry($0)) }
+    }
+
+    /// A killed run left its corrections to the next one's report: either name finds them.
+    private static let isOfRun = """
+        (l.run_id = ?1 OR l.entry IN (
+            SELECT entry FROM trueup_reported_entries WHERE run_id = ?1))
+        """
+
+    private func item(for entry: LedgerEntry) throws -> UndoItem {
+        if let done = try undoing(entry.number) {
+            return UndoItem(entry: entry, standing: .done(entry: done.number, runID: done.runID))
+        }
+        do throws(Conflict) {
+            let situation = try situation(of: entry)
+            return UndoItem(entry: entry, standing: .ready(try inverse(of: entry, in: situation)))
+        } catch {
+            switch error {
+            case .found(let conflict):
+                return UndoItem(entry: entry, standing: .conflict(conflict))
+            case .failed(let failure): throw failure
+            }
+        }
+    }
+
+    /// A conflict, or a failure of the database.
+    private enum Conflict: Error {
+        case found(UndoConflict)
+        case failed(any Error)
+    }
+
+    /// A row as it would be once everything later of this run is taken back.
+    private struct Situation {
+        var row: StandingRow?
+        var version: Int64?
+    }
+
+    private func reading<Value>(_ body: () throws -> Value) throws(Conflict) -> Value {
+        do { return try body() } catch { throw .failed(error) }
+    }
+
+    private func situation(of entry: LedgerEntry) throws(Conflict) -> Situation {
+        let later = try reading { try entries(after: entry) }
+        var now = try reading { try current(of: entry) }
+        let newest = later.first ?? entry
+        if now.row != nil, let last = newest.rowVersion, let version = now.version, version != last {
+            let changed = changedColumns(of: newest, in: now.row)
+            throw .found(
+                changed.isEmpty ? .written(version: version, was: last) : .changed(changed))
+        }
+        // A later entry and its own undo, both after this one, come to nothing together.
+        let numbers = Set(later.map(\.number))
+        for other in later {
+            if let undone = other.undoOf, numbers.contains(undone) { continue }
+            if try reading({ try undoing(other.number) }) != nil { continue }
+            let isOfRun = try reading { try self.isOfRun(other.number) }
+            guard isOfRun, case .ready(let step) = try reading({ try item(for: other) }).standing
+            else { throw .found(.corrected(entry: other.number, runID: other.runID)) }
+            now = after(step, now)
+        }
+        return now
+    }
+
+    private func after(_ step: PlannedCorrection, _ now: Situation) -> Situation {
+        switch step.action {
+        case .delete: Situation(row: nil, version: now.version)
+        case .update:
+            Situation(row: now.row?.changed(step.changes), version: now.version.map { $0 + 1 })
+        case .insert:
+            Situation(
+                row: StandingRow(
+                    inserted: step.changes.mapValues(\.after), of: step.subscription,
+                    transactionID: step.transactionID), version: now.version.map { $0 + 1 })
+        }
+    }
+
+    private func inverse(
+        of entry: LedgerEntry, in situation: Situation
+    ) throws(Conflict) -> PlannedCorrection {
+        let key = entry.subscription
+        let version = situation.version ?? 0
+        let period = entry.transactionID.map { id in
+            TransactionKey(
+                bundleID: key.bundleID, environment: key.environment, transactionID: id)
+        }
+        switch entry.rowAction {
+        case .delete:
+            guard situation.row == nil else { throw .found(.there) }
+            return entry.inverse(period.map { .insertPeriod($0, of: key) } ?? .insert(key), runID)
+        case .insert, .update:
+            guard situation.row != nil else { throw .found(.gone) }
+            let changed = changedColumns(of: entry, in: situation.row)
+            guard changed.isEmpty else { throw .found(.changed(changed)) }
+            guard entry.rowAction == .insert else {
+                return entry.inverse(.update(key, expectedRowVersion: version), runID)
+            }
+            return entry.inverse(
+                period.map { .deletePeriod($0, of: key) }
+                    ?? .delete(key, expectedRowVersion: version), runID)
+        }
+    }
+
+    /// Columns that differ from what an entry wrote: the written ones, of an inserted row all.
+    private func changedColumns(of entry: LedgerEntry, in row: StandingRow?) -> [String] {
+        guard let row else { return [] }
+        let written = entry.changes.mapValues(\.after)
+        switch entry.rowAction {
+        case .delete: return []
+        case .update: return written.filter { row[$0.key] != $0.value }.keys.sorted()
+        case .insert:
+            let inserted = StandingRow(
+                inserted: written, of: entry.subscription, transactionID: entry.transactionID)
+            return Set(inserted.values.keys).union(row.values.keys)
+                .filter { row[$0] != inserted[$0] }.sorted()
+        }
+    }
+
+    private func current(of entry: LedgerEntry) throws -> Situation {
+        let key = entry.subscription
+        if let id = entry.transactionID {
+            let period = TransactionKey(
+                bundleID: key.bundleID, environment: key.environment, transactionID: id)
+            return Situation(row: try StandingRow.period(period, db), version: nil)
+        }
+        let row = try StandingRow.subscription(key, db)
+        // A row that is inserted again goes on from the version that it was deleted with.
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT row_version FROM \(row == nil ? "trueup_row_versions" : "subscriptions")
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                """)
+        return Situation(
+            row: row, version: try Int64.fetchOne(statement, arguments: key.arguments))
+    }
+
+    /// Later entries about the same row, newest first.
+    private func entries(after entry: LedgerEntry) throws -> [LedgerEntry] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
+                WHERE l.bundle_id = ? AND l.environment = ? AND l.original_transaction_id = ?
+                    AND l.entry > ? AND l.target_table = ? AND ifnull(l.transaction_id, '') = ?
+                ORDER BY l.entry DESC
+                """)
+        return try Row.fetchAll(
+            statement,
+            arguments: entry.subscription.arguments + [
+                entry.number, entry.table, entry.transactionID ?? "",
+            ]
+        ).map { try LedgerEntry($0) }
+    }
+
+    /// The entry that took one back.
+    private func undoing(_ number: Int64) throws -> (number: Int64, runID: String)? {
+        let statement = try db.cachedStatement(
+            sql: "SELECT entry, run_id FROM trueup_ledger WHERE undo_of = ?")
+        return try Row.fetchOne(statement, arguments: [number]).map { row in
+            (row.integer(at: 0) ?? 0, row.requiredText(at: 1))
+        }
+    }
+
+    private func isOfRun(_ number: Int64) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: "SELECT 1 FROM trueup_ledger AS l WHERE l.entry = ?2 AND \(Self.isOfRun)")
+        return try Int.fetchOne(statement, arguments: [runID, number]) != nil
+    }
+}
+
+extension LedgerEntry {
+    /// What takes the entry back, resting on the same evidence.
+    func inverse(_ target: PlannedCorrection.Target, _ runID: String) -> PlannedCorrection {
+        PlannedCorrection(
+            target: target, changes: changes.mapValues(\.inverse), kinds: kinds,
+            evidence: evidence, evidenceRenewal: evidenceRenewal, appleSignedDate: appleSignedDate,
+            reason: "undo of run \(runID), ledger entry \(number)", undoOf: number)
+    }
+}

@@ -1,0 +1,86 @@
+/// A ledger entry and whether it can be taken back.
+package struct UndoItem: Hashable, Sendable {
+    package enum Standing: Hashable, Sendable {
+        /// The row is as the entry left it: this takes it back.
+        case ready(PlannedCorrection)
+        /// It has been taken back by another entry, of this run.
+        case done(entry: Int64, runID: String)
+        case conflict(UndoConflict)
+    }
+
+    package var entry: LedgerEntry
+    package var standing: Standing
+
+    package init(entry: LedgerEntry, standing: Standing) {
+        self.entry = entry
+        self.standing = standing
+    }
+}
+
+/// Why a correction cannot be taken back.
+package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
+    /// The row was deleted since.
+    case gone
+    /// A row that was deleted is there again.
+    case there
+    /// These columns no longer hold what was written.
+    case changed([String])
+    /// Somebody wrote to the row since, though not to these columns.
+    case written(version: Int64, was: Int64)
+    /// A later correction rests on it.
+    case corrected(entry: Int64, runID: String)
+
+    package var description: String {
+        switch self {
+        case .gone: "the row is gone"
+        case .there: "there is such a row again"
+        case .changed(let columns): "no longer as written: " + columns.joined(separator: ", ")
+        case .written(let version, let was):
+            "the row was written to since (version \(version), was \(was))"
+        case .corrected(let entry, let runID):
+            "corrected again by ledger entry \(entry); undo run \(runID) first"
+        }
+    }
+}
+
+/// What taking back a run comes to.
+package struct UndoCounts: Hashable, Sendable {
+    package var ready = 0
+    package var done = 0
+    package var conflicts = 0
+    /// The first conflicts, each with its subscription.
+    package var named: [String] = []
+
+    /// How many conflicts are named: the others stand in the report.
+    package static let namedLimit = 10
+
+    package init() {}
+
+    package mutating func add(_ item: UndoItem) {
+        switch item.standing {
+        case .ready: ready += 1
+        case .done: done += 1
+        case .conflict(let why):
+            conflicts += 1
+            guard named.count < Self.namedLimit else { return }
+            named.append("\(item.entry.subscription.originalTransactionID): \(why)")
+        }
+    }
+}
+
+/// Corrections that were tried and not written.
+package struct UnwrittenCorrections: Hashable, Sendable {
+    package var counts: [CorrectionFate: Int] = [:]
+    /// The first original transaction ids of each fate, each once.
+    package var named: [CorrectionFate: [String]] = [:]
+
+    package init() {}
+
+    package mutating func add(_ fate: CorrectionFate, of id: String) {
+        counts[fate, default: 0] += 1
+        guard named[fate, default: []].count < UndoCounts.namedLimit,
+            !named[fate, default: []].contains(id)
+        else { return }
+        named[fate, default: []].append(id)
+    }
+}

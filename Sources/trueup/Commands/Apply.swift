@@ -1,0 +1,117 @@
+package import ArgumentParser
+import FoundationEssentials
+import Reports
+import SubscriptionStore
+package import Subscriptions
+
+/// `trueup apply PLAN`: applies exactly the plan that a run left, row by row as it was looked at.
+package struct Apply: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Apply exactly the plan that a check left.",
+        discussion: """
+            PLAN is the plan.json of a report folder, or the folder. It is refused (exit 6) when \
+            anything in it was changed, when it was made from another database, or when --approve \
+            names another. A plan that was applied before changes nothing (exit 0). Rows that \
+            moved since the plan was made are left alone and named (exit 6); the others are \
+            written. It asks nothing of Apple and needs no key. The guards of the job that made \
+            the plan hold here too.
+            """)
+
+    @Argument(help: ArgumentHelp("The plan.json of a report, or its folder.", valueName: "plan"))
+    package var plan: String
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Only if this is the plan: its SHA-256 as summary.txt states it, or that of the file.",
+            valueName: "sha256"))
+    package var approve: String?
+
+    @OptionGroup package var common: CommonOptions
+
+    package init() {}
+
+    package func validate() throws {
+        guard let approve else { return }
+        guard approve.utf8.count == 64, approve.allSatisfy(\.isHexDigit) else {
+            throw ValidationError("--approve takes a SHA-256: 64 hexadecimal digits.")
+        }
+    }
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        let path = file
+        let document = try await ReportedRun.offTheCooperativeThreads {
+            try PlanDocument.read(path)
+        }
+        try requireApproval(of: document)
+        let known = try knownPlan(document, in: settings)
+        if let run = known.appliedBy {
+            try tell(known, appliedBy: run, in: invocation)
+            return .ok
+        }
+        return try await PlannedRun(settings: settings, common: common, invocation: invocation)
+            .apply(known.seal)
+    }
+
+    private var file: String {
+        var isFolder = false
+        guard FileManager.default.fileExists(atPath: plan, isDirectory: &isFolder), isFolder else {
+            return plan
+        }
+        return plan + (plan.hasSuffix("/") ? "" : "/") + "plan.json"
+    }
+
+    private func requireApproval(of document: PlanDocument) throws {
+        guard let approved = approve?.lowercased(), approved != document.sha256,
+            approved != document.fileSHA256
+        else { return }
+        throw CommandFailure(
+            .stale,
+            "\(plan) is not the plan that --approve names: it is \(document.sha256) (the file: "
+                + "\(document.fileSHA256)). Nothing was changed. Read the plan, then approve what "
+                + "you have read.")
+    }
+
+    /// The plan as the database knows it: nothing is changed up to here, and no lock is taken.
+    private func knownPlan(
+        _ document: PlanDocument, in settings: Settings
+    ) throws -> KnownPlan {
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let identity = try store.databaseIdentity()
+        guard identity == document.head.database else {
+            throw CommandFailure(
+                .stale,
+                "\(plan) was made from another database (\(document.head.database); "
+                    + "\(settings.databasePath) is \(identity)). Nothing was changed.")
+        }
+        guard let known = try store.knownPlan(document.sha256) else {
+            throw CommandFailure(
+                .stale,
+                "No run of this database made the plan \(document.sha256): the file was rewritten, "
+                    + "or the database was restored from before. Nothing was changed. Make a new "
+                    + "plan with \"trueup check \(document.head.job)\".")
+        }
+        return known
+    }
+
+    private func tell(
+        _ known: KnownPlan, appliedBy run: String, in invocation: Invocation
+    ) throws {
+        guard common.json else {
+            let time = known.appliedAt.map { " on " + $0.rfc3339 } ?? ""
+            return try invocation.output.line(
+                """
+                Applied before (exit status 0): run \(run) applied this plan\(time).
+                Nothing was changed. Plan \(known.seal.sha256)
+                """)
+        }
+        try invocation.output.line(
+            CanonicalJSON.object([
+                "applied_at": .time(known.appliedAt), "applied_by": .string(run),
+                "exit_status": .integer(0), "name": .string(ExitStatus.ok.name),
+                "plan": .string(known.seal.sha256), "written": .integer(0),
+            ]).rendered)
+    }
+}

@@ -1,0 +1,92 @@
+package import ArgumentParser
+import SubscriptionStore
+package import Subscriptions
+
+/// `trueup undo RUN`: shows the inverse of a run's corrections; `--execute` applies it.
+package struct Undo: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Show the inverse of a run's corrections, or with --execute apply it.",
+        discussion: """
+            A row is taken back only if it still is as the run left it; a row that anybody wrote \
+            to since is a conflict, which is named and left alone (exit 6), while the others are \
+            taken back. What was taken back before is left alone too. Every row gets a ledger \
+            entry of its own. Apple still says what was taken back: before the next night, set \
+            the job to "mode: check", or it is corrected again.
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The run, as \"trueup status\" lists it, or its report folder.", valueName: "run"))
+    package var run: String
+
+    @Flag(name: .long, help: "Take the corrections back; without it nothing is changed.")
+    package var execute = false
+
+    @OptionGroup package var common: CommonOptions
+
+    package init() {}
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        guard execute else {
+            return try show(settings, in: invocation)
+        }
+        let counts = try preview(settings) { _ in }
+        // Without a row to write there is no run to report.
+        guard counts.ready > 0 else {
+            let status = counts.conflicts > 0 ? ExitStatus.stale : .ok
+            try tellNothingToDo(counts, status, in: invocation)
+            return status
+        }
+        return try await PlannedRun(settings: settings, common: common, invocation: invocation)
+            .undo(runID)
+    }
+
+    /// A report folder has the name of its run.
+    private var runID: String { run.split(separator: "/").last.map(String.init) ?? run }
+
+    private func preview(
+        _ settings: Settings, _ body: (UndoItem) throws -> Void
+    ) throws -> UndoCounts {
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        var counts = UndoCounts()
+        do {
+            try store.forEachUndo(ofRun: runID) { item in
+                counts.add(item)
+                try body(item)
+            }
+        } catch StoreError.unavailable(let text) {
+            throw CommandFailure(.usage, text)
+        }
+        return counts
+    }
+
+    private func show(_ settings: Settings, in invocation: Invocation) throws -> ExitStatus {
+        let listing = UndoListing(runID: runID, isJSON: common.json, output: invocation.output)
+        let counts = try preview(settings, listing.add)
+        try listing.end(counts)
+        return counts.conflicts > 0 ? .stale : .ok
+    }
+
+    private func tellNothingToDo(
+        _ counts: UndoCounts, _ status: ExitStatus, in invocation: Invocation
+    ) throws {
+        guard common.json else {
+            let why =
+                counts.done + counts.conflicts > 0
+                ? "of run \(runID)'s corrections, \(counts.done) were taken back before, "
+                    + "\(counts.conflicts) cannot be." : "run \(runID) corrected no row."
+            try invocation.output.line(
+                "Nothing to take back (exit status \(status.code)): \(why) Nothing was changed.")
+            for conflict in counts.named { try invocation.output.line("  - " + conflict) }
+            return
+        }
+        try invocation.output.line(
+            CanonicalJSON.object([
+                "conflicts": .integer(Int64(counts.conflicts)),
+                "done": .integer(Int64(counts.done)), "exit_status": .integer(Int64(status.code)),
+                "name": .string(status.name), "undo_of": .string(runID), "written": .integer(0),
+            ]).rendered)
+    }
+}

@@ -1,0 +1,126 @@
+import Subscriptions
+
+/// What taking a run back would change, as lines for people or as one JSON document.
+///
+/// Written as it is read, so that a run of a million corrections takes no memory.
+final class UndoListing {
+    private let runID: String
+    private let isJSON: Bool
+    private let output: any ByteSink
+    private var isFirst = true
+
+    init(runID: String, isJSON: Bool, output: any ByteSink) {
+        self.runID = runID
+        self.isJSON = isJSON
+        self.output = output
+    }
+
+    /// Only once there is something to list: a run that does not exist has no heading.
+    private func begin() throws {
+        guard isJSON else {
+            try output.line("Undo of run \(runID), newest first. Nothing is changed by looking.")
+            try output.line("")
+            return try output.line(
+                Self.columns("entry", "subscription", "field", "holds", "goes back to"))
+        }
+        try output.write(Array("{\"corrections\":[".utf8))
+    }
+
+    func add(_ item: UndoItem) throws {
+        if isFirst { try begin() }
+        defer { isFirst = false }
+        guard isJSON else { return try output.line(lines(of: item).joined(separator: "\n")) }
+        let text = (isFirst ? "\n" : ",\n") + json(of: item).rendered
+        try output.write(Array(text.utf8))
+    }
+
+    func end(_ counts: UndoCounts) throws {
+        if isFirst { try begin() }
+        guard isJSON else {
+            try output.line("")
+            return try output.line(
+                "\(counts.ready) can be taken back, \(counts.done) were before, "
+                    + "\(counts.conflicts) cannot."
+                    + (counts.ready > 0
+                        ? "\nTo do it: trueup undo \(runID) --execute" : ""))
+        }
+        let rest = CanonicalJSON.object([
+            "conflicts": .integer(Int64(counts.conflicts)), "done": .integer(Int64(counts.done)),
+            "ready": .integer(Int64(counts.ready)), "undo_of": .string(runID),
+        ])
+        try output.line("\n]," + rest.rendered.dropFirst())
+    }
+
+    private func lines(of item: UndoItem) -> [String] {
+        let entry = item.entry
+        let number = String(entry.number)
+        let id = entry.transactionID.map { "period \($0)" }
+            ?? entry.subscription.originalTransactionID
+        switch item.standing {
+        case .done(_, let run):
+            return [Self.columns(number, id, "taken back before, by run \(run)")]
+        case .conflict(let why): return [Self.columns(number, id, "conflict: \(why)")]
+        case .ready(let correction):
+            switch correction.action {
+            case .delete: return [Self.columns(number, id, "the row", "inserted", "deleted")]
+            case .insert: return [Self.columns(number, id, "the row", "deleted", "as it was")]
+            case .update:
+                return correction.changes.sorted { $0.key < $1.key }.enumerated().map {
+                    index, field in
+                    Self.columns(
+                        index == 0 ? number : "", index == 0 ? id : "", field.key,
+                        Self.text(field.value.before), Self.text(field.value.after))
+                }
+            }
+        }
+    }
+
+    private static func text(_ value: FieldValue) -> String {
+        if case .null = value { "nothing" } else { value.plainText }
+    }
+
+    /// Fixed widths: the lines are written one by one.
+    private static func columns(_ number: String, _ id: String, _ rest: String...) -> String {
+        let widths = [26, 25]
+        var line = padded(number, to: 7, atRight: true) + "  " + padded(id, to: 18)
+        for (index, cell) in rest.enumerated() {
+            line += "  " + (index == rest.count - 1 ? cell : padded(cell, to: widths[index]))
+        }
+        // Ids and values come from outside: nothing of them may steer the terminal.
+        let visible = line.unicodeScalars.map { scalar -> Unicode.Scalar in
+            scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) ? "\u{FFFD}" : scalar
+        }
+        return String(String.UnicodeScalarView(visible))
+    }
+
+    private static func padded(_ text: String, to width: Int, atRight: Bool = false) -> String {
+        let space = String(repeating: " ", count: max(0, width - text.count))
+        return atRight ? space + text : text + space
+    }
+
+    private func json(of item: UndoItem) -> CanonicalJSON {
+        var members: [String: CanonicalJSON] = [
+            "ledger_entry": .integer(item.entry.number),
+            "app": .string(item.entry.subscription.bundleID),
+            "environment": .string(item.entry.subscription.environment),
+            "original_transaction_id": .string(item.entry.subscription.originalTransactionID),
+            "transaction_id": .text(item.entry.transactionID),
+            "table": .string(item.entry.table),
+        ]
+        switch item.standing {
+        case .ready(let correction):
+            members["standing"] = .string("ready")
+            members["action"] = .string(correction.action.rawValue)
+            members["before"] = .object(correction.changes.mapValues(\.before.json))
+            members["after"] = .object(correction.changes.mapValues(\.after.json))
+        case .done(let entry, let run):
+            members["standing"] = .string("done")
+            members["undone_by"] = .integer(entry)
+            members["undone_by_run"] = .string(run)
+        case .conflict(let why):
+            members["standing"] = .string("conflict")
+            members["why"] = .string(why.description)
+        }
+        return .object(members)
+    }
+}
