@@ -10,16 +10,19 @@ package struct ExitDecision: Hashable, Sendable {
     package var walks: Bool
     package var unresolved: [Severity: Int]
     package var failOn: Severity?
-    /// A check has nothing to stop: there they are only told.
-    package var guardBreaches: [String]
+    /// What the guards said; a check has nothing to stop, so there it is only told.
+    package var plan: PlanOutcome
     package var mode: RunMode
+    /// The job's name and the run's, for the commands that the messages name.
+    package var job: String
+    package var runID: String
     /// Histories, of notifications or of transactions, that could not be read to their end.
     package var incompleteReadings: [String]
 
     package init(
         end: RunEnd, appleAnswered: Bool?, totals: RunTotals, walks: Bool,
-        unresolved: [Severity: Int], failOn: Severity?, guardBreaches: [String], mode: RunMode,
-        incompleteReadings: [String]
+        unresolved: [Severity: Int], failOn: Severity?, plan: PlanOutcome, mode: RunMode,
+        job: String, runID: String, incompleteReadings: [String]
     ) {
         self.end = end
         self.appleAnswered = appleAnswered
@@ -27,8 +30,10 @@ package struct ExitDecision: Hashable, Sendable {
         self.walks = walks
         self.unresolved = unresolved
         self.failOn = failOn
-        self.guardBreaches = guardBreaches
+        self.plan = plan
         self.mode = mode
+        self.job = job
+        self.runID = runID
         self.incompleteReadings = incompleteReadings
     }
 
@@ -50,7 +55,12 @@ package struct ExitDecision: Hashable, Sendable {
         if appleAnswered == false, held.allSatisfy({ $0 == .incomplete }) {
             held.append(.unavailable)
         }
-        if !guardBreaches.isEmpty, mode == .apply { held.append(.guarded) }
+        if !plan.breaches.isEmpty, mode == .apply { held.append(.guarded) }
+        switch plan.canary {
+        case .differs: held.append(.guarded)
+        case .undecided, .notBegun: held.append(.incomplete)
+        case .agrees, .interrupted, nil: break
+        }
         if totals.undecidedCount > 0 || !incompleteReadings.isEmpty { held.append(.incomplete) }
         if let failOn, unresolved.contains(where: { $0.key >= failOn && $0.value > 0 }) {
             held.append(.findings)

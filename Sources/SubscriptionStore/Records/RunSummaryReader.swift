@@ -26,13 +26,16 @@ struct RunSummaryReader {
             messages: TextList.decode(row.requiredText(at: 14)),
             limits: TextList.decode(row.requiredText(at: 15)), calls: try calls(),
             closesPass: row.integer(at: 16) == 1)
-        return RunSummary(
+        var summary = RunSummary(
             header: header, conclusion: conclusion, resumedFrom: row.text(at: 11),
             totals: try Self.totals(of: sequence, db), findings: try findings(),
             money: try money(),
             corrections: try corrections(
                 passID: row.integer(at: 18) ?? 0, runID: header.runID),
             ledgerHead: row.text(at: 17) ?? LedgerEntry.firstPreviousHash)
+        summary.liftedGuards = try GuardLift.fetchAll(
+            db, where: "run_seq = ?", arguments: [sequence])
+        return summary
     }
 
     private func header(_ row: Row) -> RunHeader {
