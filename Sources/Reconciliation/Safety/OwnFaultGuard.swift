@@ -35,7 +35,8 @@ struct OwnFaultGuard: PlanGuard {
             + "first, then run again: else it writes them so again."
     }
 
-    private func isTooMany(_ group: OwnFaults.Group, _ limits: GuardLimits, _ allowed: Int) -> Bool {
+    private func isTooMany(_ group: OwnFaults.Group, _ limits: GuardLimits, _ allowed: Int) -> Bool
+    {
         group.rows >= max(1, limits.minChanges) && group.rows > allowed
     }
 

@@ -51,7 +51,9 @@ struct OwnFaults: Hashable, Sendable {
             return ([most.key], most.value)
         }
         let pairs = sorted.compactMap { quarters, group in
-            offsets[quarters + 4].map { (quarters: [quarters, quarters + 4], group.joined(with: $0)) }
+            offsets[quarters + 4].map {
+                (quarters: [quarters, quarters + 4], group.joined(with: $0))
+            }
         }
         guard let most = pairs.max(by: { $0.1.rows < $1.1.rows }), isMost(most.1) else {
             return nil

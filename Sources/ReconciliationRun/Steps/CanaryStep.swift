@@ -65,7 +65,9 @@ struct CanaryStep {
         var end: RunEnd?
     }
 
-    /// Asks about the rows as they stand now. They were signed a moment ago, so what keeps a walk
+    /// Asks about the rows as they stand now.
+    ///
+    /// They were signed a moment ago, so what keeps a walk
     /// away from rows in flight must not keep this look away from them.
     private func lookAgain(
         at rows: [CanaryRow]
