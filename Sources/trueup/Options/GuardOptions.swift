@@ -1,5 +1,5 @@
 package import ArgumentParser
-import Subscriptions
+package import Subscriptions
 
 /// What the commands that apply a plan take for its guards.
 package struct GuardOptions: ParsableArguments {
@@ -41,7 +41,7 @@ package struct GuardOptions: ParsableArguments {
     var isUsed: Bool { !liftGuard.isEmpty || canary != nil }
 
     /// Every lifted guard with its reason.
-    func liftedGuards() throws -> [GuardName: String] {
+    package func liftedGuards() throws -> [GuardName: String] {
         guard !liftGuard.isEmpty || reason.isEmpty else {
             throw ValidationError("--reason says why a guard is lifted; name it by --lift-guard.")
         }
