@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import TestSupport
 import Testing
 
@@ -194,6 +195,49 @@ import Testing
                 .compactMap { $0.value["original_transaction_id"] })
         #expect(changed == written)
         #expect(try place.report("plan.json").contains("\"fate\":\"planned\""))
+    }
+
+    @Test func `that was killed in between is looked at by the next run before it goes on`()
+        async throws
+    {
+        let plain = try await undisturbed()
+        let place = try await place()
+        #expect(try place.run("check", "nightly").status == 2)
+        let calls = try #require(try place.summary()["calls"] as? [String: [String: Int]])
+        let asked = try #require(calls["subscription_statuses"]).values.reduce(0, +)
+        // The second look hangs until the process is gone.
+        try await place.simulator.control(
+            "/_simulator/faults", method: "POST",
+            body: """
+                {"faults": [{"fault": "delay", "delay_ms": 20000, "endpoint": "statuses",
+                    "skip": \(asked)}]}
+                """)
+        let running = try place.start("run", "nightly", "--canary", "5")
+        let path = place.folder.url.appendingPathComponent("trueup.sqlite").path
+        let database = try DatabaseQueue(path: path)
+        var written = 0
+        while written < 5, running.process.isRunning {
+            usleep(20_000)
+            written = try await database.read { db in
+                try Int.fetchOne(
+                    db,
+                    sql: """
+                        SELECT count(DISTINCT original_transaction_id) FROM trueup_ledger
+                        """) ?? 0
+            }
+        }
+        try database.close()
+        running.send(signal: SIGKILL)
+        #expect(running.wait().status == 137)
+        #expect(written == 5)
+
+        try await place.simulator.control(
+            "/_simulator/faults", method: "POST", body: "{\"faults\": []}")
+        let next = try place.run("run", "nightly")
+        #expect(next.status == 2, "\(next.errors)\n\(next.output)")
+        #expect(next.output.contains("The canary agreed: 5 corrected subscriptions"))
+        #expect(try place.rows(without: Self.signed) == plain.rows(without: Self.signed))
+        #expect(try corrected(place) == corrected(plain))
     }
 
     @Test func `without a verdict leaves the rest, and the next run looks again first`()

@@ -43,7 +43,10 @@ struct OwnFaultGuard: PlanGuard {
     private func sentence(
         _ group: OwnFaults.Group, of all: Int? = nil, _ how: String, _ why: String
     ) -> String {
-        let rows = all.map { "\(group.rows) of the \($0) dates that differ within one period" }
+        let rows = all.map { all in
+            (all == group.rows ? "All \(all)" : "\(group.rows) of the \(all)")
+                + " dates that differ within one period"
+        }
         return "\(rows ?? "\(group.rows) dates") \(how): \(why) (for example "
             + "\(group.examples.joined(separator: ", ")))."
     }
