@@ -6,11 +6,12 @@ package import Subscriptions
 ///
 /// The pipeline, left to right; nothing calls back:
 ///
-///     open pass ─▶ recover ─▶ walk ─▶ guard ─▶ apply ─▶ conclude
+///     open pass ─▶ recover ─▶ walk ─▶ guard ─▶ canary ─▶ apply ─▶ conclude
 ///
 /// A run that works off an earlier plan, or takes a run back, takes that up instead of recovering
-/// and walking; the rest is the same. *recover* and *walk* only ask, judge and stage; *guard* looks at the whole plan; *apply* is
-/// the one stage that writes to subscription rows. Each stage leaves a checkpoint, so a run that
+/// and walking; the rest is the same. *recover* and *walk* only ask, judge and stage; *guard* looks
+/// at the whole plan; *canary*, where one is asked for, writes a few rows and looks at them again;
+/// *apply* writes the others. Each stage leaves a checkpoint, so a run that
 /// is killed at any instant is continued by the next one of the same job.
 package struct Reconciler: Sendable {
     private let job: ReconciliationJob
@@ -48,7 +49,7 @@ package struct Reconciler: Sendable {
         let context = RunContext(
             job: job, header: header, pass: pass, appStores: appStores, store: store, clock: clock,
             stop: stop,
-            tally: AnswerTally(maxVerificationFailures: job.guards.maxVerificationFailures),
+            tally: AnswerTally(maxVerificationFailures: maxVerificationFailures),
             logger: logger, progress: progress)
         var ending = Ending()
         do throws(RunInterruption) {
@@ -62,7 +63,10 @@ package struct Reconciler: Sendable {
         }
         if ending.end.allowsApplying {
             do throws(RunInterruption) {
-                ending.guardBreaches = try await ApplyStep(context: context).run()
+                ending.plan = try await ApplyStep(
+                    context: context, mayAsk: ending.end == .completed
+                ).run()
+                ending.end = ending.plan.canary?.end ?? ending.end
             } catch {
                 ending.end = error.end
             }
@@ -73,10 +77,16 @@ package struct Reconciler: Sendable {
     /// What the stages leave for the conclusion.
     private struct Ending {
         var end = RunEnd.completed
-        var guardBreaches: [String] = []
+        var plan = PlanOutcome()
         var incompleteReadings: [String] = []
         /// What taking back a run comes to; `nil` in other runs.
         var undo: UndoCounts?
+    }
+
+    /// Lifted, it must not end the asking either: the same limit stops a run as it goes.
+    private var maxVerificationFailures: Int {
+        job.liftedGuards[.maxVerificationFailures] == nil
+            ? job.guards.maxVerificationFailures : .max
     }
 
     private func ask(
@@ -128,7 +138,7 @@ package struct Reconciler: Sendable {
             end: ending.end, appleAnswered: context.tally.appleAnswered, totals: plan.totals,
             walks: job.steps.contains(.walk),
             unresolved: try await store.unresolvedFindings(of: context.pass), failOn: job.failOn,
-            guardBreaches: ending.guardBreaches, mode: job.mode,
+            plan: ending.plan, mode: job.mode, job: job.name, runID: header.runID,
             incompleteReadings: ending.incompleteReadings
                 + [context.tally.unfinishedHistories].compactMap(\.self))
         if job.planSource != .judgement {
@@ -136,18 +146,20 @@ package struct Reconciler: Sendable {
                 source: job.planSource, unwritten: try await store.unwritten(of: context.pass),
                 undo: ending.undo)
         }
-        let conclusion = RunConclusion(
+        var conclusion = RunConclusion(
             ended: clock.now(), statuses: decision.statuses, messages: decision.messages,
             limits: limits(of: ending), calls: Self.summed(calls),
-            closesPass: !ending.end.leavesPassOpen,
+            closesPass: !ending.end.leavesPassOpen && ending.plan.canary?.leavesPassOpen != true,
             settlesUnreached: ending.end != .completed)
+        conclusion.acceptedTableRows = ending.plan.acceptedTableRows
         try await store.conclude(conclusion, in: context.pass, run: header)
         log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])
         return conclusion
     }
 
     private func limits(of ending: Ending) -> [String] {
-        var reached = ending.guardBreaches
+        var reached = ending.plan.breaches.map { "guard \($0.name.rawValue)" }
+        if case .differs = ending.plan.canary { reached.append("guard canary") }
         if ending.end == .deadline { reached.append("max_duration") }
         if case .stop(.quotaWaitPastDeadline) = ending.end { reached.append("quota") }
         return reached

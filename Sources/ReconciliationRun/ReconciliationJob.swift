@@ -20,6 +20,11 @@ package struct ReconciliationJob: Hashable, Sendable {
     package var guards: GuardLimits
     package var recover: RecoverSettings
     package var narrowing: Narrowing
+    /// Guards that are lifted for this run alone, and why.
+    package var liftedGuards: [GuardName: String] = [:]
+    /// How many subscriptions are corrected and asked about again before the others; `nil` for
+    /// none.
+    package var canary: Int?
 
     package init(
         name: String, steps: [Step], mode: RunMode, failOn: Severity?,

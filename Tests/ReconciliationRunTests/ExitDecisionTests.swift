@@ -1,3 +1,4 @@
+import Reconciliation
 import ReconciliationRun
 import Subscriptions
 import Testing
@@ -8,7 +9,8 @@ import Testing
         totals.matched = 10
         var decision = ExitDecision(
             end: .completed, appleAnswered: true, totals: totals, walks: true, unresolved: [:],
-            failOn: .high, guardBreaches: [], mode: .apply, incompleteReadings: [])
+            failOn: .high, plan: PlanOutcome(), mode: .apply, job: "nightly", runID: "run-7",
+            incompleteReadings: [])
         change(&decision)
         return decision
     }
@@ -87,10 +89,11 @@ import Testing
     }
 
     @Test func `a guard stops an apply and only warns a check`() {
-        #expect(code { $0.guardBreaches = ["501 changes"] } == 4)
+        let breach = GuardBreach(name: .maxChanges, sentence: "501 changes")
+        #expect(code { $0.plan.breaches = [breach] } == 4)
         #expect(
             code {
-                $0.guardBreaches = ["501 changes"]
+                $0.plan.breaches = [breach]
                 $0.mode = .check
                 $0.unresolved = [.high: 1]
             } == 2)
@@ -109,9 +112,6 @@ import Testing
     }
 
     @Test func `the messages say what happened and what was not changed`() {
-        let guarded = decision { $0.guardBreaches = ["501 changes, max_changes is 500"] }.messages
-        #expect(guarded.contains { $0.contains("501 changes, max_changes is 500") })
-        #expect(guarded.contains { $0.contains("No subscription row was changed") })
         let stopped = decision { $0.end = .signal(15) }.messages
         #expect(stopped.first?.contains("signal 15") == true)
     }

@@ -46,6 +46,7 @@ import Testing
                   "format": 1,
                   "job": "nightly",
                   "ledger_head": "\(String(repeating: "1e", count: 32))",
+                  "lifted_guards": [],
                   "mode": "apply",
                   "outcome": {
                     "exit_status": 3,

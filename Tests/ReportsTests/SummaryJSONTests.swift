@@ -64,6 +64,7 @@ import Testing
                   },
                   "job": "nightly",
                   "ledger_head": "\(String(repeating: "1e", count: 32))",
+                  "lifted_guards": [],
                   "limits": [
                     "retry budget of subscription_statuses"
                   ],

@@ -101,7 +101,7 @@ import Testing
                 "OK (exit status 0): all 12,345 rows agree with Apple.",
                 "OK (exit status 0): 37 of 2,000 rows differed; 31 corrections written.",
                 "OK (exit status 0): no row of 1,000 contradicts Apple; 1,000 corrections written.",
-                "Stopped by a guard (exit status 4): none of the 812 planned corrections was written.",
+                "Stopped by a guard (exit status 4): max_changes; none of the 812 planned corrections was written.",
                 "Stopped by SIGINT (exit status 130): 1,188 of 2,000 rows not judged; the next run goes on from here.",
                 "Findings remain (exit status 2): 1 of 2 rows differs; 1 correction planned, not written.",
                 "Denied by Apple (exit status 77): Apple refuses the key (401), or others may read the key file;",

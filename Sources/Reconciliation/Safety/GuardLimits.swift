@@ -1,55 +1,40 @@
-package import Subscriptions
-
 /// The limits of a job's `guards`, checked on the whole plan before the first write.
 package struct GuardLimits: Hashable, Sendable {
     package var maxChanges: Int
     /// Of the rows in scope, 0…1.
     package var maxChangeShare: Double
-    /// Fewer changes (or fewer rows not found) than this never stop a run.
+    /// Fewer rows than this (changed, not found, lost from the table …) never stop a run.
     package var minChanges: Int
     package var maxNotFoundShare: Double
     package var maxVerificationFailures: Int
+    /// Of the rows in scope: access ended for them all, or given to them all.
+    package var maxSameDirectionShare: Double
+    /// Of the rows that the table had at the last run.
+    package var maxShrinkShare: Double
+    /// Rows that differ as by a fault of our own; `nil` for no limit.
+    package var maxOwnFault: Int?
 
     package init(
         maxChanges: Int = 500, maxChangeShare: Double = 0.05, minChanges: Int = 5,
-        maxNotFoundShare: Double = 0.01, maxVerificationFailures: Int = 10
+        maxNotFoundShare: Double = 0.01, maxVerificationFailures: Int = 10,
+        maxSameDirectionShare: Double = 0.1, maxShrinkShare: Double = 0.5, maxOwnFault: Int? = 5
     ) {
         self.maxChanges = maxChanges
         self.maxChangeShare = maxChangeShare
         self.minChanges = minChanges
         self.maxNotFoundShare = maxNotFoundShare
         self.maxVerificationFailures = maxVerificationFailures
+        self.maxSameDirectionShare = maxSameDirectionShare
+        self.maxShrinkShare = maxShrinkShare
+        self.maxOwnFault = maxOwnFault
     }
 
-    /// Every limit that the plan passes, as a sentence with both numbers; empty when it may go on.
-    ///
-    /// Changes and rows not found stop a run only from `minChanges` on: in a small table three rows
-    /// are a large share. A share of no rows at all is passed by any change; a share of 1 is no
-    /// limit, since a first fill also inserts what is not yet in scope.
-    package func breaches(by plan: PlanTotals) -> [String] {
-        let inScope = plan.totals.inScope
-        var sentences: [String] = []
-        if plan.changes >= minChanges {
-            if plan.changes > maxChanges {
-                sentences.append(
-                    "The plan changes \(plan.changes) rows; max_changes allows \(maxChanges).")
-            }
-            if maxChangeShare < 1, Double(plan.changes) > maxChangeShare * Double(inScope) {
-                sentences.append(
-                    "The plan changes \(plan.changes) of \(inScope) rows in scope; "
-                        + "max_change_share allows \(maxChangeShare).")
+    /// Every guard that objects to the plan; empty when it may go on.
+    package func breaches(by plan: SurveyedPlan) -> [GuardBreach] {
+        AllGuards.list.compactMap { planGuard in
+            planGuard.objection(to: plan, limits: self).map {
+                GuardBreach(name: planGuard.name, sentence: $0)
             }
         }
-        if plan.notFound >= minChanges, Double(plan.notFound) > maxNotFoundShare * Double(inScope) {
-            sentences.append(
-                "Apple did not find \(plan.notFound) of \(inScope) rows in scope; "
-                    + "max_not_found_share allows \(maxNotFoundShare).")
-        }
-        if plan.verificationFailures > maxVerificationFailures {
-            sentences.append(
-                "\(plan.verificationFailures) signed payloads could not be verified; "
-                    + "max_verification_failures allows \(maxVerificationFailures).")
-        }
-        return sentences
     }
 }

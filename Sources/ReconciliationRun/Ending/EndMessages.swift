@@ -12,16 +12,7 @@ extension ExitDecision {
                     + "counts as undecided. Check the network, the proxy and Apple's system "
                     + "status, then run the job again.")
         }
-        switch (guardBreaches.isEmpty, mode) {
-        case (true, _): break
-        case (false, .check):
-            sentences += guardBreaches.map { "A guard would stop this job. \($0)" }
-        case (false, .apply):
-            sentences += guardBreaches.map { "A guard stopped the run. \($0)" }
-            sentences.append(
-                "No subscription row was changed. Read discrepancies.csv and plan.json; if the "
-                    + "changes are right, raise the guard in the job file and run it again.")
-        }
+        sentences += planSentences
         if let planned { return sentences + planned.messages }
         sentences += incompleteReadings
         if totals.undecidedCount > 0 {
@@ -47,8 +38,9 @@ extension ExitDecision {
         case .stop(.cancelled): "The run was cancelled; the next run goes on from there."
         case .unavailable(let why): "Apple stopped answering: \(why). The rest was not asked."
         case .unreadable(let why):
-            why + " Nothing was changed. Look at discrepancies.csv and at what stands between "
-                + "this machine and Apple before running again."
+            why + " Nothing \(plan.canary == nil ? "" : "more ")was changed. Look at "
+                + "discrepancies.csv and at what stands between this machine and Apple before "
+                + "running again."
         case .store(let error): error.description
         }
     }

@@ -10,9 +10,12 @@ package struct ExitDecision: Hashable, Sendable {
     package var walks: Bool
     package var unresolved: [Severity: Int]
     package var failOn: Severity?
-    /// A check has nothing to stop: there they are only told.
-    package var guardBreaches: [String]
+    /// What the guards said; a check has nothing to stop, so there it is only told.
+    package var plan: PlanOutcome
     package var mode: RunMode
+    /// The job's name and the run's, for the commands that the messages name.
+    package var job: String
+    package var runID: String
     /// Histories, of notifications or of transactions, that could not be read to their end.
     package var incompleteReadings: [String]
     /// Set when the run worked off a plan or took a run back, and judged nothing itself.
@@ -20,8 +23,8 @@ package struct ExitDecision: Hashable, Sendable {
 
     package init(
         end: RunEnd, appleAnswered: Bool?, totals: RunTotals, walks: Bool,
-        unresolved: [Severity: Int], failOn: Severity?, guardBreaches: [String], mode: RunMode,
-        incompleteReadings: [String]
+        unresolved: [Severity: Int], failOn: Severity?, plan: PlanOutcome, mode: RunMode,
+        job: String, runID: String, incompleteReadings: [String]
     ) {
         self.end = end
         self.appleAnswered = appleAnswered
@@ -29,8 +32,10 @@ package struct ExitDecision: Hashable, Sendable {
         self.walks = walks
         self.unresolved = unresolved
         self.failOn = failOn
-        self.guardBreaches = guardBreaches
+        self.plan = plan
         self.mode = mode
+        self.job = job
+        self.runID = runID
         self.incompleteReadings = incompleteReadings
     }
 
@@ -52,7 +57,12 @@ package struct ExitDecision: Hashable, Sendable {
         if appleAnswered == false, held.allSatisfy({ $0 == .incomplete }) {
             held.append(.unavailable)
         }
-        if !guardBreaches.isEmpty, mode == .apply { held.append(.guarded) }
+        if !plan.breaches.isEmpty, mode == .apply { held.append(.guarded) }
+        switch plan.canary {
+        case .differs: held.append(.guarded)
+        case .undecided, .notBegun: held.append(.incomplete)
+        case .agrees, .interrupted, nil: break
+        }
         if let planned {
             held += planned.statuses
             return ExitStatus.allCases.filter(Set(held).contains)

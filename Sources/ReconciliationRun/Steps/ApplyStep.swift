@@ -7,26 +7,55 @@ import Subscriptions
 /// Whoever applies a plan comes through here, whether the plan was made a moment ago or last week.
 struct ApplyStep {
     let context: RunContext
+    /// Whether Apple may still be asked, as a canary needs it: not after a deadline or an outage.
+    var mayAsk = true
 
-    /// Applies the pass's plan, unless the job only checks or a guard objects.
-    ///
-    /// - Returns: What the guards object to, in sentences; then nothing was written.
-    func run() async throws(RunInterruption) -> [String] {
-        let seal = try await context.storing { () async throws(StoreError) in
-            try await context.store.sealPlan(of: context.pass, run: context.header)
+    /// Applies the pass's plan, unless the job only checks, a guard objects, or the canary does.
+    func run() async throws(RunInterruption) -> PlanOutcome {
+        var outcome = try await inspect()
+        guard outcome.breaches.isEmpty, context.job.mode == .apply else { return outcome }
+        let canarySize = try await canarySize()
+        if canarySize > 0 {
+            guard mayAsk else {
+                outcome.canary = .notBegun
+                return outcome
+            }
+            let canary = try await CanaryStep(context: context, size: canarySize).run()
+            outcome.canary = canary
+            guard canary.lets else { return outcome }
         }
-        let plan = try await context.storing(guardedTotals)
+        try await context.apply { store, limit, now throws(StoreError) in
+            try await store.applyPlanned(
+                limit: limit, in: context.pass, run: context.header, at: now)
+        }
+        return outcome
+    }
+
+    /// Lets the guards see the whole plan, and records what is lifted before anything is written.
+    private func inspect() async throws(RunInterruption) -> PlanOutcome {
+        let (store, pass, header) = (context.store, context.pass, context.header)
+        let seal = try await context.storing { () async throws(StoreError) in
+            try await store.sealPlan(of: pass, run: header)
+        }
+        let plan = try await context.storing { () async throws(StoreError) in
+            SurveyedPlan(
+                totals: try await guardedTotals(),
+                survey: try await store.reducePlan(of: pass, into: PlanSurvey()) { $0.add($1) })
+        }
         let breaches = isGuarded ? context.job.guards.breaches(by: plan) : []
-        context.logger.info(
-            "plan",
-            metadata: [
-                "changes": "\(plan.changes)", "breaches": "\(breaches.count)",
-                "plan": "\(seal.sha256)",
-                "run_id": "\(context.header.runID)",
-            ])
-        guard breaches.isEmpty, context.job.mode == .apply else { return breaches }
-        try await applyAll()
-        return []
+        var outcome = PlanOutcome(breaches: breaches, lifts: try await lifts(of: breaches))
+        if context.job.mode == .apply, !outcome.lifts.isEmpty {
+            let lifts = outcome.lifts
+            try await context.storing { () async throws(StoreError) in
+                try await store.recordLifts(lifts, in: pass, run: header)
+            }
+        }
+        outcome.breaches.removeAll { breach in outcome.lifts.contains { $0.name == breach.name } }
+        if !outcome.breaches.contains(where: { $0.name == .maxShrinkShare }) {
+            outcome.acceptedTableRows = plan.totals.tableRows
+        }
+        log(plan, seal, outcome)
+        return outcome
     }
 
     /// Who takes a run back has read what that changes: nothing of it is Apple's word.
@@ -45,19 +74,81 @@ struct ApplyStep {
         return plan
     }
 
-    private func applyAll() async throws(RunInterruption) {
+    /// What is lifted for this run: by its own arguments, or by those of a killed run whose plan
+    /// was let through and is gone on with.
+    private func lifts(of breaches: [GuardBreach]) async throws(RunInterruption) -> [GuardLift] {
+        let sentences = Dictionary(
+            breaches.map { ($0.name, $0.sentence) }, uniquingKeysWith: { first, _ in first })
+        var lifts: [GuardName: GuardLift] = [:]
+        if context.pass.resumedFrom != nil {
+            let earlier = try await context.storing { () async throws(StoreError) in
+                try await context.store.liftsOfKilledRuns(in: context.pass)
+            }
+            for lift in earlier { lifts[lift.name] = lift }
+        }
+        for (name, reason) in context.job.liftedGuards {
+            lifts[name] = GuardLift(
+                name: name, reason: reason, actor: context.header.actor,
+                liftedAt: context.clock.now(), liftedBy: context.header.runID)
+        }
+        return GuardName.allCases.compactMap { name in
+            guard var lift = lifts[name] else { return nil }
+            lift.breach = sentences[name]
+            return lift
+        }
+    }
+
+    /// A run that goes on with a killed one's canary looks at it before it writes the others.
+    private func canarySize() async throws(RunInterruption) -> Int {
+        let begun = try await context.storing { () async throws(StoreError) in
+            try await context.store.canarySize(of: context.pass)
+        }
+        return max(context.job.canary ?? 0, begun)
+    }
+
+    private func log(_ plan: SurveyedPlan, _ seal: PlanSeal, _ outcome: PlanOutcome) {
+        let runID = context.header.runID
+        context.logger.info(
+            "plan",
+            metadata: [
+                "changes": "\(plan.totals.changes)", "breaches": "\(outcome.breaches.count)",
+                "plan": "\(seal.sha256)", "run_id": "\(runID)",
+            ])
+        for breach in outcome.breaches {
+            context.logger.warning(
+                "guard.breach",
+                metadata: [
+                    "guard": "\(breach.name.rawValue)", "sentence": "\(breach.sentence)",
+                    "run_id": "\(runID)",
+                ])
+        }
+        for lift in outcome.lifts {
+            context.logger.warning(
+                "guard.lifted",
+                metadata: [
+                    "guard": "\(lift.name.rawValue)", "reason": "\(lift.reason)",
+                    "actor": "\(lift.actor)", "lifted_by": "\(lift.liftedBy)",
+                    "sentence": "\(lift.breach ?? "")", "run_id": "\(runID)",
+                ])
+        }
+    }
+}
+
+extension RunContext {
+    /// Writes corrections batch by batch, until none is left or somebody asks to stop.
+    func apply(
+        _ batch: (any ReconciliationStore, Int, Timestamp) async throws(StoreError) -> Int
+    ) async throws(RunInterruption) {
         var applied = 0
         while true {
-            if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
-            let now = context.clock.now()
-            let count = try await context.storing { () async throws(StoreError) in
-                try await context.store.applyPlanned(
-                    limit: RunLimits.correctionsPerTransaction, in: context.pass,
-                    run: context.header, at: now)
+            if let signal = stop.signal { throw RunInterruption(end: .signal(signal)) }
+            let now = clock.now()
+            let count = try await storing { () async throws(StoreError) in
+                try await batch(store, RunLimits.correctionsPerTransaction, now)
             }
             guard count > 0 else { return }
             applied += count
-            context.progress(RunProgress(stage: .apply, done: applied))
+            progress(RunProgress(stage: .apply, done: applied))
         }
     }
 }

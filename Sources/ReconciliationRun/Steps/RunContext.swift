@@ -4,7 +4,7 @@ import Subscriptions
 
 /// What every step of one run works with.
 struct RunContext: Sendable {
-    let job: ReconciliationJob
+    var job: ReconciliationJob
     let header: RunHeader
     let pass: OpenPass
     let appStores: [AppIdentity: any AppStore]

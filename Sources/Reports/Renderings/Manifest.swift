@@ -24,6 +24,7 @@ struct Manifest {
             "format": .integer(Self.format),
             "job": .string(header.job),
             "ledger_head": .string(summary.ledgerHead),
+            "lifted_guards": .array(summary.liftedGuards.map(\.json)),
             "mode": .string(header.mode.rawValue),
             "outcome": summary.conclusion.outcomeJSON,
             "plan_only": .boolean(source.context.isPlanOnly),

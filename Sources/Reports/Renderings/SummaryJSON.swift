@@ -31,6 +31,7 @@ extension RunSummary {
             "findings": nested(findings.map { ($0.kind.rawValue, $0.severity.rawValue, $0) }),
             "job": .string(header.job),
             "ledger_head": .string(ledgerHead),
+            "lifted_guards": .array(liftedGuards.map(\.json)),
             "limits": .array(conclusion.limits.map(CanonicalJSON.string)),
             "messages": .array(conclusion.messages.map(CanonicalJSON.string)),
             "mode": .string(header.mode.rawValue),
@@ -105,6 +106,20 @@ extension RunSummary {
             )
             return ((ranks.0 ?? 0), left.currency) < ((ranks.1 ?? 0), right.currency)
         }
+    }
+}
+
+extension GuardLift {
+    var json: CanonicalJSON {
+        .object([
+            "actor": .string(actor),
+            "guard": .string(name.rawValue),
+            "lifted_at": .time(liftedAt),
+            "lifted_by": .string(liftedBy),
+            "reason": .string(reason),
+            "was_necessary": .boolean(breach != nil),
+            "would_have_said": .text(breach),
+        ])
     }
 }
 

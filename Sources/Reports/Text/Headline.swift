@@ -51,6 +51,8 @@ private struct Facts {
     let judgesNothing: Bool
     let isUndo: Bool
     let left: Int
+    /// The guards that stopped the run, by name.
+    let guards: String
 
     init(_ summary: RunSummary) {
         isUndo = summary.undoOf != nil
@@ -64,6 +66,9 @@ private struct Facts {
         applied = summary.corrections[.applied] ?? 0
         planned = summary.corrections[.planned] ?? 0
         meaning = summary.conclusion.exitStatus.meaning
+        let mark = "guard "
+        guards = summary.conclusion.limits.filter { $0.hasPrefix(mark) }
+            .map { String($0.dropFirst(mark.count)) }.joined(separator: ", ")
     }
 
     func clauses(for status: ExitStatus) -> String {
@@ -77,7 +82,7 @@ private struct Facts {
         case .ok, .findings: parts = [rows([differing(status), notJudged]), corrections]
         case .incomplete: parts = [rows([notJudged, differing(status)]), corrections]
         case .empty: parts = ["no row was asked about"]
-        case .guarded: parts = ["none of the \(planned.of("planned correction")) was written"]
+        case .guarded: parts = [guards, written]
         case .interrupted, .terminated:
             parts = [rows([notJudged]), corrections, "the next run goes on from here"]
         default: parts = [meaning, rows([notJudged]), corrections]
@@ -94,6 +99,14 @@ private struct Facts {
         return left > 0
             ? written + ", \(left.of("row")) left \(left == 1 ? "as it is" : "as they are")"
             : written
+    }
+
+    /// A canary has written before it stops a run; the other guards let nothing be written.
+    private var written: String {
+        guard applied == 0 else { return corrections }
+        return planned == 0
+            ? "nothing was planned or written"
+            : "none of the \(planned.of("planned correction")) was written"
     }
 
     /// Names how many rows there are once, with the first number.

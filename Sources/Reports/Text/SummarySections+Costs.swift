@@ -61,6 +61,20 @@ extension SummarySections {
         Section(title: "LIMITS REACHED", sentences: summary.conclusion.limits)
     }
 
+    /// Who let what through, and why.
+    static func liftedGuards(_ summary: RunSummary) -> Section {
+        var section = Section(title: "GUARDS LIFTED", headings: ["by", "why"])
+        for lift in summary.liftedGuards {
+            section.rows.append(
+                .init(
+                    [
+                        lift.name.rawValue, lift.actor.onOneLine,
+                        lift.reason.onOneLine + (lift.breach == nil ? " (not necessary)" : ""),
+                    ], ink: .notable))
+        }
+        return section
+    }
+
     static func messages(_ summary: RunSummary) -> Section {
         Section(title: "MESSAGES", sentences: summary.conclusion.messages)
     }

@@ -24,8 +24,8 @@ package enum SummaryText {
             SummarySections.tieOut(summary), SummarySections.undecided(summary),
             SummarySections.findings(summary), SummarySections.corrections(summary),
             SummarySections.money(summary), SummarySections.calls(summary),
-            SummarySections.evidence(summary),
-            SummarySections.limits(summary), SummarySections.messages(summary),
+            SummarySections.evidence(summary), SummarySections.limits(summary),
+            SummarySections.liftedGuards(summary), SummarySections.messages(summary),
             SummarySections.next(summary),
         ]
         for section in sections where !section.isEmpty { blocks.append(section.lines(palette)) }

@@ -10,6 +10,14 @@ struct PlanApplication {
     /// The identity of the plan that every entry is written under.
     let plan: String
     let now: Timestamp
+    var part = Part.wholePlan
+
+    /// Which of the planned corrections are taken up.
+    enum Part: Sendable {
+        case wholePlan
+        /// Those of the subscriptions that were chosen to be written ahead.
+        case canary
+    }
 
     /// A trigger rolled back the whole transaction at this correction: nothing was written.
     struct Undone: Error {
@@ -59,12 +67,24 @@ struct PlanApplication {
             .allSatisfy { try vault.payload($0) != nil }
     }
 
+    private var condition: String {
+        switch part {
+        case .wholePlan: ""
+        case .canary:
+            """
+            AND (c.bundle_id, c.environment, c.original_transaction_id) IN (
+                SELECT bundle_id, environment, original_transaction_id FROM trueup_canaries
+                WHERE pass_id = c.pass_id)
+            """
+        }
+    }
+
     private func next(limit: Int) throws -> [StoredCorrection] {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT \(PlannedCorrection.columns), c.correction_id
                 FROM trueup_pass_corrections AS c
-                WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
+                WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL \(condition)
                 ORDER BY c.bundle_id, c.environment, c.original_transaction_id, c.correction_id
                 LIMIT ?
                 """)

@@ -5,6 +5,13 @@ extension SQLiteStore {
     package func applyPlanned(
         limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int {
+        try await apply(.wholePlan, limit: limit, in: pass, run: run, at: now)
+    }
+
+    func apply(
+        _ part: PlanApplication.Part, limit: Int, in pass: OpenPass, run: RunHeader,
+        at now: Timestamp
+    ) async throws(StoreError) -> Int {
         guard run.mode == .apply else {
             throw .inconsistent(
                 "The run \(run.runID) is a check and must not write; nothing was written.")
@@ -15,7 +22,7 @@ extension SQLiteStore {
             let attempt = try await writeOrUndo(doing) { db in
                 try PlanApplication(
                     db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
-                    now: now
+                    now: now, part: part
                 ).apply(limit: limit)
             }
             switch attempt {

@@ -11,7 +11,7 @@ package struct Migration: Sendable {
 
     /// Every step, in order.
     package static let all: [Migration] = [
-        .subscriptions, .passes, .runs, .ledger, .notifications, .plans, .evidence,
+        .subscriptions, .passes, .runs, .ledger, .notifications, .plans, .evidence, .guards,
     ]
 
     /// The schema that this version reads and writes.

@@ -36,7 +36,9 @@ struct PassPurge {
     }
 
     /// One row of these for each subscription.
-    private static let working = ["trueup_pass_rows", "trueup_touched", "trueup_pass_revisions"]
+    private static let working = [
+        "trueup_pass_rows", "trueup_touched", "trueup_pass_revisions", "trueup_canaries",
+    ]
 
     private static let reported = [
         ("trueup_pass_findings", "finding_seq"), ("trueup_pass_corrections", "correction_id"),

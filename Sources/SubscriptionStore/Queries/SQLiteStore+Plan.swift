@@ -36,9 +36,13 @@ extension SQLiteStore {
                     WHERE pass_id = ? AND superseded_by IS NULL AND kind = 'verification_failed'
                     """,
                 arguments: [pass.passID])
+            let rows = try Int.fetchOne(db, sql: "SELECT count(*) FROM subscriptions")
+            let before = try Int.fetchOne(
+                db, sql: "SELECT rows FROM trueup_table_sizes ORDER BY run_seq DESC LIMIT 1")
             return PlanTotals(
                 totals: totals, changes: changes ?? 0, notFound: notFound,
-                verificationFailures: failures ?? 0)
+                verificationFailures: failures ?? 0, tableRows: rows ?? 0,
+                tableRowsBefore: before)
         }
     }
 

@@ -23,6 +23,11 @@ struct RunConclusionWriter {
                 sql: "INSERT INTO trueup_run_calls VALUES (?, ?, ?, ?, ?)",
                 arguments: [run.sequence, position, count.endpoint, count.result, count.calls])
         }
+        if let rows = conclusion.acceptedTableRows {
+            try db.execute(
+                sql: "INSERT INTO trueup_table_sizes VALUES (?, ?)",
+                arguments: [run.sequence, rows])
+        }
         try end()
     }
 

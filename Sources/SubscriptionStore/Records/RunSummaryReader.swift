@@ -38,6 +38,8 @@ struct RunSummaryReader {
         summary.undoOf = try String.fetchOne(
             db, sql: "SELECT undo_of FROM trueup_applications WHERE pass_id = ?",
             arguments: [row.integer(at: 18)])
+        summary.liftedGuards = try GuardLift.fetchAll(
+            db, where: "run_seq = ?", arguments: [sequence])
         return summary
     }
 

@@ -5,7 +5,7 @@ package struct RunConclusion: Hashable, Sendable {
     package var statuses: [ExitStatus]
     /// Sentences for the person on call: why it stopped, what was not changed, what to do next.
     package var messages: [String]
-    /// Limits that were reached (`max_duration`, `guard max_changes`, `retry budget` …), in words.
+    /// Limits that were reached (`max_duration`, `guard max_changes`, `quota` …), by name.
     package var limits: [String]
     package var calls: [CallCount]
     /// Whether the pass is over; otherwise the next run of the job continues it.
@@ -13,6 +13,9 @@ package struct RunConclusion: Hashable, Sendable {
     /// Whether rows that the job meant to judge and did not reach count as undecided (`deadline`):
     /// the asking ended early.
     package var settlesUnreached: Bool
+    /// The table's rows, with which the next run's are compared; `nil` when the run did not get to
+    /// its guards, or did not accept what it saw.
+    package var acceptedTableRows: Int?
 
     package init(
         ended: Timestamp, statuses: [ExitStatus], messages: [String], limits: [String],
@@ -48,6 +51,8 @@ package struct RunSummary: Hashable, Sendable {
     package var plan: PlanSeal?
     /// The run that this one took back.
     package var undoOf: String?
+    /// Guards that were lifted for this run, by name.
+    package var liftedGuards: [GuardLift] = []
 
     package init(
         header: RunHeader, conclusion: RunConclusion, resumedFrom: String?, totals: RunTotals,

@@ -21,12 +21,21 @@ package struct PlanTotals: Hashable, Sendable {
     /// Rows that Apple did not find.
     package var notFound: Int
     package var verificationFailures: Int
+    /// Rows of the whole table now, whatever the job looks at.
+    package var tableRows: Int
+    /// Rows that it had at the last run that accepted its size; `nil` before the first.
+    package var tableRowsBefore: Int?
 
-    package init(totals: RunTotals, changes: Int, notFound: Int, verificationFailures: Int) {
+    package init(
+        totals: RunTotals, changes: Int, notFound: Int, verificationFailures: Int,
+        tableRows: Int = 0, tableRowsBefore: Int? = nil
+    ) {
         self.totals = totals
         self.changes = changes
         self.notFound = notFound
         self.verificationFailures = verificationFailures
+        self.tableRows = tableRows
+        self.tableRowsBefore = tableRowsBefore
     }
 }
 

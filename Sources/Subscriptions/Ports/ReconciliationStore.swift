@@ -4,7 +4,7 @@
 ///
 /// A *pass* holds what has been judged so far; it outlives a killed process. Within a pass each row
 /// is settled once: what is staged for a settled row is ignored, unless it `replaces`.
-package protocol ReconciliationStore: Sendable {
+package protocol ReconciliationStore: GuardRecords {
     /// Records the run and opens its pass: the unfinished one of the same job, mode and settings
     /// digest where it began less than a day before, else a new one. Older unfinished passes of
     /// the job are dropped; their written corrections stay for the next report.
@@ -78,9 +78,6 @@ package protocol ReconciliationStore: Sendable {
 
     /// The corrections of the pass that were tried and not written.
     func unwritten(of pass: OpenPass) async throws(StoreError) -> UnwrittenCorrections
-
-    /// The plan in numbers, for the guards.
-    func planTotals(of pass: OpenPass) async throws(StoreError) -> PlanTotals
 
     /// Applies up to `limit` planned corrections of the pass, oldest key first, each with its
     /// ledger entry in the same transaction, by compare-and-set; says how many were taken up

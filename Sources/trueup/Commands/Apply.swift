@@ -13,8 +13,8 @@ package struct Apply: Verb {
             anything in it was changed, when it was made from another database, or when --approve \
             names another. A plan that was applied before changes nothing (exit 0). Rows that \
             moved since the plan was made are left alone and named (exit 6); the others are \
-            written. It asks nothing of Apple and needs no key. The guards of the job that made \
-            the plan hold here too.
+            written. The guards of the job that made the plan hold here too. It asks nothing of \
+            Apple and needs no key, but with --canary.
             """)
 
     @Argument(help: ArgumentHelp("The plan.json of a report, or its folder.", valueName: "plan"))
@@ -27,6 +27,7 @@ package struct Apply: Verb {
             valueName: "sha256"))
     package var approve: String?
 
+    @OptionGroup package var guards: GuardOptions
     @OptionGroup package var common: CommonOptions
 
     package init() {}
@@ -52,7 +53,7 @@ package struct Apply: Verb {
             return .ok
         }
         return try await PlannedRun(settings: settings, common: common, invocation: invocation)
-            .apply(known.seal)
+            .apply(known.seal, guards: guards)
     }
 
     private var file: String {

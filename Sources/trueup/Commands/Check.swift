@@ -18,7 +18,8 @@ package struct Check: Verb {
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         try await JobRun(
-            options: options, common: common, forcedMode: .check, invocation: invocation
+            options: options, guards: nil, common: common, forcedMode: .check,
+            invocation: invocation
         ).perform()
     }
 }

@@ -8,16 +8,21 @@ package struct Run: Verb {
         discussion: """
             The job file says how much of the rows is asked and whether anything is written. \
             "coverage: delta" asks for all rows in this version, as "full" does. A run that is \
-            stopped or killed is continued by the next one of the same job.
+            stopped or killed is continued by the next one of the same job. The job's guards look at \
+            the whole plan before the first write; one that objects ends the run with 4, and \
+            --lift-guard lets the plan through once.
             """)
 
     @OptionGroup package var options: RunOptions
+    @OptionGroup package var guards: GuardOptions
     @OptionGroup package var common: CommonOptions
 
     package init() {}
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        try await JobRun(options: options, common: common, forcedMode: nil, invocation: invocation)
-            .perform()
+        try await JobRun(
+            options: options, guards: guards, common: common, forcedMode: nil,
+            invocation: invocation
+        ).perform()
     }
 }

@@ -58,7 +58,8 @@ extension JobSettings {
     private static func guards(_ value: SettingsValue) throws(ConfigurationError) -> GuardLimits {
         let mapping = try value.mapping(keys: [
             "max_changes", "max_change_share", "min_changes", "max_not_found_share",
-            "max_verification_failures",
+            "max_verification_failures", "max_same_direction_share", "max_shrink_share",
+            "max_own_fault",
         ])
         let count = 0...Int64(Int32.max)
         var limits = GuardLimits()
@@ -76,6 +77,15 @@ extension JobSettings {
         }
         if let value = mapping.value("max_verification_failures") {
             limits.maxVerificationFailures = Int(try value.integer(in: count))
+        }
+        if let value = mapping.value("max_same_direction_share") {
+            limits.maxSameDirectionShare = try value.share()
+        }
+        if let value = mapping.value("max_shrink_share") {
+            limits.maxShrinkShare = try value.share()
+        }
+        if let value = mapping.value("max_own_fault") {
+            limits.maxOwnFault = try value.integerOrNone(in: count).map { Int($0) }
         }
         return limits
     }

@@ -63,6 +63,9 @@ package enum SettingsDigest {
                 "min_changes": .integer(Int64(job.guards.minChanges)),
                 "max_not_found_share": .string(String(job.guards.maxNotFoundShare)),
                 "max_verification_failures": .integer(Int64(job.guards.maxVerificationFailures)),
+                "max_same_direction_share": .string(String(job.guards.maxSameDirectionShare)),
+                "max_shrink_share": .string(String(job.guards.maxShrinkShare)),
+                "max_own_fault": job.guards.maxOwnFault.map { .integer(Int64($0)) } ?? .null,
             ]),
             "report_only": .array(job.reportOnlyFields.sorted().map(CanonicalJSON.string)),
         ])

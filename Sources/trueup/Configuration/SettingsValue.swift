@@ -60,6 +60,11 @@ struct SettingsValue {
         return value
     }
 
+    /// A whole number, or `nil` for the word none.
+    func integerOrNone(in range: ClosedRange<Int64>) throws(ConfigurationError) -> Int64? {
+        try text("a whole number or none") == "none" ? nil : integer(in: range)
+    }
+
     /// A decimal number written plainly: no exponent, no sign, no unit.
     func decimal(_ what: String) throws(ConfigurationError) -> Double {
         let text = try number(what)

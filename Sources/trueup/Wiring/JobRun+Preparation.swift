@@ -14,7 +14,7 @@ extension JobRun {
         policy.history = job.history
         policy.reportOnlyFields = job.reportOnlyFields
         policy.onlyKinds = try options.onlyKinds()
-        return ReconciliationJob(
+        var prepared = ReconciliationJob(
             name: job.name,
             steps: job.steps.map { step in
                 switch step {
@@ -32,6 +32,9 @@ extension JobRun {
             narrowing: Narrowing(
                 ids: try options.idsFile.map(Self.ids), limit: options.limit,
                 shard: options.shard?.shard))
+        prepared.liftedGuards = try guards?.liftedGuards() ?? [:]
+        prepared.canary = guards?.canary
+        return prepared
     }
 
     /// The clock of the run: the wall clock, or one that started at `--now`.

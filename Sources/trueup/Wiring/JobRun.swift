@@ -5,6 +5,8 @@ import Subscriptions
 /// One `run` or `check`, from settings to exit status.
 struct JobRun {
     let options: RunOptions
+    /// `nil` for a command that has nothing to let through.
+    let guards: GuardOptions?
     let common: CommonOptions
     /// `check` writes nothing, whatever the job says.
     let forcedMode: RunMode?
@@ -18,6 +20,12 @@ struct JobRun {
             jobSettings.maxDurationMilliseconds = milliseconds
         }
         let mode = forcedMode ?? jobSettings.mode
+        if let guards, guards.isUsed, mode == .check {
+            throw CommandFailure(
+                .usage,
+                "--lift-guard and --canary are for jobs that write; \(jobSettings.file) says mode: "
+                    + "check")
+        }
         let job = try reconciliationJob(jobSettings, mode: mode, settings: settings)
         let clock = try runClock(settings: settings, job: job)
         let header = runHeader(settings, jobSettings, mode: mode, started: clock.now())

@@ -37,9 +37,9 @@ enum Situations {
             FindingCount(kind: .accessUnpaid, severity: .high, state: .new, findings: 812)
         ]
         $0.corrections = [.planned: 812]
-        $0.conclusion.limits = ["guard max_changes: 812 changes planned, 500 allowed"]
+        $0.conclusion.limits = ["guard max_changes"]
         $0.conclusion.messages = [
-            "The plan changes 812 rows, more than max_changes (500); no subscription row was written."
+            "Stopped by guard max_changes: The plan changes 812 rows; max_changes allows 500."
         ]
     }
     static let interrupted = run([.interrupted, .incomplete]) {

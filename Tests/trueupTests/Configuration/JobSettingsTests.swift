@@ -40,6 +40,9 @@ import trueup
         #expect(job.guards.minChanges == 5)
         #expect(job.guards.maxNotFoundShare == 0.01)
         #expect(job.guards.maxVerificationFailures == 10)
+        #expect(job.guards.maxSameDirectionShare == 0.1)
+        #expect(job.guards.maxShrinkShare == 0.5)
+        #expect(job.guards.maxOwnFault == 5)
         #expect(job.reportOnlyFields == ["price", "currency"])
     }
 
@@ -63,6 +66,9 @@ import trueup
               min_changes: 0
               max_not_found_share: 1.0
               max_verification_failures: 2
+              max_same_direction_share: 0.25
+              max_shrink_share: 1
+              max_own_fault: none
             authority: {status: report-only, expires_date: apple}
             """)
         #expect(job.steps == [.walk])
@@ -82,7 +88,8 @@ import trueup
             job.guards
                 == GuardLimits(
                     maxChanges: 1, maxChangeShare: 0.5, minChanges: 0, maxNotFoundShare: 1,
-                    maxVerificationFailures: 2))
+                    maxVerificationFailures: 2, maxSameDirectionShare: 0.25, maxShrinkShare: 1,
+                    maxOwnFault: nil))
         #expect(job.reportOnlyFields == ["price", "currency", "status"])
     }
 
@@ -123,6 +130,12 @@ import trueup
         SettingsMistake(
             "guards:\n  max_changes: many\n", line: 2, key: "guards.max_changes",
             says: "whole number"),
+        SettingsMistake(
+            "guards:\n  max_own_fault: nobody\n", line: 2, key: "guards.max_own_fault",
+            says: "whole number"),
+        SettingsMistake(
+            "guards:\n  max_shrink_shares: 0.5\n", line: 2, key: "guards.max_shrink_shares",
+            says: "did you mean \"max_shrink_share\""),
         SettingsMistake(
             "guards:\n  max_changes: -1\n", line: 2, key: "guards.max_changes",
             says: "whole number"),

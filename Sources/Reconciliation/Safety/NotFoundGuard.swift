@@ -1,0 +1,18 @@
+import Subscriptions
+
+/// `max_not_found_share`: Apple does not know too many of our ids.
+///
+/// Nothing is ever written for such a row, but whoever asks the wrong app or environment must not
+/// write the others either.
+struct NotFoundGuard: PlanGuard {
+    let name = GuardName.maxNotFoundShare
+
+    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+        let notFound = plan.totals.notFound
+        guard notFound >= limits.minChanges,
+            Double(notFound) > limits.maxNotFoundShare * Double(plan.inScope)
+        else { return nil }
+        return "Apple did not find \(notFound) of \(plan.inScope) rows in scope; "
+            + "max_not_found_share allows \(limits.maxNotFoundShare)."
+    }
+}

@@ -1,0 +1,13 @@
+import Subscriptions
+
+/// `max_verification_failures`: too many signed payloads that do not verify, however few rows.
+struct VerificationGuard: PlanGuard {
+    let name = GuardName.maxVerificationFailures
+
+    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+        let failures = plan.totals.verificationFailures
+        guard failures > limits.maxVerificationFailures else { return nil }
+        return "\(failures) signed payloads could not be verified; "
+            + "max_verification_failures allows \(limits.maxVerificationFailures)."
+    }
+}

@@ -1,0 +1,84 @@
+import Reconciliation
+import Subscriptions
+
+/// What the guards and the canary did, for the person on call.
+extension ExitDecision {
+    var planSentences: [String] {
+        breachSentences + liftSentences + canarySentences
+    }
+
+    private var breachSentences: [String] {
+        guard !plan.breaches.isEmpty else { return [] }
+        guard mode == .apply else {
+            return plan.breaches.map { "A guard would stop this job: \($0.named)" }
+        }
+        let lifting = plan.breaches.map { "--lift-guard \($0.name.rawValue)" }
+            .joined(separator: " ")
+        return plan.breaches.map { "Stopped by \($0.named)" } + [
+            "No subscription row was changed. The plan is kept in plan.json, each difference in "
+                + "discrepancies.csv. If it is right, let it through once: trueup run \(job) "
+                + "\(lifting) --reason \"…\" (adding --canary 20 writes 20 rows first and asks "
+                + "again). If not, the next run judges everything anew; nothing has to be undone."
+        ]
+    }
+
+    private var liftSentences: [String] {
+        plan.lifts.map { lift in
+            let name = lift.name.rawValue
+            guard let breach = lift.breach else {
+                return "Lifting guard \(name) was not necessary: it had nothing to object to. "
+                    + "Leave it out next time."
+            }
+            let who =
+                lift.liftedBy == runID
+                ? lift.actor : "\(lift.actor) for the killed run \(lift.liftedBy)"
+            return "Guard \(name) was lifted once by \(who) (\(lift.reason)): \(breach)"
+        }
+    }
+
+    private var canarySentences: [String] {
+        switch plan.canary {
+        case nil: []
+        case .agrees(let subscriptions):
+            [
+                "The canary agreed: \(subscriptions) corrected subscriptions were asked about "
+                    + "again before the rest was written."
+            ]
+        case .notBegun:
+            [
+                "The canary was not begun, because nobody could have been asked again after this; "
+                    + "no subscription row was changed. Run the job again with --canary."
+            ]
+        case .differs(let rows, let all):
+            [
+                "Stopped by guard canary: the corrections of \(all) subscriptions were written, "
+                    + "and asked again, \(rows.count) of them still differ from Apple: "
+                    + Self.list(rows) + ".",
+                "Nothing more was written; plan.json says what waits. Find out what else writes to "
+                    + "these rows (a trigger, a service, a stale cache) before the next run of "
+                    + "this job writes the rest. trueup undo \(runID) takes back what was written.",
+            ]
+        case .undecided(let reasons, let all):
+            [
+                "The canary could not be judged: the corrections of \(all) subscriptions were "
+                    + "written, and asked again, \(reasons.values.reduce(0, +)) of them brought no "
+                    + "verdict (\(reasons.keys.map(\.rawValue).sorted().joined(separator: ", "))). "
+                    + "Nothing more was written. The next run of this job within a day asks about "
+                    + "them again before it writes the rest."
+            ]
+        case .interrupted(_, let subscriptions):
+            [
+                "The corrections of \(subscriptions) subscriptions were written as a canary before "
+                    + "the run ended; nothing more was written."
+            ]
+        }
+    }
+
+    private static let mostNamed = 5
+
+    private static func list(_ rows: [String: String]) -> String {
+        let named = rows.sorted { $0.key < $1.key }.prefix(mostNamed)
+            .map { "\($0.key) (\($0.value))" }.joined(separator: ", ")
+        return rows.count > mostNamed ? "\(named) and \(rows.count - mostNamed) more" : named
+    }
+}

@@ -1,0 +1,105 @@
+import Logging
+import Reconciliation
+import Subscriptions
+
+/// Writes the corrections of a few subscriptions, asks Apple about exactly these again, and judges
+/// what now stands in the database.
+///
+/// The rest of a plan is only written when they all agree. The choice is stored before anything is
+/// written, so a run that goes on with a killed one looks at the same rows.
+struct CanaryStep {
+    let context: RunContext
+    /// How many subscriptions.
+    let size: Int
+
+    func run() async throws(RunInterruption) -> CanaryOutcome {
+        let rows = try await write()
+        var differing: [String: String] = [:]
+        var undecided: [UndecidedReason: Int] = [:]
+        for start in stride(from: 0, to: rows.count, by: RunLimits.rowsPerPage) {
+            let some = Array(rows[start..<min(rows.count, start + RunLimits.rowsPerPage)])
+            let look = try await lookAgain(at: some)
+            if let end = look.end { return .interrupted(end, subscriptions: rows.count) }
+            for (row, judgement) in look.judgements {
+                switch judgement {
+                case .agrees: break
+                case .differs(let what): differing[row.key.originalTransactionID] = what
+                case .undecided(let reason): undecided[reason, default: 0] += 1
+                }
+            }
+        }
+        context.logger.notice(
+            "canary",
+            metadata: [
+                "subscriptions": "\(rows.count)", "differing": "\(differing.count)",
+                "undecided": "\(undecided.values.reduce(0, +))",
+                "run_id": "\(context.header.runID)",
+            ])
+        if !differing.isEmpty { return .differs(differing, of: rows.count) }
+        if !undecided.isEmpty { return .undecided(undecided, of: rows.count) }
+        return .agrees(subscriptions: rows.count)
+    }
+
+    /// Writes until so many subscriptions are corrected, or the plan has no more: a row that moved
+    /// or that the database refuses proves nothing, and another takes its place.
+    private func write() async throws(RunInterruption) -> [CanaryRow] {
+        let (store, pass, header) = (context.store, context.pass, context.header)
+        while true {
+            try await context.apply { store, limit, now throws(StoreError) in
+                try await store.applyCanary(limit: limit, in: pass, run: header, at: now)
+            }
+            let written = try await context.storing { () async throws(StoreError) in
+                try await store.writtenCanary(of: pass)
+            }
+            let wanted = size - written.count
+            guard wanted > 0 else { return written }
+            let chosen = try await context.storing { () async throws(StoreError) in
+                try await store.extendCanary(by: wanted, in: pass, run: header)
+            }
+            guard chosen > 0 else { return written }
+        }
+    }
+
+    private struct Look {
+        var judgements: [(CanaryRow, CanaryJudgement)] = []
+        var end: RunEnd?
+    }
+
+    /// Asks about the rows as they stand now.
+    ///
+    /// They were signed a moment ago, so what keeps a walk
+    /// away from rows in flight must not keep this look away from them.
+    private func lookAgain(
+        at rows: [CanaryRow]
+    ) async throws(RunInterruption) -> Look {
+        var context = context
+        context.job.policy.settleMilliseconds = 0
+        let keys = Set(rows.map(\.key))
+        let held = try await context.storing { () async throws(StoreError) in
+            try await context.store.rows(holding: rows.map(\.key.originalTransactionID))
+                .filter { keys.contains($0.row.key) }
+        }
+        let subjects = held.compactMap { row in
+            appToAsk(about: row.row, policy: context.job.policy).map {
+                AskedPage.Subject(id: row.row.key.originalTransactionID, row: row, app: $0)
+            }
+        }
+        let page = await AskedPage.ask(subjects, in: context)
+        // An outage leaves rows undecided; anything else ends the run in its own words.
+        switch page.end {
+        case nil, .unavailable: break
+        case .some(let end): return Look(end: end)
+        }
+        let outcomes = Dictionary(
+            page.batch.outcomes.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let heldKeys = Set(held.map(\.row.key))
+        return Look(
+            judgements: rows.map { row in
+                (
+                    row,
+                    CanaryJudgement(
+                        of: row, isHeld: heldKeys.contains(row.key), outcome: outcomes[row.key])
+                )
+            })
+    }
+}

@@ -1,0 +1,83 @@
+import GRDB
+package import Subscriptions
+
+extension SQLiteStore {
+    package func canarySize(of pass: OpenPass) async throws(StoreError) -> Int {
+        try await read("counting the canary") { db in
+            try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM trueup_canaries WHERE pass_id = ?",
+                arguments: [pass.passID]) ?? 0
+        }
+    }
+
+    package func extendCanary(
+        by count: Int, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> Int {
+        try await write("choosing the canary") { db in
+            let run = try RunReference(run, in: pass, db)
+            // The kinds in turn: twenty rows of the kind that sorts first would prove little.
+            try db.execute(
+                sql: """
+                    INSERT INTO trueup_canaries
+                    SELECT ?1, bundle_id, environment, original_transaction_id FROM (
+                        SELECT bundle_id, environment, original_transaction_id, kinds,
+                            row_number() OVER (PARTITION BY kinds
+                                ORDER BY bundle_id, environment, original_transaction_id) AS place
+                        FROM (
+                            SELECT bundle_id, environment, original_transaction_id,
+                                max(kinds) AS kinds
+                            FROM trueup_pass_corrections
+                            WHERE pass_id = ?1 AND fate = 'planned' AND superseded_by IS NULL
+                            GROUP BY bundle_id, environment, original_transaction_id)
+                        WHERE (bundle_id, environment, original_transaction_id) NOT IN (
+                            SELECT bundle_id, environment, original_transaction_id
+                            FROM trueup_canaries WHERE pass_id = ?1))
+                    ORDER BY place, kinds, bundle_id, environment, original_transaction_id
+                    LIMIT ?2
+                    """,
+                arguments: [run.passID, count])
+            return db.changesCount
+        }
+    }
+
+    package func applyCanary(
+        limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
+    ) async throws(StoreError) -> Int {
+        try await apply(.canary, limit: limit, in: pass, run: run, at: now)
+    }
+
+    package func writtenCanary(of pass: OpenPass) async throws(StoreError) -> [CanaryRow] {
+        try await read("reading the canary") { db in
+            let isItsOwn = """
+                c.pass_id = k.pass_id AND c.bundle_id = k.bundle_id
+                    AND c.environment = k.environment
+                    AND c.original_transaction_id = k.original_transaction_id
+                """
+            let keys = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT k.bundle_id, k.environment, k.original_transaction_id
+                    FROM trueup_canaries AS k WHERE k.pass_id = ?
+                        AND EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                            WHERE \(isItsOwn) AND c.fate = 'applied')
+                        AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                            WHERE \(isItsOwn) AND c.superseded_by IS NULL AND c.fate <> 'applied')
+                    ORDER BY k.bundle_id, k.environment, k.original_transaction_id
+                    """,
+                arguments: [pass.passID]
+            ).map { SubscriptionKey($0, at: 0) }
+            return try keys.map { key in
+                let kinds = try String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT DISTINCT kind FROM trueup_pass_findings
+                        WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
+                            AND outcome_original_transaction_id = ? AND superseded_by IS NULL
+                        """,
+                    arguments: [pass.passID] + key.arguments)
+                return CanaryRow(
+                    key: key, kindsBefore: Set(kinds.compactMap(FindingKind.init(rawValue:))))
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Reconciliation
+import ReconciliationRun
+import Subscriptions
+import Testing
+
+@Suite struct `What is said of guards and canaries` {
+    private func decision(
+        _ plan: PlanOutcome, mode: RunMode = .apply, end: RunEnd = .completed
+    ) -> ExitDecision {
+        var totals = RunTotals()
+        totals.matched = 10
+        return ExitDecision(
+            end: end, appleAnswered: true, totals: totals, walks: true, unresolved: [:],
+            failOn: .high, plan: plan, mode: mode, job: "nightly", runID: "run-7",
+            incompleteReadings: [])
+    }
+
+    private let breaches = [
+        GuardBreach(name: .maxChanges, sentence: "The plan changes 501 rows; it may 500."),
+        GuardBreach(name: .maxOwnFault, sentence: "8 h later."),
+    ]
+
+    @Test func `a guard names itself, what was not changed, and the way through`() throws {
+        let messages = decision(PlanOutcome(breaches: breaches)).messages
+        #expect(messages[0].contains("guard max_changes: The plan changes 501 rows"))
+        #expect(messages[1].contains("guard max_own_fault: 8 h later."))
+        #expect(messages[2].contains("No subscription row was changed"))
+        #expect(
+            messages[2].contains(
+                "trueup run nightly --lift-guard max_changes --lift-guard max_own_fault --reason"))
+    }
+
+    @Test func `a check is only warned`() {
+        let decision = decision(PlanOutcome(breaches: breaches), mode: .check)
+        #expect(decision.statuses.isEmpty)
+        #expect(decision.messages.count == 2)
+        #expect(decision.messages[0].contains("would stop this job: guard max_changes"))
+    }
+
+    private func lift(by run: String, breach: String?) -> GuardLift {
+        GuardLift(
+            name: .maxChanges, reason: "a price change", actor: "ops@host",
+            liftedAt: Timestamp(unixMilliseconds: 0), liftedBy: run, breach: breach)
+    }
+
+    @Test func `a lift is told with its reason, and when it was not necessary`() throws {
+        let used = decision(PlanOutcome(lifts: [lift(by: "run-7", breach: "501 rows.")]))
+        #expect(used.statuses.isEmpty)
+        #expect(
+            used.messages == [
+                "Guard max_changes was lifted once by ops@host (a price change): 501 rows."
+            ])
+        let idle = decision(PlanOutcome(lifts: [lift(by: "run-7", breach: nil)]))
+        #expect(try #require(idle.messages.first).contains("not necessary"))
+        let carried = decision(PlanOutcome(lifts: [lift(by: "run-6", breach: "501 rows.")]))
+        #expect(try #require(carried.messages.first).contains("for the killed run run-6"))
+    }
+
+    @Test func `a canary that differs stops with 4, names the rows and the way back`() {
+        let rows = Dictionary(uniqueKeysWithValues: (1...7).map { ("10\($0)", "status") })
+        let decision = decision(PlanOutcome(canary: .differs(rows, of: 20)))
+        #expect(decision.statuses == [.guarded])
+        let text = decision.messages.joined(separator: " ")
+        #expect(text.contains("guard canary: the corrections of 20 subscriptions were written"))
+        #expect(text.contains("101 (status), 102 (status)"))
+        #expect(text.contains("105 (status) and 2 more"))
+        #expect(text.contains("Nothing more was written"))
+        #expect(text.contains("trueup undo run-7"))
+    }
+
+    @Test func `a canary without a verdict is incomplete and never a success`() {
+        let undecided = decision(PlanOutcome(canary: .undecided([.unavailable: 2], of: 20)))
+        #expect(undecided.statuses == [.incomplete])
+        #expect(undecided.messages.joined().contains("2 of them brought no verdict (unavailable)"))
+        let notBegun = decision(PlanOutcome(canary: .notBegun), end: .deadline)
+        #expect(notBegun.statuses == [.incomplete])
+        #expect(notBegun.messages.joined().contains("no subscription row was changed"))
+    }
+
+    @Test func `an end in the middle of a canary does not claim that nothing was written`() {
+        let end = RunEnd.unreadable("Five answers in a row could not be read.")
+        let text = decision(PlanOutcome(canary: .interrupted(end, subscriptions: 20)), end: end)
+            .messages.joined(separator: " ")
+        #expect(text.contains("Nothing more was changed"))
+        #expect(text.contains("corrections of 20 subscriptions were written"))
+    }
+
+    @Test func `a canary that agrees is told and ends well`() {
+        let decision = decision(PlanOutcome(canary: .agrees(subscriptions: 20)))
+        #expect(decision.statuses.isEmpty)
+        #expect(decision.messages.joined().contains("The canary agreed: 20"))
+    }
+}
