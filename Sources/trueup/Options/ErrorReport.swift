@@ -1,4 +1,5 @@
 import ArgumentParser
+import ReportAudit
 import Reports
 import RowFiles
 import SubscriptionStore
@@ -30,6 +31,9 @@ package struct ErrorReport {
             message = error.description
         case let error as ReportError:
             status = Self.status(of: error)
+            message = error.description
+        case let error as AuditFailure:
+            status = .data
             message = error.description
         case let error as RunLockError:
             status = Self.status(of: error)
