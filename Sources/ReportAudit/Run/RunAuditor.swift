@@ -101,6 +101,8 @@ struct RunAuditor {
         SummaryCheck(manifest: manifest, counts: counts) { problems.add($0, $1) }
             .check(folder: path)
         audit.roots = verifier.roots
+        // Nothing is proven by a root that nobody vouches for.
+        if !verifier.rehearsalRoots.isEmpty { audit.reverifiedCorrections = 0 }
         for root in verifier.rehearsalRoots.sorted() {
             problems.add(
                 EvidenceFile.name,
