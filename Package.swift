@@ -140,6 +140,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "TestSupport", "appstore-simulator", "trueup",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(name: "ArchitectureTests", dependencies: ["Subscriptions"]),

@@ -16,10 +16,10 @@ package struct ReportAudit {
     /// - Parameters:
     ///   - trust: Whose signatures count.
     ///   - anchors: Digests of manifests or heads of the ledger that must still be in the chain.
-    /// - Throws: `.unusable` for an anchor that is no digest.
+    /// - Throws: `.anchor` for an anchor that is no digest.
     package init(trust: AuditTrust, anchors: [String]) throws(AuditFailure) {
         for anchor in anchors where !anchor.isDigest {
-            throw .unusable("\(anchor) is no digest: an anchor has 64 lowercase hexadecimal digits")
+            throw .anchor("\(anchor) is no digest: an anchor has 64 lowercase hexadecimal digits")
         }
         self.trust = trust
         self.anchors = anchors

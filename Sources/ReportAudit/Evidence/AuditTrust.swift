@@ -12,7 +12,7 @@ package struct AuditTrust: Sendable {
     private let givenFingerprints: Set<String>
 
     /// - Parameter certificateFiles: Contents of files: one certificate in DER, or several in PEM.
-    /// - Throws: `.unusable` when one of them cannot be read.
+    /// - Throws: `.certificate` when one of them cannot be read.
     package init(certificateFiles: [[UInt8]]) throws(AuditFailure) {
         do throws(JSONWebSignatureError) {
             let roots = try TrustedRoots(fingerprints: [], certificateFiles: certificateFiles)
@@ -21,7 +21,7 @@ package struct AuditTrust: Sendable {
             apple = try Self.verifier(
                 for: TrustedRoots(fingerprints: [AppleCertificates.rootG3Fingerprint]))
         } catch {
-            throw .unusable("\(error)")
+            throw .certificate("\(error)")
         }
     }
 

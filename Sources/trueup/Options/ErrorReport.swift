@@ -33,7 +33,7 @@ package struct ErrorReport {
             status = Self.status(of: error)
             message = error.description
         case let error as AuditFailure:
-            status = .data
+            status = Self.status(of: error)
             message = error.description
         case let error as RunLockError:
             status = Self.status(of: error)
@@ -54,6 +54,13 @@ package struct ErrorReport {
         case .cannotCreate: .cannotCreate
         case .notWritten: .output
         case .record: .internal
+        }
+    }
+
+    private static func status(of error: AuditFailure) -> ExitStatus {
+        switch error {
+        case .noReport, .certificate: .data
+        case .anchor: .usage
         }
     }
 
