@@ -43,7 +43,10 @@ final class ForgedReports {
     func editLines(
         _ run: Int, _ file: String, _ body: (inout [String]) throws -> Void
     ) throws {
-        var lines = try text(run, file).components(separatedBy: "\n").dropLast().map { $0 }
+        // By bytes: to `String`, the two at the end of a CSV line are one character.
+        var lines = try Data(contentsOf: url(run, file))
+            .split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
+            .map { String(decoding: $0, as: UTF8.self) }
         try body(&lines)
         try write(lines.map { $0 + "\n" }.joined(), run, file)
     }
