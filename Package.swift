@@ -46,6 +46,12 @@ let package = Package(
             name: "AppStoreServerAPI",
             dependencies: ["HTTPTransport", "JSONWebSignature", "Subscriptions"]),
         .target(
+            name: "ReportAudit",
+            dependencies: [
+                "AppStoreServerAPI", "JSONWebSignature", "Subscriptions",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        .target(
             name: "SubscriptionStore",
             dependencies: [
                 "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
@@ -66,8 +72,8 @@ let package = Package(
             name: "trueup",
             dependencies: [
                 "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Reconciliation",
-                "ReconciliationRun", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "ReconciliationRun", "ReportAudit", "Reports", "RowFiles", "SubscriptionStore",
+                "Subscriptions", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -134,6 +140,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "TestSupport", "appstore-simulator", "trueup",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(name: "ArchitectureTests", dependencies: ["Subscriptions"]),

@@ -44,17 +44,20 @@ extension ReportFile {
 
         HOW TO CHECK THEM BY HAND
 
-        Work inside this folder. Nothing but sha256sum, jq and openssl is needed.
+        Work inside this folder, in any shell. Nothing but sha256sum, openssl and the tools of every
+        Unix is needed: no key, no network, no database. "trueup verify ." does all of this and more;
+        "trueup verify" on the folder with all runs also follows the chain from run to run.
 
         1. The files are as they were written:
 
             sha256sum -c SHA256SUMS
 
         2. The run stands in its chain: this number is "previous" in the manifest.json of the next run,
-           and stands beside the run in ../../index.csv:
+           and stands beside the run in ../../index.csv. A folder alone cannot show that it was written
+           anew as a whole; the number, written down elsewhere on the day, can.
 
             sha256sum manifest.json
-            jq -r .previous manifest.json
+            grep '"previous"' manifest.json
 
         3. Nobody edited the plan or the way back: each file states the digest of all its lines but the
            last.
@@ -65,63 +68,75 @@ extension ReportFile {
             done
 
         4. The ledger's hashes hold: each is the SHA-256 of the hash before and the entry without its
-           own hash.
+           own hash. The last one is "ledger_head" in manifest.json.
 
             while IFS= read -r line; do
-              before=$(printf '%s' "$line" | jq -r .ledger_previous)
+              before=$(printf '%s' "$line" | sed 's/.*"ledger_previous":"\([0-9a-f]*\)".*/\1/')
+              stated=$(printf '%s' "$line" | sed 's/.*"ledger_hash":"\([0-9a-f]*\)".*/\1/')
               entry=$(printf '%s' "$line" | sed 's/"ledger_hash":"[0-9a-f]*",//')
               hash=$(printf '%s%s' "$before" "$entry" | sha256sum | cut -c1-64)
-              [ "$hash" = "$(printf '%s' "$line" | jq -r .ledger_hash)" ] || echo "broken: $line"
+              [ "$hash" = "$stated" ] || echo "broken: $line"
             done < corrections.jsonl
 
-        5. Apple signed what a finding or correction rests on. Take the digest from its "evidence"; the
-           first payload stands here as an example. (An empty evidence.jsonl: nothing rests on any.)
-
-            digest=$(head -n 1 evidence.jsonl | jq -r .sha256)
-
-           (Without jq: python3 -c 'import json; print(json.loads(input())["jws"])' < evidence.jsonl)
-
-            work=$(mktemp -d)
-            jq -r --arg d "$digest" 'select(.sha256 == $d) | .jws' evidence.jsonl |
-              tr -d '\n' > "$work/jws"
-            [ "$(sha256sum < "$work/jws" | cut -c1-64)" = "$digest" ] || echo "other payload"
-
-           Its three parts are base64url. The header holds the certificates, leaf first:
+        5. Apple signed what a finding or correction rests on: its "evidence" (for the renewal
+           preference "evidence_renewal") is the digest of a payload in evidence.jsonl. This checks
+           one; read on for what it does.
 
             part() {
               cut -d. -f"$1" "$work/jws" | tr '_-' '/+' |
                 awk '{ while (length($0) % 4) $0 = $0 "="; print }' | base64 -d
             }
-            part 1 > "$work/header"
-            part 2 > "$work/payload"
-            part 3 > "$work/signature"
-            jq . "$work/payload"
-            for n in 0 1 2; do
-              jq -r ".x5c[$n]" "$work/header" | base64 -d |
-                openssl x509 -inform DER -out "$work/$n.pem"
-            done
+            check() {
+              work=$(mktemp -d)
+              grep -F "\"sha256\":\"$1\"}" evidence.jsonl | cut -d'"' -f4 | tr -d '\n' > "$work/jws"
+              [ "$(sha256sum < "$work/jws" | cut -c1-64)" = "$1" ] || echo "other payload: $1"
+              part 1 | tr -d ' \\' | sed 's/.*"x5c":\["//; s/"\].*//; s/"//g' > "$work/chain"
+              part 2 > "$work/payload"
+              part 3 > "$work/signature"
+              for n in 1 2 3; do
+                cut -d, -f"$n" "$work/chain" | base64 -d |
+                  openssl x509 -inform DER -out "$work/$n.pem"
+              done
+              at=$(tr -d ' ' < "$work/payload" | tr ',{}' '\n\n\n' |
+                sed -n 's/^"signedDate":\([0-9]*\)[0-9][0-9][0-9]$/\1/p')
+              openssl verify -attime "$at" -trusted "$work/3.pem" -untrusted "$work/2.pem" \
+                "$work/1.pem"
+              openssl x509 -in "$work/1.pem" -noout -text | grep -F 1.2.840.113635.100.6.11.1
+              openssl x509 -in "$work/2.pem" -noout -text | grep -F 1.2.840.113635.100.6.2.1
+              numbers=$(od -An -v -tx1 "$work/signature" | tr -d ' \n')
+              printf 'asn1=SEQUENCE:s\n[s]\nr=INTEGER:0x%s\ns=INTEGER:0x%s\n' \
+                "$(printf %s "$numbers" | cut -c1-64)" "$(printf %s "$numbers" | cut -c65-128)" \
+                > "$work/asn1"
+              openssl asn1parse -genconf "$work/asn1" -noout -out "$work/signature.der"
+              cut -d. -f1,2 "$work/jws" | tr -d '\n' > "$work/signed"
+              openssl x509 -in "$work/1.pem" -noout -pubkey > "$work/key.pem"
+              openssl dgst -sha256 -verify "$work/key.pem" -signature "$work/signature.der" \
+                "$work/signed"
+              openssl x509 -in "$work/3.pem" -noout -fingerprint -sha256 | cut -d= -f2 |
+                tr -d : | tr A-F a-f
+              cat "$work/payload"
+              echo
+              rm -r "$work"
+            }
 
-           The chain must lead to a trusted root of manifest.json (compare the fingerprint) and hold at
-           the time of signing; leaf and intermediate must carry Apple's marks:
+           The payload has three parts in base64url. The first holds the certificates, leaf first:
+           the chain must lead to the root and have been valid when the payload was signed
+           ("1.pem: OK"), and leaf and intermediate carry Apple's marks. The third is the signature,
+           two numbers of 32 bytes, which openssl wants as DER; it is over the other two
+           ("Verified OK"). The root must be one that you trust. Apple Root CA - G3 has the fingerprint
 
-            openssl x509 -in "$work/2.pem" -noout -fingerprint -sha256
-            jq -r '.trusted_roots[].fingerprint' manifest.json
-            openssl verify -attime "$(jq '.signedDate / 1000 | floor' "$work/payload")" \
-              -trusted "$work/2.pem" -untrusted "$work/1.pem" "$work/0.pem"
-            openssl x509 -in "$work/0.pem" -noout -text | grep -F 1.2.840.113635.100.6.11.1
-            openssl x509 -in "$work/1.pem" -noout -text | grep -F 1.2.840.113635.100.6.2.1
+            # 63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179
 
-           The signature is two numbers of 32 bytes; openssl wants them as DER:
+           (compare it with the one that Apple publishes); any other root is a rehearsal's, whatever
+           manifest.json says of it. Last stands what Apple says; hold it against the "after" of the
+           correction. Times are milliseconds since 1970. The first payload of this folder (an empty
+           evidence.jsonl: nothing rests on any), then all of them:
 
-            numbers=$(od -An -v -tx1 "$work/signature" | tr -d ' \n')
-            printf 'asn1=SEQUENCE:s\n[s]\nr=INTEGER:0x%s\ns=INTEGER:0x%s\n' \
-              "$(printf %s "$numbers" | cut -c1-64)" "$(printf %s "$numbers" | cut -c65-128)" \
-              > "$work/asn1"
-            openssl asn1parse -genconf "$work/asn1" -noout -out "$work/signature.der"
-            cut -d. -f1,2 "$work/jws" | tr -d '\n' > "$work/signed"
-            openssl x509 -in "$work/0.pem" -noout -pubkey > "$work/key.pem"
-            openssl dgst -sha256 -verify "$work/key.pem" -signature "$work/signature.der" \
-              "$work/signed"
+            check "$(head -n 1 evidence.jsonl | cut -d'"' -f8)"
+            cut -d'"' -f8 evidence.jsonl | while read -r digest; do check "$digest"; done
+
+           A payload that a finding of the kind verification_failed names does not pass, which is what
+           that finding says.
 
         """#
 }

@@ -16,6 +16,7 @@ package struct TrueUp: ParsableCommand {
             Export.self,
             Status.self,
             Erase.self,
+            Verify.self,
         ])
 
     package init() {}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ReportAudit
 import Reports
 import RowFiles
 import SubscriptionStore
@@ -34,6 +35,9 @@ package struct ErrorReport {
         case let error as PlanFileError:
             status = Self.status(of: error)
             message = error.description
+        case let error as AuditFailure:
+            status = Self.status(of: error)
+            message = error.description
         case let error as RunLockError:
             status = Self.status(of: error)
             message = error.description
@@ -60,6 +64,13 @@ package struct ErrorReport {
         switch error {
         case .unreadable, .noPlan: .data
         case .edited: .stale
+        }
+    }
+
+    private static func status(of error: AuditFailure) -> ExitStatus {
+        switch error {
+        case .noReport, .certificate: .data
+        case .anchor: .usage
         }
     }
 

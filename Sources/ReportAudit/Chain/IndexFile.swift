@@ -1,0 +1,55 @@
+import JSONWebSignature
+
+/// `index.csv` of the report folder: a line per run, deleted ones included.
+struct IndexFile {
+    static let name = "index.csv"
+    /// Columns that the manifest states under another name or inside an object.
+    private static let places: [String: [String]] = [
+        "exit_status": ["outcome", "exit_status"], "outcome": ["outcome", "name"],
+        "in_scope": ["totals", "in_scope"], "matched": ["totals", "matched"],
+        "discrepant": ["totals", "discrepant"], "undecided": ["totals", "undecided"],
+        "excluded": ["totals", "excluded"],
+    ]
+    /// What the folder itself says.
+    private static let own: Set<String> = ["folder", "manifest_sha256", "scope"]
+
+    struct Line {
+        let number: Int
+        let folder: String
+        let manifestDigest: String
+        let fields: [String: String]
+    }
+
+    var lines: [Line] = []
+
+    /// - Throws: When it cannot be read, or a line has no meaning.
+    init(_ path: String) throws(UnreadableFile) {
+        let file = try CSVRecords(path)
+        while let record = try file.next() {
+            guard let folder = record["folder"], !folder.isEmpty,
+                let digest = record["manifest_sha256"], digest.isDigest
+            else { throw UnreadableFile("line \(file.lineNumber) names no folder and manifest") }
+            lines.append(
+                Line(
+                    number: file.lineNumber, folder: folder, manifestDigest: digest,
+                    fields: record))
+        }
+    }
+
+    /// The first column in which a line says something else than the manifest of its run.
+    static func otherColumn(_ line: Line, _ manifest: ManifestRecord) -> String? {
+        if !line.manifestDigest.isSame(as: manifest.digest) { return "manifest_sha256" }
+        return line.fields.keys.sorted().first { column in
+            guard !own.contains(column) else { return false }
+            let place = places[column] ?? [column]
+            guard let value = value(at: place, in: manifest.record) else { return false }
+            return !CSVField.agrees(line.fields[column] ?? "", with: value)
+        }
+    }
+
+    private static func value(at place: [String], in record: JSONRecord) -> JSONValue? {
+        guard let first = place.first, let value = record[first] else { return nil }
+        guard place.count > 1 else { return value }
+        return JSONRecord(value).flatMap { self.value(at: Array(place.dropFirst()), in: $0) }
+    }
+}

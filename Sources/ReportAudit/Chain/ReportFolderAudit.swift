@@ -1,0 +1,212 @@
+import Subscriptions
+
+/// Audits a report folder: each run, the chain from run to run, the index and the link `latest`.
+struct ReportFolderAudit {
+    private static let latest = "latest"
+
+    private let directory: String
+    private let names: [String]
+    private let anchors: [String]
+    private var result = AuditResult(isWholeFolder: true)
+
+    init(directory: String, names: [String], anchors: [String]) {
+        self.directory = directory
+        self.names = names
+        self.anchors = anchors
+    }
+
+    mutating func audit(
+        trust: AuditTrust, _ perRun: (RunAudit) throws -> Void
+    ) async throws -> AuditResult {
+        let folders = runFolders()
+        var readable: [RunChain.Link] = []
+        var broken: [RunAuditor] = []
+        for folder in folders {
+            let auditor = RunAuditor(path: directory + "/" + folder, folder: folder)
+            if let manifest = auditor.manifest {
+                readable.append(RunChain.Link(folder: folder, manifest: manifest))
+            } else {
+                broken.append(auditor)
+            }
+        }
+        guard !folders.isEmpty || names.contains(IndexFile.name) else {
+            throw AuditFailure.noReport("\(directory) holds no complete run")
+        }
+        let index = readIndex()
+        let chain = RunChain(readable, index: index)
+        for problem in chain.problems {
+            result.add(
+                AuditProblem(run: problem.folder, file: FileCheck.manifest, text: problem.text))
+        }
+        checkPlaces(chain)
+        checkIndex(index, chain, broken.map(\.folder))
+        checkLatest(chain)
+        var trail = LedgerTrail()
+        var known: [String?] = [chain.links.first?.manifest.previous]
+        for auditor in broken { try take(await auditor.audit(trust: trust, trail: &trail), perRun) }
+        trail = LedgerTrail()
+        for link in chain.links {
+            let auditor = RunAuditor(path: directory + "/" + link.folder, folder: link.folder)
+            let run = await auditor.audit(trust: trust, trail: &trail)
+            known += [run.manifestDigest, run.ledgerHead]
+            result.newest = run
+            try take(run, perRun)
+        }
+        known.append(trail.firstPrevious)
+        result.check(anchors: anchors, known: Set(known.compactMap(\.self)))
+        return result
+    }
+
+    private mutating func take(_ run: RunAudit, _ perRun: (RunAudit) throws -> Void) throws {
+        result.take(run)
+        try perRun(run)
+    }
+
+    private mutating func add(_ file: String?, line: Int? = nil, _ text: String) {
+        result.add(AuditProblem(file: file, line: line, text: text))
+    }
+
+    /// The complete runs, by folder; what else stands around is said.
+    private mutating func runFolders() -> [String] {
+        var folders: [String] = []
+        for day in names where !Folder.isPartial(day) {
+            guard Folder.isDay(day) else {
+                if ![IndexFile.name, Self.latest].contains(day) {
+                    result.notes.append("\(day) is no part of the reports")
+                }
+                continue
+            }
+            guard Folder.entry(at: directory + "/" + day) == .folder,
+                let runs = Folder.names(in: directory + "/" + day)
+            else {
+                add(day, "it is no folder that can be read, but stands where a day's runs do")
+                continue
+            }
+            for run in runs where !Folder.isPartial(run) {
+                let folder = day + "/" + run
+                switch Folder.entry(at: directory + "/" + folder) {
+                case .folder: folders.append(folder)
+                case .link: add(folder, "it is a link, not the folder of a run")
+                default: result.notes.append("\(folder) is no part of the reports")
+                }
+            }
+        }
+        return folders
+    }
+
+    private mutating func readIndex() -> IndexFile? {
+        do throws(UnreadableFile) {
+            return try IndexFile(directory + "/" + IndexFile.name)
+        } catch {
+            // A run killed at its last step leaves its index as a draft.
+            if names.contains(IndexFile.name + ".partial"), !names.contains(IndexFile.name) {
+                return nil
+            }
+            add(IndexFile.name, "it cannot be read: \(error.reason)")
+            return nil
+        }
+    }
+
+    /// A run's folder is named after it and stands under the day on which it began.
+    private mutating func checkPlaces(_ chain: RunChain) {
+        for link in chain.links {
+            let expected = link.manifest.started.utcDay + "/" + link.manifest.runID
+            if !link.folder.isSame(as: expected) {
+                add(link.folder, "the run in it belongs into \(expected): it was moved or renamed")
+            }
+        }
+        if let first = chain.links.first, let previous = first.manifest.previous {
+            result.notes.append(
+                "older runs were removed from the front, which is retention: the chain begins with "
+                    + "\(first.folder), which follows the manifest \(previous)")
+        }
+    }
+
+    private mutating func checkIndex(
+        _ index: IndexFile?, _ chain: RunChain, _ broken: [String]
+    ) {
+        let lines = index?.lines ?? []
+        let places = Dictionary(
+            chain.links.enumerated().map { ($0.element.folder, $0.offset) }
+        ) { first, _ in first }
+        var listed: Set<String> = []
+        var last = -1
+        for line in lines {
+            if !listed.insert(line.folder).inserted {
+                add(IndexFile.name, line: line.number, "\(line.folder) stands twice")
+                continue
+            }
+            guard let place = places[line.folder] else {
+                guard !broken.contains(line.folder) else { continue }
+                if last >= 0 || chain.links.isEmpty {
+                    add(
+                        IndexFile.name, line: line.number,
+                        "the run \(line.folder) was deleted, but not from the front of the chain")
+                }
+                continue
+            }
+            if place < last {
+                add(
+                    IndexFile.name, line: line.number,
+                    "\(line.folder) is not where the chain of manifests has it")
+            }
+            last = max(last, place)
+            if let column = IndexFile.otherColumn(line, chain.links[place].manifest) {
+                add(
+                    IndexFile.name, line: line.number,
+                    "its \(column) is not what the manifest of \(line.folder) says")
+            }
+        }
+        checkFront(lines, chain, places)
+        checkUnlisted(chain, listed, isReadable: index != nil)
+    }
+
+    /// What the index still says of the last deleted run must be what the oldest one follows.
+    private mutating func checkFront(
+        _ lines: [IndexFile.Line], _ chain: RunChain, _ places: [String: Int]
+    ) {
+        guard let first = chain.links.first,
+            let start = lines.firstIndex(where: { $0.folder == first.folder })
+        else { return }
+        let before = start > 0 ? lines[start - 1] : nil
+        if let before, places[before.folder] == nil,
+            before.manifestDigest != first.manifest.previous
+        {
+            add(
+                IndexFile.name, line: before.number,
+                "\(first.folder) does not follow the manifest of \(before.folder)")
+        }
+    }
+
+    /// Only the newest run may be missing from the index, and only while its draft lies there.
+    private mutating func checkUnlisted(
+        _ chain: RunChain, _ listed: Set<String>, isReadable: Bool
+    ) {
+        let draft = try? IndexFile(directory + "/" + IndexFile.name + ".partial")
+        for (place, link) in chain.links.enumerated() where !listed.contains(link.folder) {
+            let isDrafted =
+                draft?.lines.contains {
+                    $0.folder == link.folder && $0.manifestDigest == link.manifest.digest
+                } ?? false
+            if isDrafted, place == chain.links.count - 1 {
+                result.notes.append(
+                    "\(link.folder) is not in \(IndexFile.name) yet: its run was stopped at the "
+                        + "last step; the next run mends it")
+            } else if isReadable || chain.links.count > 1 {
+                add(IndexFile.name, "the run \(link.folder) is not listed")
+            }
+        }
+    }
+
+    private mutating func checkLatest(_ chain: RunChain) {
+        guard let newest = chain.links.last else { return }
+        let path = directory + "/" + Self.latest
+        guard Folder.entry(at: path) == .link, let target = Folder.target(ofLinkAt: path) else {
+            add(Self.latest, "there is no link to the newest run, \(newest.folder)")
+            return
+        }
+        if !target.isSame(as: newest.folder) {
+            add(Self.latest, "it points to \(target), the newest run is \(newest.folder)")
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import AppStoreServerAPI
+import Crypto
+import JSONWebSignature
+import Subscriptions
+
+/// What a verified payload states.
+enum EvidenceStatement {
+    case transaction(SignedTransaction)
+    case renewal(SignedRenewal)
+    case notification(RecordedNotification)
+    /// Genuine, but made for another app or environment than the one asked about.
+    case foreign
+}
+
+/// Verifies the signed payloads of one run again, as of the dates that they state.
+///
+/// A chain that leads to a root of the manifest which nobody trusts is verified by that root, so
+/// that everything else is checked too, and the root is remembered for the report of the audit.
+final class EvidenceVerifier {
+    private let trust: AuditTrust
+    private let manifest: ManifestRecord
+    private let rehearsalVerifier: JWSVerifier?
+    /// Fingerprint of the third certificate by header segment: nearly all payloads share one.
+    private var fingerprints: [[UInt8]: String] = [:]
+
+    /// Trusted roots that payloads led to.
+    private(set) var roots: Set<EvidenceRoot> = []
+    /// Roots that only the manifest names.
+    private(set) var rehearsalRoots: Set<String> = []
+
+    private static let keptHeaders = 32
+
+    init(trust: AuditTrust, manifest: ManifestRecord) {
+        self.trust = trust
+        self.manifest = manifest
+        let unknown = manifest.roots.filter { !trust.names($0.fingerprint) }
+        let roots = try? TrustedRoots(
+            fingerprints: unknown.map(\.fingerprint),
+            certificateFiles: unknown.compactMap { $0.certificate.map { Array($0.utf8) } })
+        rehearsalVerifier = roots.flatMap { roots in
+            unknown.isEmpty ? nil : try? AuditTrust.verifier(for: roots)
+        }
+    }
+
+    /// Verifies a payload for an app of the manifest.
+    ///
+    /// - Throws: Why it cannot be believed, in words.
+    func statement(
+        of jws: [UInt8], for app: ManifestRecord.App
+    ) async throws(UnreadableFile) -> EvidenceStatement {
+        let root = rootFingerprint(of: jws)
+        let isRehearsal = root.map { root in
+            !trust.names(root) && manifest.roots.contains { $0.fingerprint == root }
+        }
+        let trusted = trust.verifier(forRoot: root)
+        let verifier = isRehearsal == true ? rehearsalVerifier ?? trusted : trusted
+        let signed = SignedDataVerifier(
+            app: app.identity, appAppleID: app.appAppleID, verifier: verifier)
+        let statement: EvidenceStatement
+        do throws(VerificationFailure) {
+            statement = try await verify(jws, signed)
+        } catch {
+            // Signature and chain are checked first: app and environment are read from what holds.
+            guard error.reason == .app || error.reason == .environment else {
+                throw UnreadableFile(
+                    error.reason == .chain
+                        ? "\(error.detail) (root \(root ?? "unknown"))" : error.detail)
+            }
+            statement = .foreign
+        }
+        if let root {
+            if isRehearsal == true {
+                rehearsalRoots.insert(root)
+            } else {
+                roots.insert(
+                    EvidenceRoot(
+                        fingerprint: root, isApple: root == AppleCertificates.rootG3Fingerprint))
+            }
+        }
+        return statement
+    }
+
+    private func verify(
+        _ jws: [UInt8], _ signed: SignedDataVerifier
+    ) async throws(VerificationFailure) -> EvidenceStatement {
+        switch Self.form(of: jws) {
+        case .transaction: .transaction(try await signed.signedTransaction(jws[...]))
+        case .renewal: .renewal(try await signed.signedRenewal(jws[...]))
+        case .notification:
+            .notification(try await signed.recordedNotification(jws[...], sendAttempts: []))
+        }
+    }
+
+    private enum Form {
+        case transaction, renewal, notification
+    }
+
+    /// Which reader to use; nothing else is taken from a payload before its signature holds.
+    private static func form(of jws: [UInt8]) -> Form {
+        let segments = jws.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard segments.count == 3, let bytes = Base64.decodeURL(segments[1]),
+            let payload = JSONRecord(bytes)
+        else { return .transaction }
+        if payload["notificationUUID"] != nil { return .notification }
+        return payload["transactionId"] == nil ? .renewal : .transaction
+    }
+
+    /// The root that the payload brings along.
+    private func rootFingerprint(of jws: [UInt8]) -> String? {
+        guard let point = jws.firstIndex(of: UInt8(ascii: ".")) else { return nil }
+        let header = Array(jws[..<point])
+        if let known = fingerprints[header] { return known }
+        guard let bytes = Base64.decodeURL(header[...]), let object = JSONRecord(bytes),
+            let entries = object["x5c"]?.elements, let last = entries.last?.textBytes,
+            let certificate = Base64.decodeStandard(last)
+        else { return nil }
+        let fingerprint = SHA256.hash(data: certificate).hexadecimal
+        if fingerprints.count >= Self.keptHeaders { fingerprints.removeAll() }
+        fingerprints[header] = fingerprint
+        return fingerprint
+    }
+}

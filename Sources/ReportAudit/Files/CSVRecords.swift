@@ -1,0 +1,86 @@
+import JSONWebSignature
+
+/// The records of a CSV file of RFC 4180, one by one, with the columns named by its first line.
+final class CSVRecords {
+    private let lines: LineFile
+    let columns: [String]
+
+    init(_ path: String) throws(UnreadableFile) {
+        lines = try LineFile(path)
+        columns = try Self.record(of: lines) ?? []
+    }
+
+    /// Of the last line of the record that was handed out last.
+    var lineNumber: Int { lines.lineNumber }
+
+    /// The next record by column; `nil` at the end.
+    ///
+    /// - Throws: Also when the record has another number of fields than the header.
+    func next() throws(UnreadableFile) -> [String: String]? {
+        guard let fields = try Self.record(of: lines) else { return nil }
+        guard fields.count == columns.count else {
+            throw UnreadableFile(
+                "line \(lineNumber) has \(fields.count) fields instead of \(columns.count)")
+        }
+        return Dictionary(zip(columns, fields)) { first, _ in first }
+    }
+
+    /// A quoted field may hold line feeds; the record goes on while its quotes are not closed.
+    private static func record(of lines: LineFile) throws(UnreadableFile) -> [String]? {
+        guard var bytes = try lines.next() else { return nil }
+        while bytes.count(where: { $0 == UInt8(ascii: "\"") }) % 2 == 1 {
+            guard bytes.count <= LineFile.lineLimitBytes, let more = try lines.next() else {
+                throw UnreadableFile("line \(lines.lineNumber) leaves a quote open")
+            }
+            bytes.append(0x0A)
+            bytes += more
+        }
+        guard bytes.last == 0x0D else {
+            throw UnreadableFile("line \(lines.lineNumber) does not end as RFC 4180 demands")
+        }
+        return fields(of: bytes.dropLast())
+    }
+
+    private static func fields(of record: ArraySlice<UInt8>) -> [String] {
+        let quote = UInt8(ascii: "\"")
+        var fields: [String] = []
+        var field: [UInt8] = []
+        var isQuoted = false
+        var index = record.startIndex
+        while index < record.endIndex {
+            let byte = record[index]
+            let next = index + 1
+            if byte == quote, isQuoted, next < record.endIndex, record[next] == quote {
+                field.append(quote)
+                index += 1
+            } else if byte == quote {
+                isQuoted.toggle()
+            } else if byte == UInt8(ascii: ","), !isQuoted {
+                fields.append(String(decoding: field, as: UTF8.self))
+                field.removeAll(keepingCapacity: true)
+            } else {
+                field.append(byte)
+            }
+            index += 1
+        }
+        return fields + [String(decoding: field, as: UTF8.self)]
+    }
+}
+
+/// How a JSON value stands in a CSV field.
+enum CSVField {
+    /// Whether a field says what a JSON value says.
+    ///
+    /// Null is an empty field, a list its elements with blanks between. A text that a spreadsheet
+    /// would run may have an apostrophe in front, and NUL is shown as U+FFFD.
+    static func agrees(_ field: String, with value: JSONValue?) -> Bool {
+        guard let value, !value.isNull else { return field.isEmpty }
+        if value.isArray {
+            return field.isSame(as: value.elements.compactMap(\.text).joined(separator: " "))
+        }
+        guard let text = value.text else { return field.isSame(as: value.source) }
+        let shown = String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
+        return field.isSame(as: shown) || field.isSame(as: "'" + shown)
+    }
+}

@@ -1,0 +1,62 @@
+import Crypto
+
+/// What identifies the bytes of a file.
+struct FileSeal: Hashable {
+    private static let chunkBytes = 1 << 20
+
+    var sha256: String
+    var bytes: Int
+    /// Line feeds, as `wc -l` counts.
+    var lines: Int
+
+    /// Reads a file from its beginning to its end, piece by piece.
+    static func ofFile(at path: String) throws(UnreadableFile) -> FileSeal {
+        let file = try PlainFile(path)
+        var hash = SHA256()
+        var seal = FileSeal(sha256: "", bytes: 0, lines: 0)
+        while true {
+            let chunk = try file.read(upTo: chunkBytes, at: seal.bytes)
+            if chunk.isEmpty { break }
+            hash.update(data: chunk)
+            seal.bytes += chunk.count
+            var start = 0
+            while let end = chunk.firstLineFeed(from: start) {
+                seal.lines += 1
+                start = end + 1
+            }
+        }
+        seal.sha256 = hash.finalize().hexadecimal
+        return seal
+    }
+}
+
+extension SHA256Digest {
+    /// Lowercase hexadecimal, as `sha256sum` prints it.
+    var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(64)
+        for byte in self {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension String {
+    /// 64 lowercase hexadecimal digits.
+    var isDigest: Bool {
+        utf8.count == 64
+            && utf8.allSatisfy {
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+            }
+    }
+
+    /// Whether two texts have the same bytes; `==` takes some different ones for equal.
+    func isSame(as other: String?) -> Bool {
+        guard let other else { return false }
+        return utf8.elementsEqual(other.utf8)
+    }
+}

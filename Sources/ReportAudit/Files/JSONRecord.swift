@@ -1,0 +1,82 @@
+import JSONWebSignature
+
+/// A JSON object whose members are found by name; one that names a member twice is none.
+///
+/// Members that nobody asks for are tolerated: later versions add some.
+struct JSONRecord {
+    private let members: [(name: String, value: JSONValue)]
+    private let source: [UInt8]?
+
+    /// One JSON text, for example a line.
+    init?(_ bytes: [UInt8]) {
+        guard let document = try? JSONDocument(bytes) else { return nil }
+        self.init(document.root, source: bytes)
+    }
+
+    /// A value inside another document.
+    init?(_ value: JSONValue?) {
+        guard let value else { return nil }
+        self.init(value, source: nil)
+    }
+
+    private init?(_ value: JSONValue, source: [UInt8]?) {
+        guard value.isObject else { return nil }
+        var members: [(name: String, value: JSONValue)] = []
+        for (name, value) in value.members {
+            guard let name = name.text, !members.contains(where: { $0.name.isSame(as: name) })
+            else { return nil }
+            members.append((name, value))
+        }
+        self.members = members
+        self.source = source
+    }
+
+    var names: [String] { members.map(\.name) }
+
+    subscript(name: String) -> JSONValue? {
+        members.first { $0.name.isSame(as: name) }?.value
+    }
+
+    func text(_ name: String) -> String? { self[name]?.text }
+
+    func integer(_ name: String) -> Int64? { self[name]?.integer }
+
+    /// A nested object.
+    func record(_ name: String) -> JSONRecord? { JSONRecord(self[name]) }
+
+    /// Whether a member is there and is not null.
+    func states(_ name: String) -> Bool { self[name].map { !$0.isNull } ?? false }
+
+    /// The object's text with its members in the order of their names, one of them left out.
+    ///
+    /// Made from the members as they stand, so that it depends on nothing but this text. No name of
+    /// ours needs an escape.
+    func text(leavingOut dropped: String? = nil) -> String {
+        let kept = members.filter { $0.name != dropped }
+            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+            .map { "\"\($0.name)\":" + $0.value.source }
+        return "{" + kept.joined(separator: ",") + "}"
+    }
+
+    /// Whether the text is spelled in the one way that the writer has.
+    var isCanonical: Bool {
+        guard let source else { return true }
+        return text().utf8.elementsEqual(source)
+    }
+}
+
+extension JSONValue {
+    /// The value without white space and with sorted names: equal values give equal texts.
+    var compact: String {
+        if isArray { return "[" + elements.map(\.compact).joined(separator: ",") + "]" }
+        guard isObject else { return source }
+        let members = members.map { ($0.name.source, $0.value.compact) }
+            .sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
+        return "{" + members.map { "\($0.0):\($0.1)" }.joined(separator: ",") + "}"
+    }
+
+    /// Whether two values are the same, an absent one being null.
+    static func areSame(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
+        (left?.compact ?? "null").isSame(as: right?.compact ?? "null")
+    }
+}

@@ -1,0 +1,125 @@
+import Glibc
+
+/// A file cannot be read: gone, no plain file, not permitted, or the disk fails.
+struct UnreadableFile: Error {
+    let reason: String
+
+    init(errorNumber: Int32) {
+        reason = unsafe strerror(errorNumber).map { unsafe String(cString: $0) } ?? "error"
+    }
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+/// A plain file, open for reading.
+final class PlainFile {
+    private let descriptor: Int32
+    let bytes: Int
+
+    /// - Throws: Also for a link, a pipe and anything else that is no plain file.
+    init(_ path: String) throws(UnreadableFile) {
+        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            guard errno != ELOOP else { throw UnreadableFile("it is a link, not a file") }
+            throw UnreadableFile(errorNumber: errno)
+        }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw UnreadableFile("it is no plain file")
+        }
+        bytes = Int(status.st_size)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// The bytes from an offset on, at most `limit`; empty at the end.
+    func read(upTo limit: Int, at offset: Int) throws(UnreadableFile) -> [UInt8] {
+        var failure: Int32?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            var taken = unsafe pread(descriptor, buffer.baseAddress, limit, offset)
+            while taken < 0 && errno == EINTR {
+                taken = unsafe pread(descriptor, buffer.baseAddress, limit, offset)
+            }
+            if taken < 0 { failure = errno }
+            count = max(0, taken)
+        }
+        if let failure { throw UnreadableFile(errorNumber: failure) }
+        return bytes
+    }
+
+    /// A whole small file.
+    static func contents(of path: String, limit: Int) throws(UnreadableFile) -> [UInt8] {
+        let file = try PlainFile(path)
+        guard file.bytes <= limit else {
+            throw UnreadableFile("it is larger than \(limit) bytes")
+        }
+        return try file.read(upTo: limit, at: 0)
+    }
+}
+
+/// A file read line by line in constant memory.
+final class LineFile {
+    private static let chunkBytes = 1 << 18
+    /// Longer lines are cut, so that they read as broken: a JWS may have a mebibyte.
+    static let lineLimitBytes = 1 << 23
+
+    private let file: PlainFile
+    private var buffer: [UInt8] = []
+    private var position = 0
+    private var offset = 0
+    /// Of the line that was handed out last, from 1.
+    private(set) var lineNumber = 0
+
+    init(_ path: String) throws(UnreadableFile) {
+        file = try PlainFile(path)
+    }
+
+    /// The next line without its line feed; `nil` at the end.
+    func next() throws(UnreadableFile) -> [UInt8]? {
+        var searched = position
+        while true {
+            if let end = buffer.firstLineFeed(from: searched) {
+                lineNumber += 1
+                let line = Array(buffer[position..<end].prefix(Self.lineLimitBytes))
+                position = end + 1
+                return line
+            }
+            searched = buffer.count
+            if searched - position > Self.lineLimitBytes + Self.chunkBytes {
+                // What is over the limit is dropped; the rest of the line goes on to be searched.
+                buffer.removeLast(searched - position - Self.lineLimitBytes - 1)
+                searched = buffer.count
+            }
+            let chunk = try file.read(upTo: Self.chunkBytes, at: offset)
+            offset += chunk.count
+            guard !chunk.isEmpty else {
+                guard position < buffer.count else { return nil }
+                lineNumber += 1
+                defer { position = buffer.count }
+                return Array(buffer[position...].prefix(Self.lineLimitBytes))
+            }
+            buffer.removeFirst(position)
+            searched -= position
+            position = 0
+            buffer.append(contentsOf: chunk)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Where the next line feed is, found with `memchr`: reports run to gigabytes.
+    func firstLineFeed(from start: Int) -> Int? {
+        guard start < count else { return nil }
+        return unsafe withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress,
+                let found = unsafe memchr(base + start, 0x0A, bytes.count - start)
+            else { return nil }
+            return unsafe UnsafeRawPointer(found) - base
+        }
+    }
+}

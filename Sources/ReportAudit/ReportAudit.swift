@@ -1,0 +1,90 @@
+import Subscriptions
+
+/// Reads finished reports and says what is wrong with them.
+///
+/// It shares nothing with the code that writes reports, ledger and corrections: what is wrong there
+/// cannot be wrong here in the same way. It needs no key, no network and no database, writes
+/// nothing, and its memory does not grow with the size of a report.
+///
+/// Two things no folder can show by itself: that its newest runs were taken away together with their
+/// traces, and that everything was written anew from some night on. Both show against an anchor, a
+/// digest written down elsewhere before.
+package struct ReportAudit {
+    private let trust: AuditTrust
+    private let anchors: [String]
+
+    /// - Parameters:
+    ///   - trust: Whose signatures count.
+    ///   - anchors: Digests of manifests or heads of the ledger that must still be in the chain.
+    /// - Throws: `.anchor` for an anchor that is no digest.
+    package init(trust: AuditTrust, anchors: [String]) throws(AuditFailure) {
+        for anchor in anchors where !anchor.isDigest {
+            throw .anchor("\(anchor) is no digest: an anchor has 64 lowercase hexadecimal digits")
+        }
+        self.trust = trust
+        self.anchors = anchors
+    }
+
+    /// Audits the folder of a run, or a report folder with all its runs from the oldest to the
+    /// newest; which of them it is shows by what is in it.
+    ///
+    /// - Parameter perRun: Takes each run as soon as it has been audited.
+    /// - Throws: `.noReport` when there is nothing to audit.
+    package func audit(
+        _ directory: String, perRun: (RunAudit) throws -> Void
+    ) async throws -> AuditResult {
+        guard let names = Folder.names(in: directory) else {
+            throw AuditFailure.noReport("\(directory) is no folder that can be read")
+        }
+        if names.contains(where: RunAuditor.signs.contains) {
+            return try await auditRun(directory, perRun)
+        }
+        guard names.contains(where: { Folder.isDay($0) || $0 == IndexFile.name }) else {
+            throw AuditFailure.noReport(
+                "\(directory) is neither the folder of a run nor a report folder")
+        }
+        var folder = ReportFolderAudit(directory: directory, names: names, anchors: anchors)
+        return try await folder.audit(trust: trust, perRun)
+    }
+
+    private func auditRun(
+        _ directory: String, _ perRun: (RunAudit) throws -> Void
+    ) async throws -> AuditResult {
+        var path = Substring(directory)
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        let name = path.split(separator: "/").last.map(String.init) ?? directory
+        let auditor = RunAuditor(path: directory, folder: name)
+        var trail = LedgerTrail()
+        let run = await auditor.audit(trust: trust, trail: &trail)
+        try perRun(run)
+        var result = AuditResult(isWholeFolder: false)
+        result.take(run)
+        result.newest = run
+        result.notes.append(
+            "one run alone: whether it stands in its chain shows on the whole report folder")
+        let known = [
+            run.manifestDigest, run.ledgerHead, auditor.manifest?.previous, trail.firstPrevious,
+        ]
+        result.check(anchors: anchors, known: Set(known.compactMap(\.self)))
+        return result
+    }
+}
+
+extension AuditResult {
+    mutating func add(_ problem: AuditProblem) {
+        problems.append(problem)
+        problemCount += 1
+    }
+
+    /// Every anchor must be the manifest or the ledger head of a run that is there, or be what the
+    /// oldest one rests on.
+    mutating func check(anchors: [String], known: Set<String>) {
+        for anchor in anchors where !known.contains(anchor) {
+            add(
+                AuditProblem(
+                    text: "the anchor \(anchor) is neither the manifest nor the ledger head of any "
+                        + "run here: the newest runs were taken away, or the chain was written "
+                        + "anew"))
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import Crypto
+import FoundationEssentials
+import JSONWebSignature
+
+/// Checks `corrections.jsonl` entry by entry, together with its CSV form and its inverse.
+struct CorrectionCheck {
+    static let name = "corrections.jsonl"
+    private static let csvName = "corrections.csv"
+    /// Columns of the CSV file that are no members of an entry.
+    private static let perField: Set<String> = ["field", "before", "after"]
+
+    let folder: String
+    let statements: StatementCheck
+    let problems: RunProblems
+
+    private final class Companions {
+        var csv: CSVRecords?
+        var undo: SealedList?
+    }
+
+    /// Goes through all entries.
+    func check(
+        trail: inout LedgerTrail, audit: inout RunAudit
+    ) async throws(UnreadableFile) {
+        let lines = try LineFile(folder + "/" + Self.name)
+        let companions = Companions()
+        companions.csv = try? CSVRecords(folder + "/" + Self.csvName)
+        companions.undo = try? SealedList(folder + "/" + UndoCheck.name, list: "inverses")
+        if companions.undo?.head.map({ !problems.isOfRun($0) }) ?? false {
+            problems.add(UndoCheck.name, line: 1, "it is the inverse of another run")
+        }
+        while let line = try lines.next() {
+            audit.corrections += 1
+            guard let entry = JSONRecord(line), let number = entry.integer("ledger_entry") else {
+                problems.add(Self.name, line: lines.lineNumber, "it is no ledger entry")
+                continue
+            }
+            let before = problems.count
+            let report = { (text: String) in
+                problems.add(Self.name, line: lines.lineNumber, entry: number, text)
+            }
+            checkPlace(of: entry, number, &trail, report)
+            await checkEvidence(of: entry, number, trail, &audit, report)
+            checkCSV(of: entry, companions, line: lines.lineNumber)
+            checkUndo(of: entry, companions, line: lines.lineNumber)
+            if problems.count == before, !entry.states("undo_of") {
+                audit.reverifiedCorrections += 1
+            }
+        }
+        checkEnds(companions)
+    }
+
+    /// Hash, number and link to the entry before.
+    private func checkPlace(
+        of entry: JSONRecord, _ number: Int64, _ trail: inout LedgerTrail,
+        _ report: (String) -> Void
+    ) {
+        guard let previous = entry.text("ledger_previous"), previous.isDigest,
+            let hash = entry.text("ledger_hash"), hash.isDigest
+        else {
+            report("its ledger_previous or ledger_hash is no digest")
+            return
+        }
+        let sealed = previous + entry.text(leavingOut: "ledger_hash")
+        if !SHA256.hash(data: Array(sealed.utf8)).hexadecimal.isSame(as: hash) {
+            report("its ledger_hash is not the hash of its contents: the entry was edited")
+        } else if !entry.isCanonical {
+            report("it is not spelled as canonical JSON")
+        }
+        if let problem = trail.take(number, previous: previous, hash: hash) { report(problem) }
+    }
+
+    private func checkEvidence(
+        of entry: JSONRecord, _ number: Int64, _ trail: LedgerTrail, _ audit: inout RunAudit,
+        _ report: (String) -> Void
+    ) async {
+        guard entry.states("undo_of") else {
+            for problem in await statements.problems(of: entry) { report(problem) }
+            return
+        }
+        audit.undone += 1
+        for problem in await statements.problems(ofUndoing: entry) { report(problem) }
+        guard let undone = entry.integer("undo_of"), undone < number else {
+            report("its undo_of is no earlier entry")
+            return
+        }
+        guard let original = trail.entry(undone) else {
+            audit.notes.append(
+                "ledger entry \(number) takes back entry \(undone), which is not in the folders at "
+                    + "hand: what it was taken back to is not checked")
+            return
+        }
+        for name in ["app", "environment", "original_transaction_id", "table", "evidence"]
+        where !JSONValue.areSame(original[name], entry[name]) {
+            report("its \(name) is not that of entry \(undone), which it takes back")
+        }
+        let after = entry.record("after")
+        let values = original.record("before")
+        for column in after?.names ?? []
+        where values?[column] == nil || !JSONValue.areSame(after?[column], values?[column]) {
+            report("its \(column) does not go back to what entry \(undone) found")
+        }
+    }
+
+    /// The CSV file has a line per changed field, in the order of their names.
+    private func checkCSV(of entry: JSONRecord, _ companions: Companions, line: Int) {
+        guard let csv = companions.csv else { return }
+        let after = entry.record("after")
+        let before = entry.record("before")
+        let fields = (after?.names ?? []).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        for field in fields {
+            do throws(UnreadableFile) {
+                guard let record = try csv.next() else {
+                    problems.add(Self.csvName, "it ends before line \(line) of \(Self.name)")
+                    companions.csv = nil
+                    return
+                }
+                let agrees =
+                    record["field"]?.isSame(as: field) == true
+                    && CSVField.agrees(record["before"] ?? "", with: before?[field])
+                    && CSVField.agrees(record["after"] ?? "", with: after?[field])
+                let other = csv.columns.first { column in
+                    !Self.perField.contains(column) && entry.names.contains(column)
+                        && !CSVField.agrees(record[column] ?? "", with: entry[column])
+                }
+                if !agrees || other != nil {
+                    problems.add(
+                        Self.csvName, line: csv.lineNumber,
+                        "it does not say what line \(line) of \(Self.name) says of "
+                            + (other ?? field))
+                }
+            } catch {
+                problems.add(Self.csvName, error.reason)
+                companions.csv = nil
+                return
+            }
+        }
+    }
+
+    private func checkUndo(of entry: JSONRecord, _ companions: Companions, line: Int) {
+        guard companions.undo != nil else { return }
+        do throws(UnreadableFile) {
+            let item = try companions.undo?.next { problems.add(UndoCheck.name, line: $0, $1) }
+            guard let item else {
+                problems.add(UndoCheck.name, "it ends before line \(line) of \(Self.name)")
+                companions.undo = nil
+                return
+            }
+            if let problem = UndoCheck.problem(of: item, undoing: entry) {
+                problems.add(
+                    UndoCheck.name, line: companions.undo?.lineNumber,
+                    entry: entry.integer("ledger_entry"), problem)
+            }
+        } catch {
+            problems.add(UndoCheck.name, error.reason)
+            companions.undo = nil
+        }
+    }
+
+    /// Nothing may be left in the companions.
+    private func checkEnds(_ companions: Companions) {
+        do throws(UnreadableFile) {
+            if try companions.csv?.next() != nil {
+                problems.add(
+                    Self.csvName, line: companions.csv?.lineNumber,
+                    "it has more lines than \(Self.name) has changed fields")
+            }
+        } catch {
+            problems.add(Self.csvName, error.reason)
+        }
+        do throws(UnreadableFile) {
+            let rest = try companions.undo?.next { problems.add(UndoCheck.name, line: $0, $1) }
+            if rest != nil {
+                problems.add(
+                    UndoCheck.name, line: companions.undo?.lineNumber,
+                    "it takes back more than \(Self.name) lists")
+            }
+        } catch {
+            problems.add(UndoCheck.name, error.reason)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import JSONWebSignature
+
+/// Checks `discrepancies.jsonl` line by line, together with its CSV form and `not_found.csv`.
+struct FindingCheck {
+    static let name = "discrepancies.jsonl"
+    private static let csvName = "discrepancies.csv"
+    private static let notFoundName = "not_found.csv"
+    private static let key = ["app", "environment", "original_transaction_id"]
+
+    let folder: String
+    let manifest: ManifestRecord
+    let evidence: FindingEvidenceCheck
+    let problems: RunProblems
+
+    private final class Companions {
+        var csv: CSVRecords?
+        /// Only where no narrowing left findings out.
+        var notFound: CSVRecords?
+    }
+
+    func check(counts: inout RunCounts) async throws(UnreadableFile) {
+        let lines = try LineFile(folder + "/" + Self.name)
+        let companions = Companions()
+        companions.csv = try? CSVRecords(folder + "/" + Self.csvName)
+        if !manifest.isNarrowed {
+            companions.notFound = try? CSVRecords(folder + "/" + Self.notFoundName)
+        }
+        while let line = try lines.next() {
+            guard let finding = JSONRecord(line) else {
+                problems.add(Self.name, line: lines.lineNumber, "it is not a JSON object")
+                continue
+            }
+            counts.take(finding: finding)
+            if !finding.isCanonical {
+                problems.add(
+                    Self.name, line: lines.lineNumber, "it is not spelled as canonical JSON")
+            }
+            if !problems.isOfRun(finding) {
+                problems.add(Self.name, line: lines.lineNumber, "it is a finding of another run")
+            }
+            for problem in await evidence.problems(of: finding) {
+                problems.add(Self.name, line: lines.lineNumber, problem)
+            }
+            check(finding, against: &companions.csv, Self.csvName, lines.lineNumber) { _ in true }
+            if finding.text("kind") == "not_found" {
+                check(finding, against: &companions.notFound, Self.notFoundName, lines.lineNumber) {
+                    Self.key.contains($0)
+                }
+            }
+        }
+        checkEnd(&companions.csv, Self.csvName)
+        checkEnd(&companions.notFound, Self.notFoundName)
+    }
+
+    /// Holds the next record of a CSV file against a finding.
+    private func check(
+        _ finding: JSONRecord, against csv: inout CSVRecords?, _ name: String, _ line: Int,
+        columns: (String) -> Bool
+    ) {
+        guard let file = csv else { return }
+        do throws(UnreadableFile) {
+            guard let record = try file.next() else {
+                problems.add(name, "it ends before line \(line) of \(Self.name)")
+                csv = nil
+                return
+            }
+            let other = file.columns.first { column in
+                columns(column) && finding.names.contains(column)
+                    && !CSVField.agrees(record[column] ?? "", with: finding[column])
+            }
+            if let other {
+                problems.add(
+                    name, line: file.lineNumber,
+                    "it does not say what line \(line) of \(Self.name) says of \(other)")
+            }
+        } catch {
+            problems.add(name, error.reason)
+            csv = nil
+        }
+    }
+
+    private func checkEnd(_ csv: inout CSVRecords?, _ name: String) {
+        do throws(UnreadableFile) {
+            if try csv?.next() != nil {
+                problems.add(
+                    name, line: csv?.lineNumber, "it has more lines than \(Self.name) has findings")
+            }
+        } catch {
+            problems.add(name, error.reason)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Subscriptions
+
+/// Audits the folder of one run.
+///
+/// First the files as bytes, then what is in them, line by line, then the totals of what was
+/// counted. Everything that is wrong is listed, not only the first.
+struct RunAuditor {
+    /// From which files a folder is known to be a run's.
+    static let signs = [FileCheck.manifest, FileCheck.sums, SummaryCheck.name]
+
+    let path: String
+    /// The folder as it is named to people.
+    let folder: String
+    let manifest: ManifestRecord?
+    private let problems: RunProblems
+    private let manifestFailure: String?
+
+    /// Reads the manifest.
+    init(path: String, folder: String) {
+        self.path = path
+        self.folder = folder
+        do throws(UnreadableFile) {
+            manifest = try ManifestRecord(ofFileAt: path + "/" + FileCheck.manifest)
+            manifestFailure = nil
+        } catch {
+            manifest = nil
+            manifestFailure = error.reason
+        }
+        problems = RunProblems(folder: folder, manifest: manifest)
+    }
+
+    /// - Parameters:
+    ///   - trust: Whose signatures count.
+    ///   - trail: The ledger up to this run; it is taken further.
+    func audit(trust: AuditTrust, trail: inout LedgerTrail) async -> RunAudit {
+        let name = folder.split(separator: "/").last.map(String.init) ?? folder
+        var audit = RunAudit(folder: folder, runID: manifest?.runID ?? name)
+        if let manifestFailure { problems.add(FileCheck.manifest, manifestFailure) }
+        FileCheck(folder: path, manifest: manifest).check { problems.add($0, $1) }
+        if let manifest {
+            audit.manifestDigest = manifest.digest
+            audit.ledgerHead = manifest.ledgerHead
+            await auditContents(manifest, trust, &trail, &audit)
+        } else {
+            trail.skip(toHead: nil)
+        }
+        audit.problems = problems.list
+        return audit
+    }
+
+    private func auditContents(
+        _ manifest: ManifestRecord, _ trust: AuditTrust, _ trail: inout LedgerTrail,
+        _ audit: inout RunAudit
+    ) async {
+        let verifier = EvidenceVerifier(trust: trust, manifest: manifest)
+        guard
+            let evidence = reading(
+                EvidenceFile.name,
+                { () throws(UnreadableFile) in
+                    try EvidenceFile.check(folder: path) {
+                        problems.add(EvidenceFile.name, line: $0, $1)
+                    }
+                    return try EvidenceFile(folder: path, verifier: verifier)
+                })
+        else {
+            trail.skip(toHead: manifest.ledgerHead)
+            return
+        }
+        var counts = RunCounts()
+        let statements = StatementCheck(manifest: manifest, evidence: evidence)
+        do throws(UnreadableFile) {
+            try await FindingCheck(
+                folder: path, manifest: manifest,
+                evidence: FindingEvidenceCheck(manifest: manifest, evidence: evidence),
+                problems: problems
+            ).check(counts: &counts)
+        } catch {
+            problems.add(FindingCheck.name, error.reason)
+        }
+        do throws(UnreadableFile) {
+            try await CorrectionCheck(folder: path, statements: statements, problems: problems)
+                .check(trail: &trail, audit: &audit)
+        } catch {
+            problems.add(CorrectionCheck.name, error.reason)
+        }
+        if let problem = trail.close(
+            path: path + "/" + CorrectionCheck.name, head: manifest.ledgerHead)
+        {
+            problems.add(FileCheck.manifest, problem)
+        }
+        do throws(UnreadableFile) {
+            try await PlanCheck(
+                folder: path, manifest: manifest, statements: statements, problems: problems
+            ).check(counts: &counts)
+        } catch {
+            problems.add(PlanCheck.name, error.reason)
+        }
+        countUndecided(&counts)
+        counts.corrections = audit.corrections
+        audit.findings = counts.findings
+        SummaryCheck(manifest: manifest, counts: counts) { problems.add($0, $1) }
+            .check(folder: path)
+        audit.roots = verifier.roots
+        // Nothing is proven by a root that nobody vouches for.
+        if !verifier.rehearsalRoots.isEmpty { audit.reverifiedCorrections = 0 }
+        for root in verifier.rehearsalRoots.sorted() {
+            problems.add(
+                EvidenceFile.name,
+                "it rests on the rehearsal root \(root), which only this manifest names; pass its "
+                    + "certificate with --trusted-root if you mean to trust it")
+        }
+    }
+
+    private func countUndecided(_ counts: inout RunCounts) {
+        let name = "undecided.csv"
+        do throws(UnreadableFile) {
+            let file = try CSVRecords(path + "/" + name)
+            while let record = try file.next() {
+                counts.undecided[record["reason"] ?? "?", default: 0] += 1
+                if let manifest, !manifest.runID.isSame(as: record["run_id"]) {
+                    problems.add(name, line: file.lineNumber, "it is a row of another run")
+                }
+            }
+        } catch {
+            problems.add(name, error.reason)
+        }
+    }
+
+    private func reading<Value>(
+        _ name: String, _ body: () throws(UnreadableFile) -> Value
+    ) -> Value? {
+        do throws(UnreadableFile) {
+            return try body()
+        } catch {
+            problems.add(name, error.reason)
+            return nil
+        }
+    }
+}

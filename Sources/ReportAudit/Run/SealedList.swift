@@ -1,0 +1,57 @@
+import Crypto
+
+/// `plan.json` and `undo.json`: a head, one item a line, and the digest of everything before the
+/// last line in the last line.
+struct SealedList {
+    /// What is wrong, with the line where it stands.
+    typealias Report = (_ line: Int, _ text: String) -> Void
+
+    private let lines: LineFile
+    private let list: String
+    private var hash = SHA256()
+    /// Handed out last, or read ahead, and not sealed yet.
+    private var ahead: [UInt8]?
+
+    /// The head, without the list; `nil` when the first line is none.
+    let head: JSONRecord?
+
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - list: The member that holds the items.
+    init(_ path: String, list: String) throws(UnreadableFile) {
+        self.list = list
+        lines = try LineFile(path)
+        let first = try lines.next() ?? []
+        hash.update(data: first + [0x0A])
+        head = JSONRecord(first + Array("]}".utf8))
+        ahead = try lines.next()
+    }
+
+    var lineNumber: Int { lines.lineNumber - 1 }
+
+    /// The next item; `nil` at the end, after which the seal has been checked.
+    mutating func next(_ report: Report) throws(UnreadableFile) -> JSONRecord? {
+        while let line = ahead {
+            ahead = try lines.next()
+            guard ahead != nil else {
+                checkSeal(line, report)
+                return nil
+            }
+            hash.update(data: line + [0x0A])
+            let isLast = line.last != UInt8(ascii: ",")
+            if let item = JSONRecord(isLast ? line : line.dropLast()) { return item }
+            report(lineNumber, "it is not an item of the list")
+        }
+        return nil
+    }
+
+    private func checkSeal(_ last: [UInt8], _ report: Report) {
+        let digest = hash.finalize().hexadecimal
+        if !last.elementsEqual("],\"sha256\":\"\(digest)\"}".utf8) {
+            report(
+                lines.lineNumber,
+                "the last line does not state the digest of the lines before it: the list was "
+                    + "edited or cut")
+        }
+    }
+}

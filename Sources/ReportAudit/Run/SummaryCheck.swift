@@ -1,0 +1,135 @@
+import JSONWebSignature
+
+/// Holds `summary.json` against the manifest and against what was counted line by line.
+struct SummaryCheck {
+    static let name = "summary.json"
+    private static let limitBytes = 1 << 26
+    /// What both files state.
+    private static let shared = [
+        "ended", "job", "ledger_head", "mode", "outcome", "run_id", "scope", "settings_digest",
+        "started", "tool_version", "totals",
+    ]
+
+    let manifest: ManifestRecord
+    let counts: RunCounts
+    let report: (_ file: String, _ text: String) -> Void
+
+    func check(folder: String) {
+        let bytes: [UInt8]
+        do throws(UnreadableFile) {
+            bytes = try PlainFile.contents(of: folder + "/" + Self.name, limit: Self.limitBytes)
+        } catch {
+            // That it is missing is said with the files.
+            return
+        }
+        guard let summary = JSONRecord(bytes) else {
+            report(Self.name, "it is not a JSON object")
+            return
+        }
+        for name in Self.shared where !JSONValue.areSame(summary[name], manifest.record[name]) {
+            report(Self.name, "its \(name) is another than manifest.json's")
+        }
+        checkTotals(summary)
+        checkFindings(summary)
+        checkCorrections(summary)
+        checkMoney(summary)
+    }
+
+    private func compare(_ what: String, _ stated: Int64?, _ counted: Int, in file: String) {
+        guard stated != Int64(counted) else { return }
+        report(
+            Self.name,
+            "its \(what) is \(stated.map(String.init) ?? "missing"), \(file) has \(counted)")
+    }
+
+    /// The tie-out: in scope = matched + discrepant + undecided + excluded.
+    private func checkTotals(_ summary: JSONRecord) {
+        let totals = summary.record("totals")
+        let parts = ["matched", "discrepant", "undecided", "excluded"]
+            .map { totals?.integer($0) ?? -1 }
+        let sum = parts.reduce(0) { $0 &+ $1 }
+        if parts.contains(where: { $0 < 0 }) || totals?.integer("in_scope") != sum {
+            report(
+                Self.name,
+                "its totals do not add up: in_scope is "
+                    + "\(totals?.integer("in_scope").map(String.init) ?? "missing"), the parts are "
+                    + "\(sum)")
+        }
+        compare(
+            "totals.undecided", totals?.integer("undecided"),
+            counts.undecided.values.reduce(0, +), in: "undecided.csv")
+        compare("undecided_reasons", summary["undecided_reasons"], with: counts.undecided)
+        let excluded = summary["excluded_reasons"]?.members.compactMap(\.value.integer) ?? []
+        if excluded.reduce(0, &+) != totals?.integer("excluded") ?? 0 {
+            report(Self.name, "its excluded_reasons do not add up to totals.excluded")
+        }
+    }
+
+    private func checkFindings(_ summary: JSONRecord) {
+        if manifest.record.integer("findings") != Int64(counts.findings) {
+            report(
+                FileCheck.manifest,
+                "its findings are \(manifest.record.integer("findings") ?? 0), "
+                    + "discrepancies.jsonl has \(counts.findings)")
+        }
+        compare("findings", summary["findings"], withNested: counts.severities)
+        compare("finding_states", summary["finding_states"], withNested: counts.states)
+    }
+
+    private func checkCorrections(_ summary: JSONRecord) {
+        let stated = summary.record("corrections")
+        compare(
+            "corrections.applied", stated?.integer("applied"), counts.corrections,
+            in: "corrections.jsonl")
+        if manifest.record.integer("corrections_applied") != Int64(counts.corrections) {
+            report(
+                FileCheck.manifest,
+                "its corrections_applied are "
+                    + "\(manifest.record.integer("corrections_applied") ?? 0), "
+                    + "corrections.jsonl has \(counts.corrections)")
+        }
+        for fate in ["planned", "stale", "rejected"] where stated?[fate] != nil {
+            compare(
+                "corrections.\(fate)", stated?.integer(fate), counts.fates[fate] ?? 0,
+                in: "plan.json")
+        }
+    }
+
+    private func checkMoney(_ summary: JSONRecord) {
+        guard let counted = counts.money else { return }
+        var stated: [String: [Int64]] = [:]
+        for entry in summary["money"]?.elements ?? [] {
+            let total = JSONRecord(entry)
+            let name = (total?.text("direction") ?? "?") + " " + (total?.text("currency") ?? "?")
+            stated[name] = [total?.integer("amount") ?? 0, total?.integer("findings") ?? 0]
+        }
+        if stated != counted.mapValues({ [$0.amount, Int64($0.findings)] }) {
+            report(Self.name, "its money is not the sum of the amounts in discrepancies.jsonl")
+        }
+    }
+
+    private func compare(_ what: String, _ value: JSONValue?, with counted: [String: Int]) {
+        if Self.counts(value) != counted {
+            report(Self.name, "its \(what) are not what the files count")
+        }
+    }
+
+    private func compare(
+        _ what: String, _ value: JSONValue?, withNested counted: [String: [String: Int]]
+    ) {
+        var stated: [String: [String: Int]] = [:]
+        for (name, inner) in value?.members ?? [] {
+            stated[name.text ?? "?"] = Self.counts(inner)
+        }
+        for kind in Set(stated.keys).union(counted.keys).sorted()
+        where stated[kind] != counted[kind] {
+            report(Self.name, "its \(what) of \(kind) are not what discrepancies.jsonl counts")
+        }
+    }
+
+    private static func counts(_ value: JSONValue?) -> [String: Int] {
+        Dictionary(
+            (value?.members ?? []).map { ($0.name.text ?? "?", Int($0.value.integer ?? -1)) }
+        ) { first, _ in first }
+    }
+}

@@ -1,0 +1,151 @@
+import ReportAudit
+import Subscriptions
+
+/// What `verify` shows, for people as text and for machines as JSON.
+struct VerifyReport {
+    /// Marks good and bad for an eye, where colour is wanted.
+    struct Ink {
+        let isColoured: Bool
+
+        func good(_ text: String) -> String { isColoured ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
+
+        func bad(_ text: String) -> String { isColoured ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
+    }
+
+    let directory: String
+    private var runs: [CanonicalJSON] = []
+
+    init(directory: String) {
+        self.directory = directory
+    }
+
+    // MARK: Text
+
+    /// A run: one line, and one for everything that is wrong with it.
+    static func lines(of run: RunAudit, quiet: Bool, _ ink: Ink) -> [String] {
+        var lines: [String] = []
+        if !quiet {
+            let mark = run.problems.isEmpty ? ink.good("ok      ") : ink.bad("TAMPERED")
+            lines.append("\(mark)  \(run.folder)  \(summary(of: run))")
+            lines += run.notes.map { "          note: \($0)" }
+        }
+        return lines + problemLines(run.problems, ink)
+    }
+
+    private static func summary(of run: RunAudit) -> String {
+        let findings = counted(run.findings, "finding")
+        guard run.corrections > 0 else { return "no corrections, \(findings)" }
+        var text =
+            run.reverifiedCorrections == run.corrections
+            ? counted(run.corrections, "correction")
+            : "\(run.reverifiedCorrections) of \(counted(run.corrections, "correction"))"
+        text += " re-verified" + (run.roots.isEmpty ? "" : " against \(names(of: run.roots))")
+        if run.undone > 0 { text += ", \(run.undone) taken back" }
+        return text + ", " + findings
+    }
+
+    private static func problemLines(_ list: ProblemList, _ ink: Ink) -> [String] {
+        list.problems.map { ink.bad("wrong") + "     \($0)" }
+            + (list.omitted > 0 ? ["          and \(list.omitted) more of the same place"] : [])
+    }
+
+    /// The end: what is wrong with the chain, and the verdict.
+    func closing(of result: AuditResult, quiet: Bool, _ ink: Ink) -> [String] {
+        var lines = Self.problemLines(result.problems, ink)
+        if quiet, result.isIntact { return lines }
+        if !quiet { lines += result.notes.map { "note: \($0)" } }
+        let runs = Self.counted(result.runs, "run")
+        guard result.isIntact else {
+            return lines + [
+                ink.bad("TAMPERED") + ": \(Self.counted(result.problemCount, "problem")) in "
+                    + "\(runs) of \(directory) (exit status \(ExitStatus.tampered.code))"
+            ]
+        }
+        lines.append(
+            ink.good("INTACT") + ": \(runs), "
+                + "\(Self.counted(result.corrections, "correction")), "
+                + Self.counted(result.findings, "finding") + " in \(directory)")
+        for root in result.roots.sorted() where !root.isApple {
+            lines.append(
+                "Not Apple's: evidence was verified against the root \(root.fingerprint), which "
+                    + "you gave")
+        }
+        if let newest = result.newest, let digest = newest.manifestDigest {
+            lines += [
+                "Write this down, away from this machine; nothing up to \(newest.runID) can then",
+                "be taken away or written anew unseen (trueup verify --anchor DIGEST):",
+                "  manifest     \(digest)", "  ledger head  \(newest.ledgerHead ?? "–")",
+            ]
+        }
+        return lines
+    }
+
+    private static func names(of roots: Set<EvidenceRoot>) -> String {
+        roots.sorted().map { root in
+            root.isApple ? "Apple Root CA - G3" : "the given root \(root.fingerprint.prefix(16))…"
+        }.joined(separator: " and ")
+    }
+
+    private static func counted(_ count: Int, _ noun: String) -> String {
+        "\(count) \(noun)\(count == 1 ? "" : "s")"
+    }
+
+    // MARK: JSON
+
+    /// Keeps a run for the one object at the end.
+    mutating func take(_ run: RunAudit) {
+        runs.append(
+            .object([
+                "folder": .string(run.folder), "run_id": .string(run.runID),
+                "manifest_sha256": .text(run.manifestDigest),
+                "ledger_head": .text(run.ledgerHead),
+                "findings": .integer(Int64(run.findings)),
+                "corrections": .integer(Int64(run.corrections)),
+                "reverified": .integer(Int64(run.reverifiedCorrections)),
+                "undone": .integer(Int64(run.undone)),
+                "roots": Self.json(run.roots),
+                "notes": .array(run.notes.map(CanonicalJSON.string)),
+                "problems": .array(run.problems.problems.map(Self.json)),
+                "problems_omitted": .integer(Int64(run.problems.omitted)),
+            ]))
+    }
+
+    func json(of result: AuditResult) -> CanonicalJSON {
+        let status: ExitStatus = result.isIntact ? .ok : .tampered
+        return .object([
+            "verdict": .string(result.isIntact ? "intact" : "tampered"),
+            "exit_status": .integer(Int64(status.code)), "directory": .string(directory),
+            "whole_folder": .boolean(result.isWholeFolder), "runs": .array(runs),
+            "corrections": .integer(Int64(result.corrections)),
+            "reverified": .integer(Int64(result.reverifiedCorrections)),
+            "findings": .integer(Int64(result.findings)), "roots": Self.json(result.roots),
+            "notes": .array(result.notes.map(CanonicalJSON.string)),
+            "problems": .array(result.problems.problems.map(Self.json)),
+            "problems_omitted": .integer(Int64(result.problems.omitted)),
+            "problem_count": .integer(Int64(result.problemCount)),
+            "anchor": .object([
+                "run_id": .text(result.newest?.runID),
+                "manifest_sha256": .text(result.newest?.manifestDigest),
+                "ledger_head": .text(result.newest?.ledgerHead),
+            ]),
+        ])
+    }
+
+    private static func json(_ roots: Set<EvidenceRoot>) -> CanonicalJSON {
+        .array(
+            roots.sorted().map { root in
+                .object([
+                    "fingerprint": .string(root.fingerprint), "is_apple": .boolean(root.isApple),
+                ])
+            })
+    }
+
+    private static func json(_ problem: AuditProblem) -> CanonicalJSON {
+        .object([
+            "run": .text(problem.run), "file": .text(problem.file),
+            "line": problem.line.map { .integer(Int64($0)) } ?? .null,
+            "ledger_entry": problem.ledgerEntry.map(CanonicalJSON.integer) ?? .null,
+            "problem": .string(problem.text),
+        ])
+    }
+}

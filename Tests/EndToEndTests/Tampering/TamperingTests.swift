@@ -1,0 +1,159 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `verify` against reports of real nights that somebody tampers with (faults.md 72).
+@Suite(.serialized, .timeLimit(.minutes(10))) struct `A report that was tampered with` {
+    /// Four nights: two that correct, a check that plans, one that corrects.
+    private static let nights = Result { try Nights() }
+
+    private struct Nights: Sendable {
+        /// Reports and root certificate, kept when simulator and database are gone.
+        let folder: TemporaryFolder
+
+        var reports: URL { folder.url.appendingPathComponent("reports") }
+
+        var root: String { folder.url.appendingPathComponent("root").path }
+
+        init() throws {
+            let simulator = try RunningSimulator([
+                "--customers", "24", "--drift", "0.6", "--seed", "19",
+            ])
+            let place = try Workplace(on: simulator)
+            try place.writeJob("nightly", "settle: 0s")
+            try #require(place.run("init").status == 0)
+            let table = try #require(simulator.ready.tableFile)
+            try #require(place.run("import", table).status == 0)
+            _ = try place.run("run", "nightly")
+            for verb in ["run", "check", "run"] {
+                try place.sql(
+                    """
+                    UPDATE subscriptions SET product_id = 'old',
+                        auto_renew_status = 1 - auto_renew_status WHERE status = 1
+                    """)
+                _ = try place.run(verb, "nightly")
+            }
+            folder = try TemporaryFolder()
+            try FileManager.default.copyItem(
+                at: place.folder.url.appendingPathComponent("reports"), to: reports)
+            try FileManager.default.copyItem(atPath: simulator.ready.rootFile, toPath: root)
+        }
+    }
+
+    private func forged() throws -> (reports: ForgedReports, root: String) {
+        let nights = try Self.nights.get()
+        return (try ForgedReports(copyOf: nights.reports), nights.root)
+    }
+
+    /// Runs `verify` away from any settings.
+    private func verify(
+        _ reports: ForgedReports, _ arguments: [String], folder: URL? = nil
+    ) throws -> BuiltExecutable.Result {
+        try BuiltExecutable("trueup").run(
+            ["verify", (folder ?? reports.directory).path] + arguments, in: reports.folder.url)
+    }
+
+    @Test func `passes as long as nobody does`() throws {
+        let (reports, root) = try forged()
+        let whole = try verify(reports, ["--trusted-root", root])
+        #expect(whole.status == 0, "\(whole.output)\(whole.errors)")
+        for (run, wanted) in zip(reports.runs, [true, true, false, true]) {
+            let corrections = try reports.objects(
+                reports.runs.firstIndex(of: run) ?? 0, "corrections.jsonl")
+            #expect(corrections.isEmpty != wanted, "\(run)")
+            #expect(
+                !wanted || whole.output.contains("\(corrections.count) corrections re-verified"))
+        }
+        let run = try verify(reports, ["--trusted-root", root], folder: reports.url(0))
+        #expect(run.status == 0, "\(run.output)\(run.errors)")
+        let newest = try reports.manifestDigest(3)
+        #expect(whole.output.contains(newest))
+        let anchored = try verify(reports, ["--trusted-root", root, "--anchor", newest])
+        #expect(anchored.status == 0, "\(anchored.output)")
+    }
+
+    @Test(arguments: Tampering.all)
+    func `is found, and the place is named`(tampering: Tampering) throws {
+        let (reports, root) = try forged()
+        let anchor = try tampering.anchor?(reports)
+        var arguments = ["--trusted-root", root] + (try tampering.apply(reports))
+        if anchor != nil {
+            let unseen = try verify(reports, arguments)
+            #expect(unseen.status == 0, "an anchor would not be needed:\n\(unseen.output)")
+        }
+        if let anchor { arguments += ["--anchor", anchor] }
+        let result = try verify(reports, arguments)
+        #expect(result.status == 7, "\(result.output)\(result.errors)")
+        for name in tampering.named {
+            #expect(result.output.contains(name), "\(name) in:\n\(result.output)")
+        }
+    }
+
+    @Test func `is found when a byte of any file flips`() throws {
+        let (reports, root) = try forged()
+        let files = try FileManager.default.contentsOfDirectory(atPath: reports.url(0).path)
+        try #require(files.count >= 16)
+        for file in files.sorted() {
+            let url = reports.url(0, file)
+            let data = try Data(contentsOf: url)
+            guard !data.isEmpty else { continue }
+            var flipped = data
+            flipped[data.count / 2] ^= 1
+            try flipped.write(to: url)
+            let result = try verify(
+                reports, ["--trusted-root", root, "--quiet"], folder: reports.url(0))
+            try data.write(to: url)
+            #expect(result.status == 7, "\(file): \(result.output)")
+            #expect(result.output.contains(file), "\(file) in:\n\(result.output)")
+        }
+    }
+
+    @Test func `is not what retention leaves, nor a run that is being written`() throws {
+        let (reports, root) = try forged()
+        for run in [0, 1] { try FileManager.default.removeItem(at: reports.url(run)) }
+        let partial = reports.directory.appendingPathComponent("2026-11-21/half.partial")
+        try FileManager.default.createDirectory(at: partial, withIntermediateDirectories: true)
+        let result = try verify(reports, ["--trusted-root", root])
+        #expect(result.status == 0, "\(result.output)")
+        #expect(result.output.contains("retention"))
+        // Nor when the index forgets them too.
+        try reports.index { $0.removeSubrange(1...2) }
+        #expect(try verify(reports, ["--trusted-root", root]).status == 0)
+    }
+
+    @Test func `is said when only the report itself vouches for its root`() throws {
+        let (reports, root) = try forged()
+        let result = try verify(reports, [])
+        #expect(result.status == 7)
+        #expect(result.output.contains("rehearsal root"))
+        #expect(result.output.contains("--trusted-root"))
+        let trusted = try verify(reports, ["--trusted-root", root])
+        #expect(trusted.output.contains("Not Apple's"))
+    }
+
+    @Test func `is told to machines`() throws {
+        let (reports, root) = try forged()
+        try reports.edit(0, "corrections.jsonl") { $0["reason"] = "Nothing to see." }
+        let result = try verify(reports, ["--trusted-root", root, "--json"])
+        #expect(result.status == 7)
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+        #expect(object["verdict"] as? String == "tampered")
+        let runs = try #require(object["runs"] as? [[String: Any]])
+        #expect(runs.count == 4)
+        let problems = try #require(runs[0]["problems"] as? [[String: Any]])
+        #expect(
+            problems.contains {
+                $0["file"] as? String == "corrections.jsonl" && $0["line"] as? Int == 1
+                    && $0["ledger_entry"] as? Int == 1
+            })
+    }
+
+    @Test func `cannot be looked for where there is no report`() throws {
+        let (reports, _) = try forged()
+        let nowhere = reports.folder.url.appendingPathComponent("nowhere")
+        #expect(try verify(reports, [], folder: nowhere).status == 65)
+        #expect(try verify(reports, [], folder: reports.folder.url).status == 65)
+        #expect(try verify(reports, ["--anchor", "abc"]).status == 64)
+    }
+}
