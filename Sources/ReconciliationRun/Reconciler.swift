@@ -6,7 +6,7 @@ package import Subscriptions
 ///
 /// The pipeline, left to right; nothing calls back:
 ///
-///     open pass ─▶ recover ─▶ walk ─▶ guard ─▶ apply ─▶ conclude
+///     open pass ─▶ recover ─▶ walk ─▶ guard ─▶ apply ─▶ find causes ─▶ conclude
 ///
 /// *recover* and *walk* only ask, judge and stage; *guard* looks at the whole plan; *apply* is
 /// the one stage that writes to subscription rows. Each stage leaves a checkpoint, so a run that
@@ -105,11 +105,13 @@ package struct Reconciler: Sendable {
             guardBreaches: ending.guardBreaches, mode: job.mode,
             incompleteReadings: ending.incompleteReadings
                 + [context.tally.unfinishedHistories].compactMap(\.self))
-        let conclusion = RunConclusion(
+        let causes = try await CauseStep(context: context).run()
+        var conclusion = RunConclusion(
             ended: clock.now(), statuses: decision.statuses, messages: decision.messages,
             limits: limits(of: ending), calls: Self.summed(calls),
             closesPass: !ending.end.leavesPassOpen,
             settlesUnreached: ending.end != .completed)
+        conclusion.causes = causes
         try await store.conclude(conclusion, in: context.pass, run: header)
         log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])
         return conclusion

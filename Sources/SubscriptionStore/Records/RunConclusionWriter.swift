@@ -16,6 +16,7 @@ struct RunConclusionWriter {
             sql: "UPDATE trueup_ledger SET reported_run = ? WHERE reported_run IS NULL",
             arguments: [header.runID])
         try countRows()
+        try RunCauses(db: db).write(conclusion.causes, of: run, started: header.started)
         for (position, count) in conclusion.calls.enumerated() {
             try db.execute(
                 sql: "INSERT INTO trueup_run_calls VALUES (?, ?, ?, ?, ?)",

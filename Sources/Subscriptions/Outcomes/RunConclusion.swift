@@ -13,6 +13,8 @@ package struct RunConclusion: Hashable, Sendable {
     /// Whether rows that the job meant to judge and did not reach count as undecided (`deadline`):
     /// the asking ended early.
     package var settlesUnreached: Bool
+    /// Why the findings came about, the commonest cause first; empty where nobody looked.
+    package var causes: [CauseCluster] = []
 
     package init(
         ended: Timestamp, statuses: [ExitStatus], messages: [String], limits: [String],
