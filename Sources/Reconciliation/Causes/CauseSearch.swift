@@ -129,17 +129,20 @@ package struct CauseSearch: Hashable, Sendable {
             return FindingCause(text: Self.text(.changedByUs), delivery: .changedByUs)
         }
         let changed = finding.changedAt
-        guard let history else { return unknown(finding, "the notification history was not read") }
+        guard let history else {
+            // The job does not read it: what the rule says is all that is known.
+            return finding.cause.map { FindingCause(text: $0, delivery: .unknown) }
+        }
         let earliest = changed?.adding(milliseconds: -Self.earlyChargeMilliseconds)
         guard let from = earliest ?? finding.localAsOf else {
-            return unknown(finding, "the row does not say what it rests on")
+            return unknown(finding, "the row does not say which statement it rests on")
         }
         guard history.start <= from else {
             return unknown(finding, "the notification history was not read that far back")
         }
         guard let changed else {
             return unknown(
-                finding, "no notification since the row's statement: never sent, or changed by us")
+                finding, "no notification since the row's statement; never sent, or changed by us")
         }
         guard changed.adding(milliseconds: Self.signingMilliseconds) <= history.end else {
             return unknown(finding, "too recent for the notification history")
@@ -151,10 +154,7 @@ package struct CauseSearch: Hashable, Sendable {
         DeliveryReading(delivery: delivery, result: nil, attempt: nil).cause
     }
 
-    /// Keeps what the rule said, and says that nothing more is known.
     private func unknown(_ finding: Finding, _ why: String) -> FindingCause? {
-        finding.cause.map {
-            FindingCause(text: "\($0) (unknown why: \(why))", delivery: .unknown)
-        }
+        finding.cause.map { _ in FindingCause(text: "unknown: \(why)", delivery: .unknown) }
     }
 }

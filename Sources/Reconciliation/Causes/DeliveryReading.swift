@@ -12,7 +12,9 @@ struct DeliveryReading: Hashable {
     /// Later than this after signing a delivery is late even without a failed attempt.
     static let lateMilliseconds: Int64 = 15 * 60 * 1000
     private static let hour: Int64 = 3_600_000
-    /// After the attempt before. Source: Responding to App Store Server Notifications.
+    /// After the attempt before.
+    ///
+    /// Source: Responding to App Store Server Notifications.
     private static let retryDelaysProduction = [hour, 12 * hour, 24 * hour, 48 * hour, 72 * hour]
     /// In the sandbox Apple attempts once.
     private static let retryDelaysSandbox: [Int64] = []

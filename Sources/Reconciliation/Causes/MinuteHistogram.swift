@@ -22,7 +22,9 @@ package struct MinuteHistogram: Hashable, Sendable {
         while counts.count > Self.stretches {
             minutesPerStretch *= 2
             var wider: [Int64: Int] = [:]
-            for (stretch, count) in counts { wider[Self.floor(stretch, by: 2), default: 0] += count }
+            for (stretch, count) in counts {
+                wider[Self.floor(stretch, by: 2), default: 0] += count
+            }
             counts = wider
         }
     }
