@@ -19,7 +19,7 @@ import Testing
                 of: Told.expired,
                 among: [
                     Told.notification("EXPIRED", "VOLUNTARY", refusal),
-                    Told.notification("DID_CHANGE_RENEWAL_PREF", success, uuid: "other"),
+                    Told.notification("DID_CHANGE_RENEWAL_PREF", nil, success, uuid: "other"),
                 ]))
         #expect(cause.text == "refused by us (UNSUCCESSFUL_HTTP_RESPONSE_CODE)")
         #expect(cause.delivery == .refused)
@@ -179,7 +179,7 @@ import Testing
         let past = Told.finding(
             .transactionMissing, ours: .null, apple: .text("1"), changed: Sample.now(days: -8))
         let its = Told.notification("DID_RENEW", at: Sample.now(days: -8), refusal)
-        let later = Told.notification("DID_RENEW", success, uuid: "later")
+        let later = Told.notification("DID_RENEW", nil, success, uuid: "later")
         #expect(try delivery(of: past, its, later) == .refused)
         #expect(try delivery(of: past, later) == .neverSent)
     }

@@ -25,7 +25,7 @@ import Testing
         cause.result = "X"
         cause.attempt = Sample.now(minutes: minute)
         cause.isStillRetried = retried
-        cause.notification = Told.notification("DID_RENEW", uuid: uuid)
+        cause.notification = Told.notification("DID_RENEW", nil, uuid: uuid)
         cause.notification?.isReported = isReported
         return cause
     }

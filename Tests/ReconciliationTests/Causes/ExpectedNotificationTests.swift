@@ -43,16 +43,19 @@ import Testing
             !isMatched(finding(other.ours, other.apple), other.type, other.subtype), "\(other)")
     }
 
-    @Test(arguments: [
-        (FindingKind.product, "DID_CHANGE_RENEWAL_PREF", "UPGRADE"), (.product, "DID_RENEW", nil),
+    static let kinds: [(kind: FindingKind, type: String, subtype: String?)] = [
+        (.product, "DID_CHANGE_RENEWAL_PREF", "UPGRADE"), (.product, "DID_RENEW", nil),
         (.latestTransaction, "DID_RENEW", nil), (.ownership, "REVOKE", nil),
         (.revocationDate, "REFUND", nil), (.missingLocally, "SUBSCRIBED", "INITIAL_BUY"),
         (.graceMissed, "DID_FAIL_TO_RENEW", "GRACE_PERIOD"),
-    ])
-    func `fits the kind`(kind: FindingKind, type: String, subtype: String?) {
+    ]
+
+    @Test(arguments: kinds.indices)
+    func `fits the kind`(index: Int) {
+        let expected = Self.kinds[index]
         let finding = Told.finding(
-            kind, .gracePeriodExpiresDate, ours: .text("a"), apple: .text("b"))
-        #expect(isMatched(finding, type, subtype))
+            expected.kind, .gracePeriodExpiresDate, ours: .text("a"), apple: .text("b"))
+        #expect(isMatched(finding, expected.type, expected.subtype), "\(expected)")
         #expect(!isMatched(finding, "PRICE_INCREASE", "PENDING"))
     }
 

@@ -9,9 +9,12 @@ import Testing
             mayBeZone: mayBeZone)
     }
 
-    @Test(arguments: [
+    static let zones: [(minutes: Int64, hours: String)] = [
         (480, "+8"), (-300, "-5"), (345, "+5:45"), (-570, "-9:30"), (840, "+14"), (-720, "-12"),
-    ])
+    ]
+    static let others: [Int64] = [0, 400, 60_000, 28_801_000, 86_400_000, 54_000_000]
+
+    @Test(arguments: zones)
     func `is a time zone's distance from UTC`(minutes: Int64, hours: String) {
         #expect(pattern(minutes * 60_000) == .offset(minutes: minutes))
         // Cut to the second on the way.
@@ -20,7 +23,7 @@ import Testing
             pattern(minutes * 60_000)?.cause == "time zone: constant offset of \(hours) h")
     }
 
-    @Test(arguments: [0, 400, 60_000, 8 * 3_600_000 + 1000, 24 * 3_600_000, 15 * 3_600_000])
+    @Test(arguments: others)
     func `is no other distance`(milliseconds: Int64) {
         #expect(pattern(milliseconds) == nil)
     }
