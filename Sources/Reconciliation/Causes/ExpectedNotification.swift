@@ -83,7 +83,7 @@ struct ExpectedNotification: Hashable {
         }
         if finding.appleValue == .integer(0) {
             // Apple turns renewal off by itself when a subscription ends.
-            types = ["EXPIRED"]
+            types = ["EXPIRED", "REFUND", "REVOKE"]
             narrow["DID_CHANGE_RENEWAL_STATUS"] = ["AUTO_RENEW_DISABLED"]
         } else {
             types = ["SUBSCRIBED"]

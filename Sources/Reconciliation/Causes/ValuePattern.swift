@@ -15,6 +15,8 @@ package enum ValuePattern: Hashable, Sendable {
 
     /// The widest distance of a time zone from UTC (Line Islands, UTC+14).
     private static let widestZoneMinutes: Int64 = 14 * 60
+    /// Smaller numbers are no times of Apple's in milliseconds (1973).
+    private static let earliestMilliseconds: Int64 = 100_000_000_000
     /// Time zones differ by quarters of an hour.
     private static let zoneStepMilliseconds: Int64 = 15 * 60 * 1000
     /// A local time may have been cut or rounded to the second.
@@ -44,7 +46,7 @@ package enum ValuePattern: Hashable, Sendable {
 
     private init?(ours: Timestamp, theirs: Timestamp, mayBeZone: Bool) {
         let (our, their) = (ours.unixMilliseconds, theirs.unixMilliseconds)
-        guard our > 0, their > 0 else { return nil }
+        guard our > 0, their >= Self.earliestMilliseconds else { return nil }
         if Self.isScaled(our, to: their) {
             self = .secondsForMilliseconds
             return
@@ -54,11 +56,12 @@ package enum ValuePattern: Hashable, Sendable {
             return
         }
         let distance = ours.milliseconds(since: theirs)
+        guard mayBeZone, abs(distance) < (Self.widestZoneMinutes + 1) * 60_000 else { return nil }
         let half = Self.zoneStepMilliseconds / 2
         let steps = (distance + (distance < 0 ? -half : half)) / Self.zoneStepMilliseconds
         let minutes = steps * Self.zoneStepMilliseconds / 60_000
         let rest = distance - steps * Self.zoneStepMilliseconds
-        guard mayBeZone, minutes != 0, abs(minutes) <= Self.widestZoneMinutes,
+        guard minutes != 0, abs(minutes) <= Self.widestZoneMinutes,
             abs(rest) < Self.roundingMilliseconds
         else { return nil }
         self = .offset(minutes: minutes)

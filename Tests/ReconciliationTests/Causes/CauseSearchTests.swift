@@ -98,7 +98,7 @@ import Testing
         #expect(try isRetried([-30]))
         #expect(try isRetried([-130]) == false)
         #expect(try isRetried([-780, -720]))
-        #expect(try isRetried([-2000, -1940, -1500]))
+        #expect(try isRetried([-2000, -1940, -1490]))
         #expect(try isRetried([-9, -8, -7, -6, -5, -4]) == false)
         #expect(try isRetried([-30], environment: "Sandbox") == false)
     }
