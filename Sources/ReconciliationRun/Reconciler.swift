@@ -6,7 +6,7 @@ package import Subscriptions
 ///
 /// The pipeline, left to right; nothing calls back:
 ///
-///     open pass ─▶ recover ─▶ walk ─▶ guard ─▶ canary ─▶ apply ─▶ conclude
+///     open pass ─▶ recover ─▶ walk ─▶ guard ─▶ canary ─▶ apply ─▶ find causes ─▶ conclude
 ///
 /// A run that works off an earlier plan, or takes a run back, takes that up instead of recovering
 /// and walking; the rest is the same. *recover* and *walk* only ask, judge and stage; *guard* looks
@@ -146,12 +146,14 @@ package struct Reconciler: Sendable {
                 source: job.planSource, unwritten: try await store.unwritten(of: context.pass),
                 undo: ending.undo)
         }
+        let causes = try await CauseStep(context: context).run()
         var conclusion = RunConclusion(
             ended: clock.now(), statuses: decision.statuses, messages: decision.messages,
             limits: limits(of: ending), calls: Self.summed(calls),
             closesPass: !ending.end.leavesPassOpen && ending.plan.canary?.leavesPassOpen != true,
             settlesUnreached: ending.end != .completed)
         conclusion.acceptedTableRows = ending.plan.acceptedTableRows
+        conclusion.causes = causes
         try await store.conclude(conclusion, in: context.pass, run: header)
         log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])
         return conclusion

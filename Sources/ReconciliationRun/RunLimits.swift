@@ -4,6 +4,8 @@ package enum RunLimits {
     package static let rowsPerPage = 256
     /// Questions in flight at once; the pacing decides how fast they may be sent.
     package static let concurrentInquiries = 32
+    /// Findings whose causes are looked for and stored together.
+    package static let findingsPerPage = 500
     /// Corrections written in one transaction, so that others never wait long for the database.
     package static let correctionsPerTransaction = 100
     /// Undecodable answers in a row that end the run (contract, exit status 76).

@@ -24,6 +24,7 @@ import Testing
                       "rate_limited": 6
                     }
                   },
+                  "causes": [],
                   "corrections": {
                     "applied": 31,
                     "planned": 0,

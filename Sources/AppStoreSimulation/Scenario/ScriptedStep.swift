@@ -33,9 +33,9 @@ struct ScriptedStep: Decodable, Sendable {
         moment = try Self.moment(at)
         purchase = try keys.value(String.self, "of")
         delivery = try keys.value(String.self, "deliver")
-        if let delivery, !["at_once", "late", "never"].contains(delivery) {
+        if let delivery, !["at_once", "late", "never", "unsent"].contains(delivery) {
             throw SimulatorError.badOption(
-                "\"deliver\" is at_once, late or never, not \"\(delivery)\".")
+                "\"deliver\" is at_once, late, never or unsent, not \"\(delivery)\".")
         }
         action = try ScriptedAction(keys)
     }

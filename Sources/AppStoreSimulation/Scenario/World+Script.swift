@@ -64,6 +64,12 @@ extension World {
             let known = notifications.count
             try take(pending)
             guard let delivery = pending.step.delivery else { continue }
+            if delivery == "unsent" {
+                // Apple's own failure: no attempt, and nothing in the history.
+                let made = notifications[known...].filter { $0.date < pending.date }
+                notifications.replaceSubrange(known..., with: made)
+                continue
+            }
             for index in known..<notifications.count where notifications[index].date >= pending.date
             {
                 notifications[index].delivery =

@@ -22,6 +22,7 @@ extension Comparison {
         finding.productID = row.productID ?? stated.transaction.productID
         finding.appleAsOf = stated.signedDate
         finding.cause = cause
+        finding.changedAt = changeDate(of: kind)
         return finding
     }
 }

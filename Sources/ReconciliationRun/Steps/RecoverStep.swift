@@ -32,7 +32,9 @@ struct RecoverStep {
             return [shortfall, problem].compactMap(\.self).joined(separator: " ")
         }
         let moved = context.job.mode == .apply ? plan.readThrough : nil
+        let read = NotificationWindow(start: plan.window.start, end: plan.readThrough)
         try await context.storing { () async throws(StoreError) in
+            try await context.store.noteHistoryRead(read, of: app, in: context.pass)
             try await context.store.finishRecovery(of: app, watermark: moved, in: context.pass)
         }
         return shortfall
@@ -108,7 +110,16 @@ struct RecoverStep {
                 findings[index].action = .planned
             }
         }
+        let reported = Set(
+            findings.filter { $0.kind == .notificationMissed || $0.kind == .notificationLost }
+                .compactMap(\.field))
+        let traced = settled.compactMap { notification in
+            notification.traced(
+                receivedAt: inbox[notification.notificationUUID]?.receivedAt,
+                isReported: reported.contains(notification.notificationUUID))
+        }
         try await context.storing { () async throws(StoreError) in
+            try await context.store.noteDeliveries(traced, of: app, in: context.pass)
             try await context.store.record(
                 fresh, findings: findings, of: app, intoInbox: context.job.mode == .apply,
                 in: context.pass, run: context.header)

@@ -19,6 +19,7 @@ extension RunSummary {
                     ])
                 }),
             "calls": callsJSON,
+            "causes": .array(conclusion.causes.map(\.json)),
             "corrections": correctionsJSON,
             "ended": .time(conclusion.ended),
             "evidence": .object([

@@ -97,10 +97,24 @@ extension SummarySections {
                 "Nothing is written yet. Read plan.json, then: trueup apply PATH/plan.json --approve "
                     + "\(plan.sha256)")
         }
+        // What is mended every night comes back every night until its cause is mended.
+        for cause in summary.conclusion.causes where cause.isMendedAgain {
+            sentences.append(
+                "\(cause.cause): also on \(cause.earlierDays) of the 7 days before. Mend the cause; "
+                    + "correcting the rows each night hides it.")
+        }
         if summary.corrections[.applied, default: 0] > 0 {
             sentences.append(
                 "corrections.csv holds every change with its evidence, undo.json the way back.")
         }
         return Section(title: "NEXT", sentences: sentences)
+    }
+}
+
+extension CauseCluster {
+    /// Whether a recurring failure of delivery, or of our own, is only mended row by row.
+    fileprivate var isMendedAgain: Bool {
+        guard earlierDays > 0, let delivery, delivery != .unknown else { return false }
+        return corrections + notifications > 0
     }
 }

@@ -7,7 +7,7 @@ package enum SummaryText {
 
     /// Renders the summary.
     ///
-    /// The first line says what happened and the exit status. Sections without content are left
+    /// The first line says what happened and the exit status; causes come before lines. Sections without content are left
     /// out, apart from the tie-out.
     /// `reportPath` is the run's folder, `nil` where there is none. `isColoured` adds ANSI colours for a
     /// terminal; a file has none.
@@ -20,6 +20,8 @@ package enum SummaryText {
             headline.text.wrapped(to: columns).map { palette.paint($0, headline.ink) },
             SummarySections.run(summary),
         ]
+        let causes = CauseLines(summary).lines(palette)
+        if !causes.isEmpty { blocks.append(causes) }
         let sections: [Section] = [
             SummarySections.tieOut(summary), SummarySections.undecided(summary),
             SummarySections.findings(summary), SummarySections.corrections(summary),

@@ -12,6 +12,7 @@ package struct Migration: Sendable {
     /// Every step, in order.
     package static let all: [Migration] = [
         .subscriptions, .passes, .runs, .ledger, .notifications, .plans, .evidence, .guards,
+        .causes,
     ]
 
     /// The schema that this version reads and writes.

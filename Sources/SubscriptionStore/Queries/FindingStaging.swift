@@ -23,7 +23,7 @@ struct FindingStaging {
             finding.localAsOf?.unixMilliseconds, finding.appleAsOf?.unixMilliseconds,
             finding.direction.rawValue, finding.amount, finding.currency, finding.cause,
             finding.evidence?.hexadecimal, finding.action.rawValue,
-            Self.mending(finding, among: corrections),
+            Self.mending(finding, among: corrections), finding.changedAt?.unixMilliseconds,
         ]
         try db.cachedStatement(
             sql: """
@@ -33,9 +33,9 @@ struct FindingStaging {
                     outcome_environment, outcome_original_transaction_id, transaction_id,
                     customer_id, product_id, field, local_value, apple_value, local_as_of,
                     apple_as_of, direction, amount, currency, cause, evidence, action,
-                    correction_id)
+                    correction_id, changed_at)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                    ?, ?)
+                    ?, ?, ?)
                 """
         ).execute(arguments: arguments)
     }

@@ -74,7 +74,9 @@ struct PassOpening {
 
     private func insertRun(passID: Int64, resumedFrom: String?) throws {
         // What a killed run had prepared of its conclusion.
-        for table in ["trueup_run_undecided", "trueup_run_not_found"] {
+        for table in [
+            "trueup_run_undecided", "trueup_run_not_found", "trueup_run_finding_causes",
+        ] {
             try db.execute(
                 sql: """
                     DELETE FROM \(table) WHERE run_seq IN (

@@ -20,8 +20,9 @@ struct PassPurge {
         for table in Self.working {
             guard try deleteFirst(of: table, passID: passID) else { return true }
         }
-        try db.execute(
-            sql: "DELETE FROM trueup_pass_recovered WHERE pass_id = ?", arguments: [passID])
+        for table in ["trueup_pass_recovered", "trueup_pass_history"] {
+            try db.execute(sql: "DELETE FROM \(table) WHERE pass_id = ?", arguments: [passID])
+        }
         if ended.integer(at: 1) == 0 {
             for (table, key) in Self.reported {
                 guard try deleteSome(of: table, key: key, passID: passID) else { return true }
@@ -35,9 +36,10 @@ struct PassPurge {
         return true
     }
 
-    /// One row of these for each subscription.
+    /// One row of these for each subscription, of the last one for each notification.
     private static let working = [
         "trueup_pass_rows", "trueup_touched", "trueup_pass_revisions", "trueup_canaries",
+        "trueup_pass_deliveries",
     ]
 
     private static let reported = [

@@ -19,13 +19,14 @@ struct RunSummaryReader {
                 arguments: [sequence])
         else { throw StoreError.inconsistent("A run vanished while its record was read.") }
         let header = header(row)
-        let conclusion = RunConclusion(
+        var conclusion = RunConclusion(
             ended: row.time(at: 12) ?? header.started,
             statuses: TextList.decode(row.requiredText(at: 13))
                 .compactMap(ExitStatus.init(rawValue:)),
             messages: TextList.decode(row.requiredText(at: 14)),
             limits: TextList.decode(row.requiredText(at: 15)), calls: try calls(),
             closesPass: row.integer(at: 16) == 1)
+        conclusion.causes = try RunCauses(db: db).read(of: sequence)
         var summary = RunSummary(
             header: header, conclusion: conclusion, resumedFrom: row.text(at: 11),
             totals: try Self.totals(of: sequence, db), findings: try findings(),

@@ -16,9 +16,11 @@ struct SQLiteRunRecord: RunRecord {
 
     func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws {
         let sql = """
-            SELECT \(Finding.columns), f.finding_id, r.state, r.first_seen, r.action
+            SELECT \(Finding.columns), f.finding_id, r.state, r.first_seen, r.action, k.cause
             FROM trueup_run_findings AS r
             JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
+            LEFT JOIN trueup_run_finding_causes AS k
+                ON k.run_seq = r.run_seq AND k.finding_seq = r.finding_seq
             WHERE r.run_seq = ?
             ORDER BY f.bundle_id, f.environment, ifnull(f.original_transaction_id, ''), f.kind,
                 ifnull(f.field, ''), f.finding_id, ifnull(f.transaction_id, '')
@@ -26,6 +28,7 @@ struct SQLiteRunRecord: RunRecord {
         try forEachRow("findings", sql, [sequence]) { row in
             let next = Finding.columnCount
             var finding = try Finding(row)
+            finding.cause = row.text(at: next + 4) ?? finding.cause
             finding.action = FindingAction(rawValue: row.requiredText(at: next + 3)) ?? .none
             try body(
                 ReportedFinding(

@@ -16,6 +16,8 @@ package struct Finding: Hashable, Sendable {
     package var appleValue: FieldValue
     package var localAsOf: Timestamp?
     package var appleAsOf: Timestamp?
+    /// When the change happened at Apple that our side lacks; `nil` where no signed date tells.
+    package var changedAt: Timestamp?
     package var direction: Direction
     /// Milliunits of `currency`.
     package var amount: Int64?
@@ -50,7 +52,7 @@ package struct Finding: Hashable, Sendable {
 }
 
 /// Whom a difference harms.
-package enum Direction: String, Hashable, Sendable, CaseIterable {
+package enum Direction: String, Hashable, Sendable, CaseIterable, Codable {
     case customerLoses = "customer_loses"
     case companyLoses = "company_loses"
     case neutral

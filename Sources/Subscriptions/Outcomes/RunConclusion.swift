@@ -16,6 +16,8 @@ package struct RunConclusion: Hashable, Sendable {
     /// The table's rows, with which the next run's are compared; `nil` when the run did not get to
     /// its guards, or did not accept what it saw.
     package var acceptedTableRows: Int?
+    /// Why the findings came about, the commonest cause first; empty where nobody looked.
+    package var causes: [CauseCluster] = []
 
     package init(
         ended: Timestamp, statuses: [ExitStatus], messages: [String], limits: [String],

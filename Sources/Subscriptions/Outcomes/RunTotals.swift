@@ -55,7 +55,7 @@ package struct FindingCount: Hashable, Sendable {
 }
 
 /// Money that findings speak of, by whom they harm.
-package struct MoneyTotal: Hashable, Sendable {
+package struct MoneyTotal: Hashable, Sendable, Codable {
     package var currency: String
     package var direction: Direction
     /// Milliunits.

@@ -79,6 +79,34 @@ package protocol ReconciliationStore: GuardRecords {
     /// The corrections of the pass that were tried and not written.
     func unwritten(of pass: OpenPass) async throws(StoreError) -> UnwrittenCorrections
 
+    /// Keeps what Apple recorded of sending these notifications until the pass is over; of one
+    /// notification the first account stands.
+    func noteDeliveries(
+        _ notifications: [TracedNotification], of app: AppIdentity, in pass: OpenPass
+    ) async throws(StoreError)
+
+    /// Notes the part of an app's notification history that the pass has read to its end.
+    func noteHistoryRead(
+        _ window: NotificationWindow, of app: AppIdentity, in pass: OpenPass
+    ) async throws(StoreError)
+
+    /// The parts noted by `noteHistoryRead`; nothing of an app whose history was not read.
+    func historyRead(
+        in pass: OpenPass
+    ) async throws(StoreError) -> [AppIdentity: NotificationWindow]
+
+    /// Findings of the pass in the order in which they were staged, with what may tell their cause.
+    func findingsToExplain(
+        after sequence: Int64?, limit: Int, in pass: OpenPass
+    ) async throws(StoreError) -> [FindingToExplain]
+
+    /// Keeps the causes of findings, by sequence number, for this run's report.
+    ///
+    /// They count once the run is concluded; a run killed before that leaves none behind.
+    func explain(
+        _ causes: [Int64: String], in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError)
+
     /// Applies up to `limit` planned corrections of the pass, oldest key first, each with its
     /// ledger entry in the same transaction, by compare-and-set; says how many were taken up
     /// (0 when none is left). A row that moved becomes undecided (`changed_during_run`).

@@ -21,6 +21,7 @@ struct TransactionMissingRule: PeriodRule {
             finding.productID = transaction.productID
             finding.appleValue = .text(transaction.transactionID)
             finding.appleAsOf = transaction.signedDate
+            finding.changedAt = transaction.purchaseDate
             finding.direction = entitles ? .customerLoses : .neutral
             finding.cause = "period not recorded"
             return Difference(finding, payload: transaction.evidence)

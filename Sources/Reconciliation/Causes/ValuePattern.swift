@@ -1,0 +1,113 @@
+package import Subscriptions
+
+/// What one wrong value shows by itself: a mistake of the company's own, made the same way in
+/// every row that it reached.
+package enum ValuePattern: Hashable, Sendable {
+    /// Ours is later by so many minutes (negative: earlier), as time zones are.
+    case offset(minutes: Int64)
+    /// Seconds stand where milliseconds are meant.
+    case secondsForMilliseconds
+    /// Milliseconds stand where seconds were read.
+    case millisecondsForSeconds
+    /// An amount is too large or too small by this factor: `ours` is `1` of `theirs`, or the other
+    /// way round.
+    case factor(ours: Int64, theirs: Int64)
+
+    /// The widest distance of a time zone from UTC (Line Islands, UTC+14).
+    private static let widestZoneMinutes: Int64 = 14 * 60
+    /// Smaller numbers are no times of Apple's in milliseconds (1973).
+    private static let earliestMilliseconds: Int64 = 100_000_000_000
+    /// Time zones differ by quarters of an hour.
+    private static let zoneStepMilliseconds: Int64 = 15 * 60 * 1000
+    /// A local time may have been cut or rounded to the second.
+    private static let roundingMilliseconds: Int64 = 1000
+
+    /// The pattern of a finding's two values: of times, and of prices.
+    init?(of finding: Finding) {
+        if case .integer = finding.localValue, finding.kind != .price { return nil }
+        self.init(
+            ours: finding.localValue, theirs: finding.appleValue,
+            mayBeZone: finding.environment != AppStoreEnvironment.sandbox.rawValue)
+    }
+
+    /// Recognises a pattern in one change of a value, ours to Apple's; `nil` where there is none.
+    ///
+    /// `mayBeZone` is `false` where quarters of an hour are ordinary distances, as between the
+    /// shortened periods of the sandbox.
+    package init?(ours: FieldValue, theirs: FieldValue, mayBeZone: Bool = true) {
+        switch (ours, theirs) {
+        case (.time(let ours), .time(let theirs)):
+            self.init(ours: ours, theirs: theirs, mayBeZone: mayBeZone)
+        case (.integer(let ours), .integer(let theirs)):
+            self.init(ours: ours, theirs: theirs)
+        default: return nil
+        }
+    }
+
+    private init?(ours: Timestamp, theirs: Timestamp, mayBeZone: Bool) {
+        let (our, their) = (ours.unixMilliseconds, theirs.unixMilliseconds)
+        guard our > 0, their >= Self.earliestMilliseconds else { return nil }
+        if Self.isScaled(our, to: their) {
+            self = .secondsForMilliseconds
+            return
+        }
+        if Self.isScaled(their, to: our) {
+            self = .millisecondsForSeconds
+            return
+        }
+        let distance = ours.milliseconds(since: theirs)
+        guard mayBeZone, abs(distance) < (Self.widestZoneMinutes + 1) * 60_000 else { return nil }
+        let half = Self.zoneStepMilliseconds / 2
+        let steps = (distance + (distance < 0 ? -half : half)) / Self.zoneStepMilliseconds
+        let minutes = steps * Self.zoneStepMilliseconds / 60_000
+        let rest = distance - steps * Self.zoneStepMilliseconds
+        guard minutes != 0, abs(minutes) <= Self.widestZoneMinutes,
+            abs(rest) < Self.roundingMilliseconds
+        else { return nil }
+        self = .offset(minutes: minutes)
+    }
+
+    /// Whether `small` is `large` in seconds instead of milliseconds, to the second.
+    private static func isScaled(_ small: Int64, to large: Int64) -> Bool {
+        let (scaled, overflow) = small.multipliedReportingOverflow(by: 1000)
+        guard !overflow else { return false }
+        let (distance, tooFar) = scaled.subtractingReportingOverflow(large)
+        return !tooFar && abs(distance) < roundingMilliseconds
+    }
+
+    /// Units and cents for milliunits.
+    private init?(ours: Int64, theirs: Int64) {
+        guard ours != 0, theirs != 0 else { return nil }
+        for factor: Int64 in [10, 1000] {
+            if ours.multipliedReportingOverflow(by: factor) == (theirs, false) {
+                self = .factor(ours: 1, theirs: factor)
+                return
+            }
+            if theirs.multipliedReportingOverflow(by: factor) == (ours, false) {
+                self = .factor(ours: factor, theirs: 1)
+                return
+            }
+        }
+        return nil
+    }
+
+    /// A short, constant text; what it says is the same for every value with the pattern.
+    package var cause: String {
+        switch self {
+        case .offset(let minutes):
+            return "time zone: constant offset of \(Self.hours(minutes)) h"
+        case .secondsForMilliseconds: return "unit: seconds for milliseconds"
+        case .millisecondsForSeconds: return "unit: milliseconds for seconds"
+        case .factor(let ours, let theirs):
+            return theirs > ours
+                ? "unit: amount too small by a factor of \(theirs)"
+                : "unit: amount too large by a factor of \(ours)"
+        }
+    }
+
+    /// `+8`, `-3:30`.
+    private static func hours(_ minutes: Int64) -> String {
+        let rest = abs(minutes) % 60
+        return (minutes < 0 ? "-" : "+") + "\(abs(minutes) / 60)" + (rest == 0 ? "" : ":\(rest)")
+    }
+}

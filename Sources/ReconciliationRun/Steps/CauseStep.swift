@@ -1,0 +1,42 @@
+import Reconciliation
+import Subscriptions
+
+/// Looks for the cause of every finding of the pass and gathers the findings by it.
+///
+/// It comes last, when it is known what was corrected. It asks nobody: everything was noted while
+/// the notification history was read.
+struct CauseStep {
+    let context: RunContext
+
+    /// Returns the clusters; none when a signal asks the run to end now.
+    func run() async throws(StoreError) -> [CauseCluster] {
+        let histories = try await context.store.historyRead(in: context.pass)
+        let now = context.clock.now()
+        var tally = CauseTally()
+        var position: Int64?
+        while context.stop.signal == nil {
+            let page = try await context.store.findingsToExplain(
+                after: position, limit: RunLimits.findingsPerPage, in: context.pass)
+            guard let last = page.last else { return tally.result }
+            var told: [Int64: String] = [:]
+            for item in page {
+                let app = AppStoreEnvironment(rawValue: item.finding.environment).map {
+                    AppIdentity(bundleID: item.finding.bundleID, environment: $0)
+                }
+                let search = CauseSearch(
+                    history: app.flatMap { histories[$0] },
+                    inboxIsKept: context.job.recover.inboxIsKept, now: now)
+                guard let cause = search.cause(of: item.finding, among: item.notifications) else {
+                    continue
+                }
+                tally.add(item, cause)
+                if cause.text != item.finding.cause { told[item.sequence] = cause.text }
+            }
+            if !told.isEmpty {
+                try await context.store.explain(told, in: context.pass, run: context.header)
+            }
+            position = last.sequence
+        }
+        return []
+    }
+}
