@@ -8,6 +8,8 @@ struct PlanApplication {
     let run: RunReference
     let header: RunHeader
     let now: Timestamp
+    /// Who is told of it, if anybody.
+    let naming: EventNaming?
 
     /// A trigger rolled back the whole transaction at this correction: nothing was written.
     struct Undone: Error {
@@ -27,8 +29,9 @@ struct PlanApplication {
                 try db.inSavepoint {
                     fate = try RowChange(db: db, correction: item.correction).make()
                     if fate == .applied {
-                        try Ledger(db: db).append(
+                        let entry = try Ledger(db: db).append(
                             item.correction, runID: header.runID, actor: header.actor, at: now)
+                        try OutboxWriter(db: db, naming: naming).append(entry)
                     }
                     return .commit
                 }

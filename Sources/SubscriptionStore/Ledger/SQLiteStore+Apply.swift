@@ -11,17 +11,19 @@ extension SQLiteStore {
         }
         let doing = "applying corrections"
         for _ in 0...limit {
-            let attempt = try await writeOrUndo(doing) { db in
+            let attempt = try await writeOrUndo(doing) { [naming] db in
                 try PlanApplication(
-                    db: db, run: RunReference(run, in: pass, db), header: run, now: now
+                    db: db, run: RunReference(run, in: pass, db), header: run, now: now,
+                    naming: naming
                 ).apply(limit: limit)
             }
             switch attempt {
             case .success(let takenUp): return takenUp
             case .failure(let undone):
-                try await write(doing) { db in
+                try await write(doing) { [naming] db in
                     try PlanApplication(
-                        db: db, run: RunReference(run, in: pass, db), header: run, now: now
+                        db: db, run: RunReference(run, in: pass, db), header: run, now: now,
+                        naming: naming
                     ).settle(undone.item, .rejected)
                 }
             }
