@@ -62,10 +62,15 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Yams", package: "Yams"),
             ]),
+        .target(
+            name: "EventDelivery",
+            dependencies: [
+                "HTTPTransport", "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         .executableTarget(
             name: "trueup",
             dependencies: [
-                "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Reconciliation",
+                "AppStoreServerAPI", "EventDelivery", "HTTPTransport", "JSONWebSignature", "Reconciliation",
                 "ReconciliationRun", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -90,7 +95,7 @@ let package = Package(
         .testTarget(
             name: "ReportsTests", dependencies: ["Reconciliation", "Reports", "Subscriptions"]),
         .testTarget(name: "RowFilesTests", dependencies: ["RowFiles", "Subscriptions"]),
-        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
+        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "TestSupport"]),
         .testTarget(
             name: "JSONWebSignatureTests",
             dependencies: [
@@ -112,6 +117,9 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        .testTarget(
+            name: "EventDeliveryTests",
+            dependencies: ["EventDelivery", "HTTPTransport", "Subscriptions", "TestSupport"]),
         .testTarget(
             name: "AppStoreSimulationTests",
             dependencies: [

@@ -32,12 +32,15 @@ struct JobRun {
                 app, environment: invocation.environment, deadline: clock.deadline,
                 wallClock: invocation.now)
         }
+        let telling = try telling(settings, mode: mode)
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath,
             holder: RunningUser.lockHolder(
                 doing: (forcedMode == .check ? "check " : "run ") + jobSettings.name),
             now: invocation.now(), waitMilliseconds: 0)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
+        let store = try SQLiteStore.open(
+            at: settings.databasePath, access: .readWrite,
+            naming: mode == .apply ? settings.tell?.naming : nil)
         let folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: header.runID, started: header.started)
         let status = try await run(
@@ -46,6 +49,9 @@ struct JobRun {
         for connection in connections { await connection.shutdown() }
         // Held to the very end: the report belongs to the run.
         _ = consume lock
+        if let telling, ![.interrupted, .terminated].contains(status) {
+            await tellOthers(by: telling, from: store, at: settings.databasePath, clock: clock)
+        }
         return status
     }
 
@@ -114,7 +120,7 @@ struct JobRun {
         }
     }
 
-    private static func tell(_ text: String) {
+    static func tell(_ text: String) {
         let bytes = Array(text.utf8)
         _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
