@@ -70,7 +70,8 @@ let package = Package(
         .executableTarget(
             name: "trueup",
             dependencies: [
-                "AppStoreServerAPI", "EventDelivery", "HTTPTransport", "JSONWebSignature", "Reconciliation",
+                "AppStoreServerAPI", "EventDelivery", "HTTPTransport", "JSONWebSignature",
+                "Reconciliation",
                 "ReconciliationRun", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -49,6 +49,7 @@ package final class SQLiteStore: ReconciliationStore {
     ///   - access: Whether it may be written.
     ///   - naming: Names the event that goes into the outbox with a correction; without it no
     ///     correction is told to anybody.
+    /// - Returns: the open database; it closes with its last reference.
     /// - Throws: `.unavailable` when there is none, `.schema` when it is not ours, of a newer
     ///   version or changed.
     package static func open(

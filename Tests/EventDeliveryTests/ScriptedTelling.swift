@@ -16,7 +16,7 @@ final class MemoryOutbox: Outbox {
 
     private let state: Mutex<[Entry]>
 
-    /// - Parameter subscriptions: the subscription of each event, in the ledger's order.
+    /// Takes the subscription of each event, in the ledger's order.
     init(_ subscriptions: [String], at now: Timestamp) {
         state = Mutex(
             subscriptions.enumerated().map { index, id in

@@ -3,11 +3,12 @@ import Glibc
 /// A program run to its end, or to the end of its time; it blocks the thread.
 ///
 /// The program leads a process group of its own, so that whatever it started ends with it when
-/// the time is up. It inherits no ignored signal, and its three streams alone: every descriptor of
-/// this process is closed on exec. SIGPIPE must be ignored.
+/// the time is up. It inherits no ignored signal, and no descriptor but its three streams. SIGPIPE
+/// must be ignored here.
 struct ChildProcess: Sendable {
     enum End: Hashable, Sendable {
-        case exited(Int32), signalled(Int32)
+        case exited(Int32)
+        case signalled(Int32)
         case timedOut
         case notStarted(String)
     }
@@ -47,6 +48,7 @@ struct ChildProcess: Sendable {
     }
 
     private func spawn(input: Int32, output: Int32) throws(SystemFailure) -> pid_t {
+        Self.keepDescriptors()
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
@@ -70,13 +72,32 @@ struct ChildProcess: Sendable {
 
         var process: pid_t = 0
         var argumentList = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        defer { for unsafe text in unsafe argumentList { unsafe free(text) } }
+        defer { for unsafetext in unsafe argumentList { unsafe free(text) } }
         var variables = unsafe environment.map { unsafe strdup($0) } + [nil]
-        defer { for unsafe text in unsafe variables { unsafe free(text) } }
+        defer { for unsafetext in unsafe variables { unsafe free(text) } }
         let code = unsafe posix_spawn(
             &process, arguments[0], &actions, &attributes, &argumentList, &variables)
         guard code == 0 else { throw SystemFailure(code: code) }
         return process
+    }
+
+    /// Marks every descriptor to be closed on exec.
+    ///
+    /// What was open before this process began, or was opened by a library, need not be marked.
+    /// Nothing that is started here is to have any of it.
+    private static func keepDescriptors() {
+        guard let folder = unsafe opendir("/proc/self/fd") else { return }
+        defer { unsafe closedir(folder) }
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { bytes in
+                unsafe bytes.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    unsafe String(cString: $0)
+                }
+            }
+            if let number = Int32(name), number > STDERR_FILENO {
+                _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+            }
+        }
     }
 
     private func wait(

@@ -27,8 +27,9 @@ package enum BillingEventRule {
     ///   - entry: what was written.
     ///   - row: the subscription's row as it stands afterwards; `nil` when there is none.
     /// - Returns: The event's name; there is always one.
-    package static func event(of entry: LedgerEntry, leaving row: LocalSubscription?) -> BillingEvent
-    {
+    package static func event(
+        of entry: LedgerEntry, leaving row: LocalSubscription?
+    ) -> BillingEvent {
         if entry.kinds.isEmpty, entry.undoOf == nil { return .firstFill }
         guard entry.table == "subscriptions", let row else { return .correction }
         let step = Step(changes: entry.changes, row: row)

@@ -21,7 +21,8 @@ extension SQLiteStore: Outbox {
                                 AND older.ledger_entry < o.ledger_entry)
                     ORDER BY o.attempts, o.ledger_entry LIMIT ?
                     """)
-            return try Row.fetchAll(statement, arguments: [now.unixMilliseconds, limit]).map { row in
+            return try Row.fetchAll(statement, arguments: [now.unixMilliseconds, limit]).map {
+                row in
                 OutboxEvent(
                     ledgerEntry: row.integer(at: 0) ?? 0, idempotencyKey: row.requiredText(at: 1),
                     event: row.requiredText(at: 2), subscription: SubscriptionKey(row, at: 3),

@@ -10,6 +10,7 @@ extension TellSettings {
     ///   - value: the section.
     ///   - directory: where relative paths start.
     ///   - isRehearsal: whether an app asks a server on this machine instead of Apple.
+    /// - Throws: 78 with line, key and what to write instead.
     init(
         _ value: SettingsValue, directory: String, isRehearsal: Bool
     ) throws(ConfigurationError) {
@@ -71,7 +72,8 @@ extension TellSettings {
         case (let file?, nil):
             return .file(SettingsPath.resolve(try file.text("a path"), from: directory))
         case (nil, let variable?):
-            return .environment(try variable.variableName(example: "secret_env: TRUEUP_TELL_SECRET"))
+            let name = try variable.variableName(example: "secret_env: TRUEUP_TELL_SECRET")
+            return .environment(name)
         case (nil, nil):
             throw mapping.error(
                 "secret_env", "is missing: a receiver must be able to tell who sent an event",

@@ -27,10 +27,8 @@ package enum SettingsTemplate {
         report:
           directory: reports
 
-        # tell:                       # tell another service of every correction, at least once
-        #   url: https://billing.example.com/hooks/trueup
-        #   secret_env: TRUEUP_TELL_SECRET  # signs what is sent; or secret_file, mode 0600 or 0400
-        #   # command: [/usr/local/bin/on-correction]  # instead of url and secret
+        # Another service can be told of every correction; docs/telling.md has it over HTTPS, too:
+        # tell: {command: [/usr/local/bin/on-correction]}
 
         """
 }

@@ -52,6 +52,7 @@ struct EventTelling {
     ///   - budget: how long it may take.
     ///   - now: by which clock events are due.
     ///   - lockPatienceMilliseconds: how long to wait for another process that tells.
+    /// - Returns: how many were told, and what waits.
     /// - Throws: `RunLockError.held` while another process tells; `StoreError`.
     func round(
         from store: SQLiteStore, at path: String, budget: Duration,
@@ -95,7 +96,8 @@ struct EventTelling {
         throw ConfigurationError(
             file: path, key: "tell.command",
             problem: missing ? "does not exist" : "cannot be run: \(SettingsFile.reason(errno))",
-            suggestion: missing ? "put the program there, or mend the path" : "run: chmod +x \(path)")
+            suggestion: missing
+                ? "put the program there, or mend the path" : "run: chmod +x \(path)")
     }
 }
 
