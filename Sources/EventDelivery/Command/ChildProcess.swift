@@ -72,9 +72,9 @@ struct ChildProcess: Sendable {
 
         var process: pid_t = 0
         var argumentList = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        defer { for unsafetext in unsafe argumentList { unsafe free(text) } }
+        defer { unsafe argumentList.forEach { unsafe free($0) } }
         var variables = unsafe environment.map { unsafe strdup($0) } + [nil]
-        defer { for unsafetext in unsafe variables { unsafe free(text) } }
+        defer { unsafe variables.forEach { unsafe free($0) } }
         let code = unsafe posix_spawn(
             &process, arguments[0], &actions, &attributes, &argumentList, &variables)
         guard code == 0 else { throw SystemFailure(code: code) }
