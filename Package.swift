@@ -68,12 +68,18 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Yams", package: "Yams"),
             ]),
+        .target(
+            name: "EventDelivery",
+            dependencies: [
+                "HTTPTransport", "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         .executableTarget(
             name: "trueup",
             dependencies: [
-                "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Reconciliation",
-                "ReconciliationRun", "ReportAudit", "Reports", "RowFiles", "SubscriptionStore",
-                "Subscriptions", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "AppStoreServerAPI", "EventDelivery", "HTTPTransport", "JSONWebSignature",
+                "Reconciliation", "ReconciliationRun", "ReportAudit", "Reports", "RowFiles",
+                "SubscriptionStore", "Subscriptions",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -96,7 +102,7 @@ let package = Package(
         .testTarget(
             name: "ReportsTests", dependencies: ["Reconciliation", "Reports", "Subscriptions"]),
         .testTarget(name: "RowFilesTests", dependencies: ["RowFiles", "Subscriptions"]),
-        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
+        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "TestSupport"]),
         .testTarget(
             name: "JSONWebSignatureTests",
             dependencies: [
@@ -118,6 +124,9 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        .testTarget(
+            name: "EventDeliveryTests",
+            dependencies: ["EventDelivery", "HTTPTransport", "Subscriptions", "TestSupport"]),
         .testTarget(
             name: "AppStoreSimulationTests",
             dependencies: [

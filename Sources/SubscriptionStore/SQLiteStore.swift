@@ -9,13 +9,18 @@ package final class SQLiteStore: ReconciliationStore {
     let file: DatabaseFile
     let access: StoreAccess
     let connection: DatabaseQueue
+    /// Names the events that are written with corrections; `nil` when nobody is told of any.
+    let naming: EventNaming?
     /// Keys that cannot be spelled as text, by what they read as; see `rows(after:limit:in:)`.
     let unspeakableKeys = UnspeakableKeys()
 
-    private init(file: DatabaseFile, access: StoreAccess, connection: DatabaseQueue) {
+    private init(
+        file: DatabaseFile, access: StoreAccess, connection: DatabaseQueue, naming: EventNaming?
+    ) {
         self.file = file
         self.access = access
         self.connection = connection
+        self.naming = naming
     }
 
     /// Makes the file and its tables; brings a database of ours up to this version.
@@ -39,10 +44,16 @@ package final class SQLiteStore: ReconciliationStore {
 
     /// Opens a database that exists.
     ///
+    /// - Parameters:
+    ///   - path: The SQLite file.
+    ///   - access: Whether it may be written.
+    ///   - naming: Names the event that goes into the outbox with a correction; without it no
+    ///     correction is told to anybody.
+    /// - Returns: the open database; it closes with its last reference.
     /// - Throws: `.unavailable` when there is none, `.schema` when it is not ours, of a newer
     ///   version or changed.
     package static func open(
-        at path: String, access: StoreAccess
+        at path: String, access: StoreAccess, naming: EventNaming? = nil
     ) throws(StoreError) -> SQLiteStore {
         let file = DatabaseFile(path: path)
         guard file.exists else {
@@ -55,7 +66,8 @@ package final class SQLiteStore: ReconciliationStore {
             guard access == .readWrite else {
                 let connection = try file.connectToRead()
                 try check.verify(connection)
-                return SQLiteStore(file: file, access: access, connection: connection)
+                return SQLiteStore(
+                    file: file, access: access, connection: connection, naming: nil)
             }
             try check.refuse(file)
             guard file.isWritable else {
@@ -65,7 +77,8 @@ package final class SQLiteStore: ReconciliationStore {
             let connection = try file.connectToWrite()
             try check.migrate(connection)
             try check.verify(connection)
-            return SQLiteStore(file: file, access: access, connection: connection)
+            return SQLiteStore(
+                file: file, access: access, connection: connection, naming: naming)
         } catch {
             throw StoreError(error, doing: "opening the database \(path)")
         }

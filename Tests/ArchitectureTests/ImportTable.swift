@@ -52,6 +52,11 @@ enum ImportTable {
         ImportRule(
             "SubscriptionStore", ours: ["Subscriptions"],
             outside: ["Crypto", "Foundation", "GRDB", "Synchronization"]),
+        // Tells events that others wrote, and knows neither rules nor rows. Crypto for the signature;
+        // the C library to run a command, on a thread of Dispatch's because that blocks.
+        ImportRule(
+            "EventDelivery", ours: ["HTTPTransport", "Subscriptions"],
+            outside: ["Crypto", "Dispatch", "Glibc"]),
         // Yams for scenario files; FoundationNetworking to send notifications to loopback; HTTPTypes
         // and Logging are Hummingbird's own words.
         ImportRule(
@@ -67,9 +72,9 @@ enum ImportTable {
         ImportRule(
             "trueup",
             ours: [
-                "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Reconciliation",
-                "ReconciliationRun", "ReportAudit", "Reports", "RowFiles", "SubscriptionStore",
-                "Subscriptions",
+                "AppStoreServerAPI", "EventDelivery", "HTTPTransport", "JSONWebSignature",
+                "Reconciliation", "ReconciliationRun", "ReportAudit", "Reports", "RowFiles",
+                "SubscriptionStore", "Subscriptions",
             ],
             outside: [
                 "ArgumentParser", "Crypto", "Dispatch", "FoundationEssentials", "Glibc", "Logging",

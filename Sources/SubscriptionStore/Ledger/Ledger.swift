@@ -18,10 +18,12 @@ struct Ledger {
     }
 
     /// Writes what was just changed.
+    ///
+    /// - Returns: the entry as it stands in the chain.
     func append(
         _ correction: PlannedCorrection, run: RunHeader, plan: String, rowVersion: Int64?,
         at now: Timestamp
-    ) throws {
+    ) throws -> LedgerEntry {
         let head = try head()
         var entry = LedgerEntry(
             number: head.number + 1, previousHash: head.hash, runID: run.runID,
@@ -33,6 +35,7 @@ struct Ledger {
         let sealed = entry.previousHash + entry.canonicalWithoutHash.rendered
         entry.hash = Hexadecimal.sha256(of: sealed.utf8)
         try insert(entry)
+        return entry
     }
 
     private func insert(_ entry: LedgerEntry) throws {

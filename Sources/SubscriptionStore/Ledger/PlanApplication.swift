@@ -10,6 +10,8 @@ struct PlanApplication {
     /// The identity of the plan that every entry is written under.
     let plan: String
     let now: Timestamp
+    /// Who is told of it, if anybody.
+    let naming: EventNaming?
     var part = Part.wholePlan
 
     /// Which of the planned corrections are taken up.
@@ -42,9 +44,10 @@ struct PlanApplication {
                     let change = RowChange(db: db, correction: item.correction)
                     fate = try change.make()
                     if fate == .applied {
-                        try Ledger(db: db).append(
+                        let entry = try Ledger(db: db).append(
                             item.correction, run: header, plan: plan,
                             rowVersion: try change.versionNow(), at: now)
+                        try OutboxWriter(db: db, naming: naming).append(entry)
                     }
                     return .commit
                 }

@@ -19,19 +19,19 @@ extension SQLiteStore {
         let doing = "applying corrections"
         let plan = try await sealPlan(of: pass, run: run).sha256
         for _ in 0...limit {
-            let attempt = try await writeOrUndo(doing) { db in
+            let attempt = try await writeOrUndo(doing) { [naming] db in
                 try PlanApplication(
                     db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
-                    now: now, part: part
+                    now: now, naming: naming, part: part
                 ).apply(limit: limit)
             }
             switch attempt {
             case .success(let takenUp): return takenUp
             case .failure(let undone):
-                try await write(doing) { db in
+                try await write(doing) { [naming] db in
                     try PlanApplication(
                         db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
-                        now: now
+                        now: now, naming: naming
                     ).settle(undone.item, .rejected)
                 }
             }

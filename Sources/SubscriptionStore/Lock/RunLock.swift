@@ -8,6 +8,14 @@ package import Subscriptions
 /// would let two processes lock two different files of that name. It is not the database file: that
 /// one carries SQLite's own locks, which the closing of any descriptor of the process would drop.
 package struct RunLock: ~Copyable {
+    /// What for; each purpose has a lock of its own.
+    package enum Purpose: Sendable {
+        /// Judging and writing rows.
+        case job
+        /// Telling others of what was written, while a job may go on.
+        case telling
+    }
+
     private let file: LockFile
 
     private init(file: consuming LockFile) {
@@ -18,15 +26,17 @@ package struct RunLock: ~Copyable {
     ///
     /// - Parameters:
     ///   - path: The database.
+    ///   - purpose: What for.
     ///   - holder: Who takes it, for others to read: `user@host, process 17`.
     ///   - now: Since when, for others to read.
     ///   - waitMilliseconds: How long to wait for it.
     /// - Returns: The lock; it is held as long as this value lives.
     /// - Throws: `RunLockError`.
     package static func acquire(
-        forDatabaseAt path: String, holder: String, now: Timestamp, waitMilliseconds: Int
+        forDatabaseAt path: String, purpose: Purpose = .job, holder: String, now: Timestamp,
+        waitMilliseconds: Int
     ) throws(RunLockError) -> RunLock {
-        let lockPath = lockFile(ofDatabaseAt: path)
+        let lockPath = lockFile(ofDatabaseAt: path, purpose: purpose)
         let file: LockFile
         switch LockFile.open(lockPath, creating: true) {
         case .success(let descriptor): file = LockFile(owning: descriptor)
@@ -56,7 +66,8 @@ package struct RunLock: ~Copyable {
     }
 
     /// Beside the database that the path leads to, so that a symbolic link makes no second lock.
-    static func lockFile(ofDatabaseAt path: String) -> String {
-        URL(fileURLWithPath: path).resolvingSymlinksInPath().path + "-lock"
+    static func lockFile(ofDatabaseAt path: String, purpose: Purpose = .job) -> String {
+        URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+            + (purpose == .job ? "-lock" : "-tell-lock")
     }
 }

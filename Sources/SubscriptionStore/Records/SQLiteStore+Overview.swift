@@ -10,7 +10,7 @@ extension SQLiteStore {
     package func overview(runs limit: Int) throws(StoreError) -> StoreOverview {
         do {
             return try stream("reading the overview") { db in
-                StoreOverview(
+                var overview = StoreOverview(
                     subscriptions: try Int.fetchOne(
                         db, sql: "SELECT count(*) FROM subscriptions") ?? 0,
                     notYetKnown: try Int.fetchOne(
@@ -25,6 +25,8 @@ extension SQLiteStore {
                             WHERE state IN ('new', 'open', 'recurring')
                             GROUP BY kind, severity, state
                             """))
+                overview.outbox = try OutboxTotals(db)
+                return overview
             }
         } catch {
             throw StoreError(error, doing: "reading the overview")

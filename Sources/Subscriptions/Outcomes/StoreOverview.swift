@@ -9,6 +9,8 @@ package struct StoreOverview: Hashable, Sendable {
     package var lastCompletePass: Timestamp?
     package var watermarks: [AppIdentity: Timestamp]
     package var openFindings: [FindingCount]
+    /// Events about corrections, for others.
+    package var outbox = OutboxTotals()
 
     package init(
         subscriptions: Int, notYetKnown: Int, runs: [RunListing], lastCompletePass: Timestamp?,

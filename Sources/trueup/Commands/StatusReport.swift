@@ -37,6 +37,7 @@ package struct StatusReport {
                     "the last complete pass began \(moment($0))"
                 } ?? "no pass over all rows has been completed yet"),
         ]
+        if !overview.outbox.isEmpty { lines.append("Telling    " + telling) }
         lines.append("")
         lines.append("Notifications read up to")
         for app in watermarkApps {
@@ -57,6 +58,21 @@ package struct StatusReport {
         }
         guard overview.notYetKnown > 0 else { return "\(overview.subscriptions)" }
         return "\(overview.subscriptions), of which \(overview.notYetKnown) are not known yet"
+    }
+
+    private var telling: String {
+        let outbox = overview.outbox
+        var parts = ["\(outbox.told) told"]
+        if outbox.waiting > 0 {
+            parts.append(
+                "\(outbox.waiting) waiting"
+                    + (outbox.nextAttempt.map { ", next attempt \($0.rfc3339)" } ?? ""))
+        }
+        if outbox.givenUp > 0 {
+            parts.append("\(outbox.givenUp) given up (\"trueup tell --retry-given-up\")")
+        }
+        if let error = outbox.lastError { parts.append("last failure: \(error)") }
+        return parts.joined(separator: "; ")
     }
 
     private func describe(_ running: Running) -> String {
@@ -120,6 +136,7 @@ package struct StatusReport {
             "coverage_age_seconds": overview.lastCompletePass.map {
                 .integer(now.milliseconds(since: $0) / 1000)
             } ?? .null,
+            "outbox": overview.outbox.json,
             "watermarks": .array(
                 watermarkApps.map { app in
                     .object([

@@ -15,6 +15,7 @@ package struct TrueUp: ParsableCommand {
             Import.self,
             Export.self,
             Status.self,
+            Tell.self,
             Erase.self,
             Verify.self,
         ])

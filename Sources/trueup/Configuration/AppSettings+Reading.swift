@@ -82,19 +82,7 @@ extension AppSettings {
         case (let file?, nil):
             return .file(SettingsPath.resolve(try file.text("a path"), from: directory))
         case (nil, let variable?):
-            let name = try variable.text("the name of an environment variable")
-            guard let first = name.utf8.first, !(0x30...0x39).contains(first),
-                name.utf8.allSatisfy({
-                    $0 == UInt8(ascii: "_") || Character(Unicode.Scalar($0)).isLetter
-                        || (0x30...0x39).contains($0)
-                })
-            else {
-                // The text may be the key itself, pasted into the wrong place: do not repeat it.
-                throw variable.error(
-                    "must be the name of an environment variable",
-                    suggestion: "write for example key_env: TRUEUP_KEY")
-            }
-            return .environment(name)
+            return .environment(try variable.variableName(example: "key_env: TRUEUP_KEY"))
         case (nil, nil):
             throw mapping.error(
                 "key_file", "is missing",

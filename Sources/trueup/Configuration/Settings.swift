@@ -9,6 +9,8 @@ package struct Settings: Hashable, Sendable {
     /// The SQLite file.
     package var databasePath: String
     package var reportDirectory: String
+    /// Whom to tell of corrections; `nil` for nobody.
+    package var tell: TellSettings?
 
     package static let defaultFile = "trueup.yaml"
     static let defaultStoreURL = "sqlite:trueup.sqlite"
@@ -56,7 +58,7 @@ package struct Settings: Hashable, Sendable {
         }
         let directory = SettingsPath.directory(of: file)
         let mapping = try SettingsMapping(
-            root, file: file, path: "", keys: ["apps", "store", "report"])
+            root, file: file, path: "", keys: ["apps", "store", "report", "tell"])
         self.file = file
         apps = []
         let list = try mapping.required("apps", example: "[…]")
@@ -73,6 +75,10 @@ package struct Settings: Hashable, Sendable {
             mapping, environment: environment, directory: directory)
         reportDirectory = try Self.reportDirectory(
             mapping, environment: environment, directory: directory)
+        let isRehearsal = apps.contains { $0.endpoint.isLoopback }
+        tell = try mapping.value("tell").map { value throws(ConfigurationError) in
+            try TellSettings(value, directory: directory, isRehearsal: isRehearsal)
+        }
     }
 
     private static func databasePath(

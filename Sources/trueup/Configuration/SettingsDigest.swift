@@ -7,8 +7,9 @@ package enum SettingsDigest {
     /// SHA-256 in lowercase hexadecimal over a canonical rendering of settings, job and narrowing.
     ///
     /// A pass is only continued by a run with the same one, so whatever changes a judgement or its
-    /// extent is in it. How fast and how long a run asks, with which key and by which way, changes
-    /// neither: whoever raises `max_duration` after a deadline wants to go on, not to begin again.
+    /// extent is in it. How fast and how long a run asks, with which key and by which way, and whom
+    /// it tells, changes neither: whoever raises `max_duration` after a deadline wants to go on, not
+    /// to begin again.
     package static func of(
         _ settings: Settings, _ job: JobSettings, mode: RunMode, narrowing: [String] = []
     ) -> String {

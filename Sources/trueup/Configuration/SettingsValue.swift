@@ -38,6 +38,23 @@ struct SettingsValue {
         return text
     }
 
+    /// The name of an environment variable.
+    func variableName(example: String) throws(ConfigurationError) -> String {
+        let name = try text("the name of an environment variable")
+        guard let first = name.utf8.first, !(0x30...0x39).contains(first),
+            name.utf8.allSatisfy({
+                $0 == UInt8(ascii: "_") || Character(Unicode.Scalar($0)).isLetter
+                    || (0x30...0x39).contains($0)
+            })
+        else {
+            // The text may be the secret itself, pasted into the wrong place: do not repeat it.
+            throw error(
+                "must be the name of an environment variable",
+                suggestion: "write for example \(example)")
+        }
+        return name
+    }
+
     /// Text of a number: a quoted one is a text, which is another type.
     private func number(_ what: String) throws(ConfigurationError) -> String {
         let scalar = try scalar(expecting: what)

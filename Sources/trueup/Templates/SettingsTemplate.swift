@@ -28,5 +28,8 @@ package enum SettingsTemplate {
         report:
           directory: reports
 
+        # Another service can be told of every correction; docs/telling.md has it over HTTPS, too:
+        # tell: {command: [/usr/local/bin/on-correction]}
+
         """
 }

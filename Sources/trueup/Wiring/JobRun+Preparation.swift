@@ -43,16 +43,9 @@ extension JobRun {
         guard let rehearsed = options.now?.timestamp else {
             return RunClock(now: invocation.now, deadline: deadline)
         }
-        guard settings.apps.allSatisfy(\.endpoint.isLoopback) else {
-            throw CommandFailure(
-                .usage, "--now is for rehearsals: it needs a loopback endpoint in every app")
-        }
-        let started = ContinuousClock.now
         return RunClock(
-            now: {
-                let elapsed = ContinuousClock.now - started
-                return rehearsed.adding(milliseconds: Int64(elapsed / .milliseconds(1)))
-            }, deadline: deadline)
+            now: try RehearsalClock.starting(at: rehearsed, settings: settings),
+            deadline: deadline)
     }
 
     func runHeader(

@@ -21,17 +21,23 @@ struct ReportedRun {
     /// - Parameter appStores: Whom the run may ask; none for a run that asks nothing.
     func perform(asking appStores: [any AppStore]) async throws -> ExitStatus {
         let trust = try settings.apps.map(AppTrust.init)
+        let telling = try telling()
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath,
             holder: RunningUser.lockHolder(doing: description), now: invocation.now(),
             waitMilliseconds: 0)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
+        let store = try SQLiteStore.open(
+            at: settings.databasePath, access: .readWrite,
+            naming: job.mode == .apply ? settings.tell?.naming : nil)
         let folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: header.runID, started: header.started)
         let status = try await run(asking: appStores, trust: trust, store: store, folder: folder)
         try await expireEvidence(in: store)
         // Held to the very end: the report belongs to the run.
         _ = consume lock
+        if let telling, ![.interrupted, .terminated].contains(status) {
+            await tellOthers(by: telling, from: store)
+        }
         return status
     }
 
@@ -114,7 +120,7 @@ struct ReportedRun {
         }
     }
 
-    private static func tell(_ text: String) {
+    static func tell(_ text: String) {
         let bytes = Array(text.utf8)
         _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }

@@ -1,4 +1,5 @@
 import HTTPTransport
+import TestSupport
 import Testing
 
 /// What the transport does when the server, the network or the caller does wrong.

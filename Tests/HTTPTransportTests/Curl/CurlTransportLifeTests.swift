@@ -1,5 +1,6 @@
 import HTTPTransport
 import Synchronization
+import TestSupport
 import Testing
 
 /// Cancellation and shutdown.

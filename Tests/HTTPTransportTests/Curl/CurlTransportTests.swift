@@ -1,5 +1,6 @@
 import HTTPTransport
 import Synchronization
+import TestSupport
 import Testing
 
 /// What the transport does right when the server does.

@@ -59,6 +59,25 @@ import trueup
                 && critical ?? text.endIndex < medium ?? text.startIndex)
     }
 
+    @Test func `tells what was told, what waits and what was given up, where there is any`() {
+        #expect(!report { _ in }.text.contains("Telling"))
+        let status = report { overview in
+            overview.outbox.told = 59
+            overview.outbox.waiting = 3
+            overview.outbox.givenUp = 1
+            overview.outbox.nextAttempt = Self.now.adding(milliseconds: 300_000)
+            overview.outbox.lastError = "the receiver answered 500"
+        }
+        let line =
+            "\nTelling    59 told; 3 waiting, next attempt 2026-11-18T11:11:40.000Z; 1 given up "
+            + "(\"trueup tell --retry-given-up\"); last failure: the receiver answered 500\n"
+        #expect(status.text.contains(line), "\(status.text)")
+        #expect(
+            status.json.rendered.contains(
+                #""outbox":{"given_up":1,"last_error":"the receiver answered 500","#
+                    + #""next_attempt":"2026-11-18T11:11:40.000Z","told":59,"waiting":3}"#))
+    }
+
     @Test func `says the same to machines`() {
         let json = report { overview in
             overview.lastCompletePass = Self.now.adding(milliseconds: -90_000)

@@ -6,20 +6,20 @@ import Synchronization
 ///
 /// One thread accepts, one thread serves each connection by running `script`; all end with the
 /// server.
-final class LoopbackServer: Sendable {
-    let port: UInt16
+package final class LoopbackServer: Sendable {
+    package let port: UInt16
     private let listener: Int32
     private let isListening: Bool
     private let open = OpenConnections()
     private let accepted = Atomic<Int>(0)
 
     /// How many connections came so far.
-    var connectionCount: Int { accepted.load(ordering: .sequentiallyConsistent) }
+    package var connectionCount: Int { accepted.load(ordering: .sequentiallyConsistent) }
 
-    var url: String { "http://127.0.0.1:\(port)" }
+    package var url: String { "http://127.0.0.1:\(port)" }
 
     /// A server that is not `listening` keeps its port, so that connections to it are refused.
-    init(listening: Bool = true, script: @escaping @Sendable (Connection) -> Void) throws {
+    package init(listening: Bool = true, script: @escaping @Sendable (Connection) -> Void) throws {
         signal(SIGPIPE, SIG_IGN)
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -85,11 +85,11 @@ final class LoopbackServer: Sendable {
     }
 
     /// One connection, as the script sees it.
-    struct Connection: Sendable {
+    package struct Connection: Sendable {
         let descriptor: Int32
 
         /// The next request's head, with its body when it names a length; `nil` at the end.
-        func request() -> String? {
+        package func request() -> String? {
             var bytes: [UInt8] = []
             var byte: UInt8 = 0
             while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {
@@ -108,7 +108,7 @@ final class LoopbackServer: Sendable {
 
         /// `false` when the client is gone.
         @discardableResult
-        func write(_ bytes: [UInt8]) -> Bool {
+        package func write(_ bytes: [UInt8]) -> Bool {
             unsafe bytes.withUnsafeBytes { buffer in
                 unsafe send(
                     descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
@@ -117,27 +117,27 @@ final class LoopbackServer: Sendable {
         }
 
         @discardableResult
-        func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+        package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
-        func respond(_ body: String, status: String = "200 OK", headers: String = "") {
+        package func respond(_ body: String, status: String = "200 OK", headers: String = "") {
             write(
                 "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\n\(headers)"
                     + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
         }
 
-        func pause(milliseconds: Int) {
+        package func pause(milliseconds: Int) {
             Thread.sleep(forTimeInterval: Double(milliseconds) / 1000)
         }
 
         /// Lets the connection end with a TCP reset when the script does.
-        func resetAtEnd() {
+        package func resetAtEnd() {
             var option = linger(l_onoff: 1, l_linger: 0)
             unsafe setsockopt(
                 descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
         }
 
         /// Blocks until the client goes or the server ends.
-        func waitForEnd() {
+        package func waitForEnd() {
             var byte: UInt8 = 0
             while unsafe recv(descriptor, &byte, 1, 0) == 1 {}
         }

@@ -1,0 +1,123 @@
+package import Subscriptions
+
+/// Tells what is due, once each, for a bounded time.
+///
+/// At least once: an event counts as told only after the receiver took it, and a process that is
+/// killed in between tells it again under the same idempotency key. The events of one subscription
+/// are told in the ledger's order, one after the other.
+package struct DeliveryRound: Sendable {
+    private let outbox: any Outbox
+    private let destination: any EventDestination
+    private let budget: Duration
+    private let now: @Sendable () -> Timestamp
+    private let isStopped: @Sendable () -> Bool
+
+    /// Failed attempts in a row after which the receiver is left alone for now: one event alone
+    /// may be at fault, so many are not.
+    static let toleratedFailuresInARow = 3
+
+    /// - Parameters:
+    ///   - outbox: what waits.
+    ///   - destination: whom to tell.
+    ///   - budget: no attempt begins that could take longer than this in all.
+    ///   - now: the clock by which attempts are due.
+    ///   - isStopped: looked at before every attempt.
+    package init(
+        outbox: any Outbox, destination: any EventDestination, budget: Duration,
+        now: @escaping @Sendable () -> Timestamp,
+        isStopped: @escaping @Sendable () -> Bool = { false }
+    ) {
+        self.outbox = outbox
+        self.destination = destination
+        self.budget = budget
+        self.now = now
+        self.isStopped = isStopped
+    }
+
+    package func run() async throws(StoreError) -> DeliverySummary {
+        var summary = DeliverySummary()
+        let lastStart = ContinuousClock.now + budget - destination.timeout
+        var failuresInARow = 0
+        while true {
+            let batch = try await outbox.dueEvents(at: now(), limit: destination.concurrency)
+            guard !batch.isEmpty else { break }
+            guard !isStopped() else {
+                summary.end = .stopped
+                break
+            }
+            guard ContinuousClock.now <= lastStart else {
+                summary.end = .timeIsUp
+                break
+            }
+            let attempts = try await tell(batch)
+            summary.add(attempts)
+            let failures = attempts.count { $0 != .told }
+            failuresInARow = failures == attempts.count ? failuresInARow + failures : 0
+            if failuresInARow >= Self.toleratedFailuresInARow {
+                summary.end = .receiverFails
+                try await rest(after: attempts)
+                break
+            }
+        }
+        summary.totals = try await outbox.outboxTotals()
+        summary.ended = now()
+        return summary
+    }
+
+    /// Leaves the receiver alone until the first of the failed events is due again.
+    private func rest(after attempts: [TellingResult]) async throws(StoreError) {
+        let moments = attempts.compactMap { attempt -> Timestamp? in
+            guard case .failed(_, let next) = attempt else { return nil }
+            return next
+        }
+        if let first = moments.min() { try await outbox.postpone(until: first) }
+    }
+
+    /// Tells events of different subscriptions at once, and writes each result down as it comes.
+    private func tell(_ batch: [OutboxEvent]) async throws(StoreError) -> [TellingResult] {
+        let results = await withTaskGroup(of: Result<TellingResult, StoreError>.self) { group in
+            for event in batch {
+                group.addTask {
+                    do throws(StoreError) {
+                        return .success(try await attempt(event))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        var attempts: [TellingResult] = []
+        for result in results { attempts.append(try result.get()) }
+        return attempts
+    }
+
+    private func attempt(_ event: OutboxEvent) async throws(StoreError) -> TellingResult {
+        let answer = await destination.tell(event)
+        let moment = now()
+        let result: TellingResult
+        switch answer {
+        case .accepted: result = .told
+        case .failed(let reason, let retryAfter):
+            result = .failed(
+                reason,
+                nextAttempt: RetrySchedule.nextAttempt(
+                    afterFailures: event.attempts + 1, at: moment, retryAfter: retryAfter))
+        }
+        try await outbox.settle(event, result, at: moment)
+        return result
+    }
+}
+
+extension DeliverySummary {
+    fileprivate mutating func add(_ attempts: [TellingResult]) {
+        for attempt in attempts {
+            switch attempt {
+            case .told: told += 1
+            case .failed(_, let next):
+                failed += 1
+                if next == nil { gaveUp += 1 }
+            }
+        }
+    }
+}

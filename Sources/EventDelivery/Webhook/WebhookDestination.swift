@@ -1,0 +1,65 @@
+package import HTTPTransport
+package import Subscriptions
+
+/// A receiver of the company's over HTTPS: a POST per event; any 2xx says that it has it.
+package struct WebhookDestination: EventDestination {
+    package let timeout: Duration
+    package let concurrency = 4
+    private let url: String
+    private let signature: WebhookSignature
+    private let transport: any HTTPTransport
+    private let wallClock: @Sendable () -> Timestamp
+
+    /// - Parameters:
+    ///   - url: never printed whole: its path may be a secret.
+    ///   - signature: made anew for every attempt.
+    ///   - transport: it must itself end an exchange after `timeout`.
+    ///   - timeout: of one exchange.
+    ///   - wallClock: what the receiver compares the signature's time with.
+    package init(
+        url: String, signature: WebhookSignature, transport: any HTTPTransport, timeout: Duration,
+        wallClock: @escaping @Sendable () -> Timestamp
+    ) {
+        self.url = url
+        self.signature = signature
+        self.transport = transport
+        self.timeout = timeout
+        self.wallClock = wallClock
+    }
+
+    package func tell(_ event: OutboxEvent) async -> DeliveryAnswer {
+        let body = Array(event.body.utf8)
+        let now = wallClock()
+        let request = HTTPRequest(
+            method: "POST", url: url,
+            headers: [
+                ("Content-Type", "application/json"),
+                ("Idempotency-Key", event.idempotencyKey),
+                ("Trueup-Event", event.event),
+                (
+                    "Trueup-Signature",
+                    signature.header(for: body, unixSeconds: now.unixMilliseconds / 1000)
+                ),
+            ], body: body)
+        do throws(HTTPTransportError) {
+            return answer(to: try await transport.send(request), at: now)
+        } catch {
+            return .failed("\(error)")
+        }
+    }
+
+    private func answer(to response: HTTPResponse, at now: Timestamp) -> DeliveryAnswer {
+        switch response.status {
+        case 200..<300: return .accepted
+        case 300..<400:
+            return .failed(
+                "the receiver answered \(response.status): redirects are not followed")
+        case 429, 503:
+            return .failed(
+                "the receiver answered \(response.status)",
+                retryAfter: RetryAfter.wait(
+                    for: response.header("retry-after"), nowUnixMilliseconds: now.unixMilliseconds))
+        default: return .failed("the receiver answered \(response.status)")
+        }
+    }
+}

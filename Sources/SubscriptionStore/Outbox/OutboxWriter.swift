@@ -1,0 +1,40 @@
+import GRDB
+import Subscriptions
+
+/// Puts an event into the outbox, inside the transaction that changes the row and writes the
+/// ledger: there is never a correction without its event, nor an event without its correction.
+struct OutboxWriter {
+    let db: Database
+    /// `nil` when nobody is to be told of anything.
+    let naming: EventNaming?
+
+    /// Writes the event of an entry that was just appended.
+    func append(_ entry: LedgerEntry) throws {
+        guard let naming else { return }
+        let row = try self.row(of: entry.subscription)
+        guard let event = naming(entry, row) else { return }
+        let message = EventMessage(event: event, entry: entry, row: row)
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_outbox (
+                    ledger_entry, idempotency_key, event, bundle_id, environment,
+                    original_transaction_id, body, next_attempt_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(
+            arguments: [entry.number, message.idempotencyKey, event.rawValue]
+                + entry.subscription.arguments
+                + [message.json.rendered, entry.writtenAt.unixMilliseconds])
+    }
+
+    private func row(of key: SubscriptionKey) throws -> LocalSubscription? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(LocalSubscription.columns) FROM subscriptions AS s
+                WHERE s.bundle_id = ? AND s.environment = ? AND s.original_transaction_id = ?
+                """)
+        return try Row.fetchOne(statement, arguments: key.arguments).map {
+            LocalSubscription($0)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import GRDB
+package import Subscriptions
+
+extension SQLiteStore: Outbox {
+    package func dueEvents(
+        at now: Timestamp, limit: Int
+    ) async throws(StoreError) -> [OutboxEvent] {
+        try await read("reading the events to tell") { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT o.ledger_entry, o.idempotency_key, o.event, o.bundle_id, o.environment,
+                        o.original_transaction_id, o.body, o.attempts
+                    FROM trueup_outbox AS o
+                    WHERE o.told_at IS NULL AND o.given_up_at IS NULL AND o.next_attempt_at <= ?
+                        AND NOT EXISTS (
+                            SELECT 1 FROM trueup_outbox AS older
+                            WHERE older.told_at IS NULL AND older.given_up_at IS NULL
+                                AND older.bundle_id = o.bundle_id
+                                AND older.environment = o.environment
+                                AND older.original_transaction_id = o.original_transaction_id
+                                AND older.ledger_entry < o.ledger_entry)
+                    ORDER BY o.attempts, o.ledger_entry LIMIT ?
+                    """)
+            return try Row.fetchAll(statement, arguments: [now.unixMilliseconds, limit]).map {
+                row in
+                OutboxEvent(
+                    ledgerEntry: row.integer(at: 0) ?? 0, idempotencyKey: row.requiredText(at: 1),
+                    event: row.requiredText(at: 2), subscription: SubscriptionKey(row, at: 3),
+                    body: row.requiredText(at: 6), attempts: row.number(at: 7) ?? 0)
+            }
+        }
+    }
+
+    package func settle(
+        _ event: OutboxEvent, _ result: TellingResult, at now: Timestamp
+    ) async throws(StoreError) {
+        try await write("noting that the event of entry \(event.ledgerEntry) was told") { db in
+            switch result {
+            case .told:
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE trueup_outbox SET told_at = ?, body = NULL, last_error = NULL
+                        WHERE ledger_entry = ?
+                        """
+                ).execute(arguments: [now.unixMilliseconds, event.ledgerEntry])
+            case .failed(let reason, let nextAttempt):
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE trueup_outbox SET attempts = ?, last_attempt_at = ?, last_error = ?,
+                            next_attempt_at = coalesce(?, next_attempt_at), given_up_at = ?
+                        WHERE ledger_entry = ?
+                        """
+                ).execute(arguments: [
+                    event.attempts + 1, now.unixMilliseconds, reason,
+                    nextAttempt?.unixMilliseconds,
+                    nextAttempt == nil ? now.unixMilliseconds : nil, event.ledgerEntry,
+                ])
+            }
+        }
+    }
+
+    package func postpone(until moment: Timestamp) async throws(StoreError) {
+        try await write("postponing the events to tell") { db in
+            try db.execute(
+                sql: """
+                    UPDATE trueup_outbox SET next_attempt_at = ?1
+                    WHERE told_at IS NULL AND given_up_at IS NULL AND next_attempt_at < ?1
+                    """,
+                arguments: [moment.unixMilliseconds])
+        }
+    }
+
+    package func retryGivenUp(at now: Timestamp) async throws(StoreError) -> Int {
+        try await write("taking up the events that were given up") { db in
+            try db.execute(
+                sql: """
+                    UPDATE trueup_outbox
+                    SET given_up_at = NULL, attempts = 0, next_attempt_at = ?
+                    WHERE given_up_at IS NOT NULL
+                    """,
+                arguments: [now.unixMilliseconds])
+            return db.changesCount
+        }
+    }
+
+    package func outboxTotals() async throws(StoreError) -> OutboxTotals {
+        try await read("counting the events to tell") { db in try OutboxTotals(db) }
+    }
+}

@@ -1,0 +1,172 @@
+import EventDelivery
+import Subscriptions
+import Synchronization
+import Testing
+
+@Suite struct `A round of telling` {
+    private static let start = Timestamp(unixMilliseconds: 1_795_000_000_000)
+
+    private func round(
+        _ outbox: MemoryOutbox, _ destination: ScriptedDestination, minutes: Int64 = 0,
+        budget: Duration = .seconds(60), isStopped: @escaping @Sendable () -> Bool = { false }
+    ) async throws -> DeliverySummary {
+        let now = Self.start.adding(milliseconds: minutes * 60_000)
+        return try await DeliveryRound(
+            outbox: outbox, destination: destination, budget: budget, now: { now },
+            isStopped: isStopped
+        ).run()
+    }
+
+    @Test(arguments: [1, 4])
+    func `tells everything once, each subscription in order`(concurrency: Int) async throws {
+        let subscriptions = (0..<40).map { "\($0 % 7)" }
+        let outbox = MemoryOutbox(subscriptions, at: Self.start)
+        let destination = ScriptedDestination(concurrency: concurrency) { _ in .accepted }
+        let summary = try await round(outbox, destination)
+        #expect(summary.told == 40)
+        #expect(!summary.isIncomplete)
+        #expect(destination.arrived.sorted() == Array(1...40))
+        for subscription in 0..<7 {
+            let own = destination.arrived.filter { Int($0 - 1) % 7 == subscription }
+            #expect(own == own.sorted())
+        }
+        #expect(try await round(outbox, destination).told == 0)
+        #expect(destination.arrived.count == 40)
+    }
+
+    @Test func `tries one event at 0, 5, 15, 35, 75 and 155 minutes, and then gives it up`()
+        async throws
+    {
+        let outbox = MemoryOutbox(["a"], at: Self.start)
+        let destination = ScriptedDestination { _ in .failed("answered 500") }
+        var tried: [Int64] = []
+        var gaveUp = 0
+        for minute in Int64(0)...400 {
+            let before = destination.arrived.count
+            gaveUp += try await round(outbox, destination, minutes: minute).gaveUp
+            if destination.arrived.count > before { tried.append(minute) }
+        }
+        #expect(tried == [0, 5, 15, 35, 75, 155])
+        #expect(gaveUp == 1)
+        #expect(outbox.entries[0].isGivenUp)
+        #expect(outbox.entries[0].lastError == "answered 500")
+    }
+
+    @Test func `holds a newer event back while an older one of its subscription fails`()
+        async throws
+    {
+        let outbox = MemoryOutbox(["a", "b", "a", "c"], at: Self.start)
+        let destination = ScriptedDestination { event in
+            event.ledgerEntry == 1 && event.attempts == 0 ? .failed("busy") : .accepted
+        }
+        let first = try await round(outbox, destination)
+        #expect(destination.arrived == [1, 2, 4])
+        #expect(first.told == 2)
+        #expect(first.failed == 1)
+        #expect(first.isIncomplete)
+        _ = try await round(outbox, destination, minutes: 5)
+        #expect(destination.arrived == [1, 2, 4, 1, 3])
+    }
+
+    @Test func `leaves a receiver alone that fails again and again, and charges few for it`()
+        async throws
+    {
+        let outbox = MemoryOutbox((1...50).map { "\($0)" }, at: Self.start)
+        let isWell = Atomic(false)
+        let destination = ScriptedDestination { _ in
+            isWell.load(ordering: .relaxed) ? .accepted : .failed("no connection")
+        }
+        let down = try await round(outbox, destination)
+        #expect(down.end == .receiverFails)
+        #expect(destination.arrived.count == 3)
+        #expect(outbox.entries.count { $0.event.attempts == 0 } == 47)
+        // All of them rest as long as the first that failed.
+        #expect(try await round(outbox, destination, minutes: 4).failed == 0)
+        #expect(destination.arrived.count == 3)
+        isWell.store(true, ordering: .relaxed)
+        #expect(try await round(outbox, destination, minutes: 5).told == 50)
+    }
+
+    @Test func `is not stopped by single events that fail`() async throws {
+        let outbox = MemoryOutbox((1...30).map { "\($0)" }, at: Self.start)
+        let destination = ScriptedDestination { event in
+            event.ledgerEntry % 3 == 0 ? .failed("answered 422") : .accepted
+        }
+        let summary = try await round(outbox, destination)
+        #expect(summary.told == 20)
+        #expect(summary.failed == 10)
+        #expect(summary.end == .nothingDue)
+    }
+
+    @Test func `begins nothing that could end after its time`() async throws {
+        let outbox = MemoryOutbox(["a", "b"], at: Self.start)
+        let destination = ScriptedDestination(timeout: .seconds(10)) { _ in .accepted }
+        let summary = try await round(outbox, destination, budget: .seconds(9))
+        #expect(summary.end == .timeIsUp)
+        #expect(summary.isIncomplete)
+        #expect(destination.arrived.isEmpty)
+        #expect(outbox.entries.allSatisfy { $0.event.attempts == 0 })
+    }
+
+    @Test func `ends between two events when it is asked to stop`() async throws {
+        let outbox = MemoryOutbox(["a", "b", "c"], at: Self.start)
+        let stop = Mutex(false)
+        let destination = ScriptedDestination { _ in
+            stop.withLock { $0 = true }
+            return .accepted
+        }
+        let summary = try await DeliveryRound(
+            outbox: outbox, destination: destination, budget: .seconds(60),
+            now: { Self.start }, isStopped: { stop.withLock { $0 } }
+        ).run()
+        #expect(summary.end == .stopped)
+        #expect(destination.arrived == [1])
+    }
+}
+
+@Suite struct `What a round says` {
+    private static let now = Timestamp(unixMilliseconds: 1_795_000_000_000)
+
+    private func sentence(_ change: (inout DeliverySummary) -> Void) -> String? {
+        var summary = DeliverySummary()
+        summary.ended = Self.now
+        change(&summary)
+        return summary.sentence
+    }
+
+    @Test func `is nothing where there is nothing`() {
+        #expect(sentence { $0.totals.told = 900 } == nil)
+    }
+
+    @Test func `counts what was told`() {
+        #expect(sentence { $0.told = 59 } == "told 59 of 59 events")
+        #expect(sentence { $0.told = 1 } == "told 1 of 1 event")
+    }
+
+    @Test func `says what waits, why, and until when`() {
+        let text = sentence {
+            $0.told = 47
+            $0.failed = 3
+            $0.end = .receiverFails
+            $0.totals.waiting = 12
+            $0.totals.lastError = "no connection to 127.0.0.1:9"
+            $0.totals.nextAttempt = Self.now.adding(milliseconds: 300_000)
+        }
+        // 2026-11-18T11:06:40Z and five minutes, rounded up.
+        #expect(
+            text == "told 47 of 59 events; 12 wait: no connection to 127.0.0.1:9; "
+                + "next attempt after 11:12 UTC")
+    }
+
+    @Test func `names the day of an attempt that is not today, and what was given up`() {
+        let text = sentence {
+            $0.totals.waiting = 1
+            $0.totals.lastError = "busy"
+            $0.totals.nextAttempt = Self.now.adding(milliseconds: 86_400_000)
+            $0.totals.givenUp = 2
+        }
+        #expect(
+            text == "1 event waits: busy; next attempt after 2026-11-19 11:07 UTC; "
+                + "2 given up after 6 attempts; \"trueup tell --retry-given-up\" tries again")
+    }
+}

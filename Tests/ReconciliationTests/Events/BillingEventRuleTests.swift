@@ -1,0 +1,152 @@
+import Reconciliation
+import Subscriptions
+import Testing
+
+@Suite struct `The name of a correction` {
+    private static let key = SubscriptionKey(app: Sample.app, originalTransactionID: Sample.id)
+
+    /// An update that leaves Apple's statement behind; `before` says what stood there.
+    private static func update(
+        to status: SubscriptionStatus = .active, kinds: [FindingKind] = [.status],
+        from before: (inout LocalSubscription) -> Void
+    ) -> (entry: LedgerEntry, row: LocalSubscription) {
+        let after = Sample.row(of: Sample.stated(Sample.id, status))
+        var old = after
+        before(&old)
+        var changes: [String: FieldChange] = [:]
+        for field in SubscriptionField.allCases where old.value(of: field) != after.value(of: field)
+        {
+            changes[field.rawValue] = FieldChange(
+                before: old.value(of: field), after: after.value(of: field))
+        }
+        return (entry(.update(key, expectedRowVersion: 3), changes, kinds), after)
+    }
+
+    private static func entry(
+        _ target: PlannedCorrection.Target, _ changes: [String: FieldChange],
+        _ kinds: [FindingKind]
+    ) -> LedgerEntry {
+        LedgerEntry(
+            number: 1, previousHash: LedgerEntry.firstPreviousHash, runID: "run",
+            correction: PlannedCorrection(
+                target: target, changes: changes, kinds: kinds,
+                evidence: Sample.payload("t").digest, evidenceRenewal: nil,
+                appleSignedDate: Sample.now, reason: "Because."),
+            writtenAt: Sample.now, actor: "ops@host")
+    }
+
+    private static func name(
+        to status: SubscriptionStatus = .active, kinds: [FindingKind] = [.status],
+        from before: (inout LocalSubscription) -> Void
+    ) -> BillingEvent {
+        let (entry, row) = update(to: status, kinds: kinds, from: before)
+        return BillingEventRule.event(of: entry, leaving: row)
+    }
+
+    private static func insertion(_ status: SubscriptionStatus) -> BillingEvent {
+        let row = Sample.row(of: Sample.stated(Sample.id, status))
+        var changes: [String: FieldChange] = [:]
+        for field in SubscriptionField.allCases {
+            changes[field.rawValue] = FieldChange(before: .null, after: row.value(of: field))
+        }
+        return BillingEventRule.event(
+            of: entry(.insert(key), changes, [.missingLocally]), leaving: row)
+    }
+
+    @Test(arguments: [
+        (1, 2, BillingEvent.expiration), (4, 2, .expiration), (3, 2, .expiration),
+        (1, 3, .billingIssue), (1, 4, .billingIssue), (2, 4, .billingIssue), (2, 3, .billingIssue),
+        (2, 1, .renewal), (3, 1, .renewal), (4, 1, .renewal),
+        (1, 5, .refund), (2, 5, .refund), (4, 5, .refund),
+        (5, 1, .refundReversed), (5, 4, .refundReversed), (5, 2, .refundReversed),
+    ])
+    func `follows the status that it became`(before: Int, after: Int, event: BillingEvent) {
+        #expect(Self.name(to: SubscriptionStatus(rawValue: after)) { $0.status = before } == event)
+    }
+
+    @Test func `is a renewal when an entitling period ends later, else a correction`() {
+        let earlier: (inout LocalSubscription) -> Void = { $0.expiresDate = Sample.now(days: -400) }
+        #expect(Self.name(kinds: [.expiry], from: earlier) == .renewal)
+        #expect(Self.name(to: .expired, kinds: [.expiry], from: earlier) == .correction)
+        #expect(
+            Self.name(kinds: [.expiry]) { $0.expiresDate = Sample.now(days: 400) } == .correction)
+    }
+
+    @Test func `is a billing issue when the end of the grace period moved`() {
+        let event = Self.name(to: .billingGracePeriod, kinds: [.graceMissed]) {
+            $0.gracePeriodExpiresDate = nil
+        }
+        #expect(event == .billingIssue)
+    }
+
+    @Test func `tells of auto-renewal, the next product, the product and the owner`() {
+        #expect(Self.name(to: .active) { $0.autoRenewStatus = 0 } == .uncancellation)
+        #expect(Self.name(to: .expired) { $0.autoRenewStatus = 1 } == .cancellation)
+        #expect(Self.name { $0.autoRenewProductID = "silver" } == .productChange)
+        #expect(Self.name { $0.productID = "silver" } == .productChange)
+        #expect(Self.name { $0.inAppOwnershipType = "FAMILY_SHARED" } == .transfer)
+        #expect(Self.name { $0.inAppOwnershipType = nil } == .correction)
+        #expect(Self.name { $0.latestTransactionID = "7" } == .correction)
+    }
+
+    @Test func `is the one that matters most where there are several`() {
+        let everything: (inout LocalSubscription) -> Void = { row in
+            row.expiresDate = Sample.now(days: -400)
+            row.productID = "silver"
+            row.autoRenewProductID = "silver"
+            row.autoRenewStatus = 7
+            row.inAppOwnershipType = "FAMILY_SHARED"
+        }
+        func name(
+            _ status: SubscriptionStatus, _ before: (inout LocalSubscription) -> Void
+        ) -> BillingEvent {
+            Self.name(to: status) { row in
+                everything(&row)
+                before(&row)
+            }
+        }
+        #expect(name(.revoked) { $0.status = 1 } == .refund)
+        #expect(name(.active) { $0.status = 5 } == .refundReversed)
+        #expect(name(.expired) { $0.status = 1 } == .expiration)
+        #expect(name(.billingRetry) { $0.status = 1 } == .billingIssue)
+        #expect(name(.active) { $0.status = 2 } == .renewal)
+        #expect(name(.active) { _ in } == .productChange)
+        #expect(name(.active) { $0.productID = "gold.monthly" } == .renewal)
+    }
+
+    @Test func `is a purchase for a new row that entitles, and no event of its own for others`() {
+        #expect(Self.insertion(.active) == .initialPurchase)
+        #expect(Self.insertion(.billingGracePeriod) == .initialPurchase)
+        for status in [SubscriptionStatus.expired, .billingRetry, .revoked] {
+            #expect(Self.insertion(status) == .correction)
+        }
+    }
+
+    @Test func `is a first fill when nothing is mended, unless it takes something back`() {
+        var (entry, row) = Self.update(kinds: []) { $0.status = nil }
+        #expect(BillingEventRule.event(of: entry, leaving: row) == .firstFill)
+        (entry, row) = Self.update(to: .expired, kinds: []) { $0.status = 1 }
+        entry.undoOf = 7
+        #expect(BillingEventRule.event(of: entry, leaving: row) == .expiration)
+    }
+
+    @Test func `is a correction for a period, and for a row that is gone`() {
+        let period = TransactionKey(
+            bundleID: Sample.app.bundleID, environment: "Production", transactionID: "9")
+        let changes = ["price": FieldChange(before: .null, after: .integer(990))]
+        let inserted = Self.entry(
+            .insertPeriod(period, of: Self.key), changes, [.transactionMissing])
+        #expect(BillingEventRule.event(of: inserted, leaving: Sample.row()) == .correction)
+        let (entry, _) = Self.update { $0.status = 2 }
+        #expect(BillingEventRule.event(of: entry, leaving: nil) == .correction)
+    }
+
+    @Test func `keeps the names that other software reads`() {
+        #expect(
+            Set(BillingEvent.allCases.map(\.rawValue)) == [
+                "initial_purchase", "renewal", "cancellation", "uncancellation", "billing_issue",
+                "expiration", "product_change", "refund", "refund_reversed", "transfer",
+                "correction", "first_fill",
+            ])
+    }
+}
