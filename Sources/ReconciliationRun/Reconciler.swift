@@ -106,7 +106,9 @@ package struct Reconciler: Sendable {
             incompleteReadings: ending.incompleteReadings
                 + [context.tally.unfinishedHistories].compactMap(\.self))
         let conclusion = RunConclusion(
-            ended: clock.now(), statuses: decision.statuses, messages: decision.messages,
+            ended: clock.now(), statuses: decision.statuses,
+            messages: decision.messages
+                + appStores.keys.sorted().flatMap { appStores[$0]?.remarks() ?? [] },
             limits: limits(of: ending), calls: Self.summed(calls),
             closesPass: !ending.end.leavesPassOpen,
             settlesUnreached: ending.end != .completed)

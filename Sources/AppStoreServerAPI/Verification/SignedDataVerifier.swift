@@ -21,6 +21,23 @@ package struct SignedDataVerifier: Sendable {
         self.verifier = verifier
     }
 
+    /// What a person should know of payloads whose certificates' revocation was not learned.
+    package var remarks: [String] {
+        let doubts = verifier.undeterminedPayloads
+        guard doubts.count > 0, let mode = verifier.revocationMode else { return [] }
+        let consequence =
+            switch mode {
+            case .soft: "They were accepted, because revocation is soft."
+            case .hard:
+                "Because revocation is hard they were not believed; nothing was changed by them, "
+                    + "and the next run asks again."
+            }
+        return [
+            "\(doubts.count) signed payloads of \(app.bundleID) (\(app.environment.rawValue)) are "
+                + "right as far as it could be checked, but \(doubts.detail). \(consequence)"
+        ]
+    }
+
     package func transaction(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<JWSTransactionDecodedPayload> {
@@ -178,6 +195,7 @@ extension VerificationFailure {
             case .certificate: .certificate
             case .chain: .chain
             case .signature, .key: .signature
+            case .undetermined: .undetermined
             }
         self.init(reason: reason, detail: error.detail)
     }

@@ -11,7 +11,7 @@ struct Migration: Sendable {
 
     /// Every step, in order.
     static let all: [Migration] = [
-        .subscriptions, .passes, .runs, .ledger, .notifications,
+        .subscriptions, .passes, .runs, .ledger, .notifications, .revocationAnswers,
     ]
 
     /// The schema that this version reads and writes.

@@ -17,6 +17,7 @@ package struct AppSettings: Hashable, Sendable {
     package var caFile: String?
     package var proxy: String?
     package var trustedRoots: [TrustedRoot]
+    package var revocation = Revocation.off
 
     package static let defaultQuotaShare = 0.5
 
@@ -35,6 +36,15 @@ package enum KeySource: Hashable, Sendable {
     case file(String)
     /// The name of the environment variable that holds the PEM itself.
     case environment(String)
+}
+
+/// Whether it is asked if the certificates of signed payloads are revoked.
+package enum Revocation: String, Hashable, Sendable, CaseIterable {
+    case off
+    /// Asked; what cannot be learned is a remark.
+    case soft
+    /// Asked; what cannot be learned leaves its row undecided.
+    case hard
 }
 
 /// A root that signed payloads may chain to.

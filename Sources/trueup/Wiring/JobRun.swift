@@ -27,10 +27,11 @@ struct JobRun {
         let job = try reconciliationJob(jobSettings, mode: mode, settings: settings)
         let clock = try runClock(settings: settings, job: job)
         let header = runHeader(settings, jobSettings, mode: mode, started: clock.now())
+        let revocationAnswers = RevocationAnswers(now: invocation.now)
         let connections = try settings.apps.map { app in
             try AppConnection(
                 app, environment: invocation.environment, deadline: clock.deadline,
-                wallClock: invocation.now)
+                revocationAnswers: revocationAnswers, wallClock: invocation.now)
         }
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath,
@@ -38,6 +39,7 @@ struct JobRun {
                 doing: (forcedMode == .check ? "check " : "run ") + jobSettings.name),
             now: invocation.now(), waitMilliseconds: 0)
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
+        revocationAnswers.open(store)
         let folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: header.runID, started: header.started)
         let status = try await run(
