@@ -33,15 +33,27 @@ struct OCSPAnswer: Sendable {
                 failureMode: .hard, requester: inHand, fixedExpiryValidationTime: date))
         // A policy that never asked has judged nothing.
         guard inHand.timesGiven == 2 else {
-            return .unusable("the answer could not be put to the question")
+            return .unusable("its answer could not be put to the question")
         }
-        if refusal == nil, let doubt { return .unusable(doubt) }
-        guard let end = OCSPNextUpdate.unixMilliseconds(in: bytes, identity: question.identity)
-        else { return .unusable("the answer does not say until when it counts") }
+        let dates = OCSPAnswerDates(of: bytes, identity: question.identity)
+        if refusal == nil, let doubt {
+            if let dates, now < dates.thisUpdate || dates.nextUpdate <= now {
+                return .unusable("its answer is not one for now")
+            }
+            return .unusable(Self.plain(doubt))
+        }
+        guard let dates else { return .unusable("its answer does not say until when it counts") }
         // The policy forgives an hour and a quarter, for clocks that differ; what is kept and used
         // for every payload must not be forgiven its end.
-        guard now < end else { return .unusable("the answer's nextUpdate has passed") }
+        guard now < dates.nextUpdate else { return .unusable("its answer has ended") }
+        let end = dates.nextUpdate
         return refusal == nil ? .good(until: end) : .revoked(until: end)
+    }
+
+    /// A library's reason without the values that it prints into it.
+    private static func plain(_ reason: String) -> String {
+        let words = reason.prefix { $0 != "(" && $0 != "[" }
+        return "its answer is not accepted: " + words.prefix(RevocationLimits.reasonCharacters)
     }
 
     /// Whether the policy has something against the path itself, before any answer.

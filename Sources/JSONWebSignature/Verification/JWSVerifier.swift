@@ -17,7 +17,7 @@ package final class JWSVerifier: Sendable {
     private let policy: MarkedChainPolicy
     private let revocation: RevocationCheck?
     private let now: @Sendable () -> Int64
-    private let doubts = Mutex(UndeterminedPayloads())
+    private let tally = Mutex(RevocationTally())
     private let cache = TrustedLeafCache()
     private let learned = Atomic<Int>(0)
 
@@ -44,8 +44,8 @@ package final class JWSVerifier: Sendable {
     /// How many leaves are remembered; never more than `JWSLimits.cachedLeaves`.
     package var rememberedLeaves: Int { cache.count }
 
-    /// Payloads so far with nothing against them but an unknown revocation.
-    package var undeterminedPayloads: UndeterminedPayloads { doubts.withLock { $0 } }
+    /// What revocation has meant so far.
+    package var revocationTally: RevocationTally { tally.withLock { $0 } }
 
     /// How revocation is asked; `nil` when it is not.
     package var revocationMode: RevocationMode? { revocation?.mode }
@@ -68,7 +68,7 @@ package final class JWSVerifier: Sendable {
         let digest = try checkSignature(of: jws, key: leaf.key, hash: leaf.hashAfterHeader)
         let verified = try dated(
             jws, digest: digest, validity: leaf.validity, signedDate: signedDate)
-        if let doubt = leaf.doubt { noteDoubt(doubt) }
+        if let doubt = leaf.doubt { try weigh(doubt) }
         return verified
     }
 
@@ -97,8 +97,13 @@ package final class JWSVerifier: Sendable {
             header: Array(jws.header), key: key, hashAfterHeader: hash, validity: path.validity)
         if let revocation {
             // A payload that is refused anyway is no reason to ask anybody.
-            _ = try dated(jws, digest: digest, validity: path.validity, signedDate: signedDate)
+            let verified = try dated(
+                jws, digest: digest, validity: path.validity, signedDate: signedDate)
             (leaf.usableUntil, leaf.doubt) = try await standing(of: path, by: revocation)
+            // A doubt is remembered with the leaf, so that nobody is asked for each payload.
+            cache.insert(leaf)
+            if let doubt = leaf.doubt { try weigh(doubt) }
+            return verified
         }
         cache.insert(leaf)
         return try dated(jws, digest: digest, validity: path.validity, signedDate: signedDate)
@@ -117,7 +122,9 @@ package final class JWSVerifier: Sendable {
         let chain = try CertificateChain(entries: entries)
         let path = try await path(of: chain)
         try Self.check(path.validity, at: unixMilliseconds)
-        if let revocation { _ = try await standing(of: path, by: revocation) }
+        if let revocation, let doubt = try await standing(of: path, by: revocation).doubt {
+            try weigh(doubt)
+        }
         return try Array(chain.leafKey().derRepresentation)
     }
 
@@ -131,28 +138,31 @@ package final class JWSVerifier: Sendable {
 
     /// Until when the path may be used without asking again, and the doubt that is left about it.
     ///
-    /// - Throws: `.chain` when a certificate is revoked; `.undetermined` when that is not known and
-    ///   must be.
+    /// - Throws: `.chain` when a certificate is revoked.
     private func standing(
         of path: TrustedPath, by revocation: RevocationCheck
     ) async throws(JSONWebSignatureError) -> (usableUntil: Int64, doubt: String?) {
         switch await revocation.verdict(on: path) {
         case .good(let until): return (until, nil)
-        case .revoked(let detail): throw JSONWebSignatureError(.chain, detail)
-        case .undetermined(let detail, let until):
-            noteDoubt(detail)
-            switch revocation.mode {
-            case .soft: return (until, detail)
-            case .hard: throw JSONWebSignatureError(.undetermined, detail)
+        case .undetermined(let detail, let until): return (until, detail)
+        case .revoked(let detail):
+            tally.withLock { tally in
+                tally.revoked += 1
+                tally.revocation = detail
             }
+            throw JSONWebSignatureError(.chain, detail)
         }
     }
 
-    private func noteDoubt(_ detail: String) {
-        doubts.withLock { doubts in
-            doubts.count += 1
-            doubts.detail = detail
+    /// What an unknown revocation means for one payload.
+    ///
+    /// - Throws: `.undetermined` in hard mode.
+    private func weigh(_ doubt: String) throws(JSONWebSignatureError) {
+        tally.withLock { tally in
+            tally.undetermined += 1
+            tally.doubt = doubt
         }
+        if revocation?.mode == .hard { throw JSONWebSignatureError(.undetermined, doubt) }
     }
 
     /// Checks r‖s (RFC 7518, section 3.4) and continues the same hash to the digest of the whole.
