@@ -45,7 +45,7 @@ final class RevocationFixture: RevocationResponder, RevocationAnswerShelf {
     }
 
     func verifier(_ mode: RevocationMode, isKeeping: Bool = false) throws -> JWSVerifier {
-        let now: @Sendable () -> Int64 = { [state] in state.withLock { $0.now } }
+        let now: @Sendable () -> Int64 = { [self] in state.withLock { $0.now } }
         return try JWSVerifier(
             roots: TrustedRoots(fingerprints: [chain.rootFingerprint]),
             markers: VerifierFixture.markers,
