@@ -20,6 +20,8 @@ package struct AppStoreServerClient: AppStore {
 
     package func callCounts() -> [CallCount] { sender.callCounts() }
 
+    package func remarks() -> [String] { verifier.remarks }
+
     package func subscriptionStatuses(
         of id: TransactionID
     ) async throws(RunStop) -> Lookup<StatusAnswer> {

@@ -3,7 +3,7 @@
 /// Credentials live in `headers` and are never printed.
 package struct HTTPRequest: Sendable {
     package var method: String
-    /// Absolute `https` (or, for tests of the transport itself, `http`) URL.
+    /// Absolute `https` (or, where the transport's reach allows it, `http`) URL.
     package var url: String
     /// Name and value pairs, sent in this order.
     ///

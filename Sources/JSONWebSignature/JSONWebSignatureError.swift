@@ -7,10 +7,13 @@ package struct JSONWebSignatureError: Error, Hashable, Sendable, CustomStringCon
         case chainLength
         /// An `x5c` entry, or a configured root, is not base64 of a DER certificate.
         case certificate
-        /// The chain does not hold, does not end at a trusted root, or was not valid when signed.
+        /// The chain does not hold, does not end at a trusted root, was not valid when signed, or a
+        /// certificate of it is revoked.
         case chain
         /// The signature does not verify with the leaf's key.
         case signature
+        /// Everything that was checked holds, but whether a certificate is revoked is not known.
+        case undetermined
         /// A private key cannot be read.
         case key
     }

@@ -148,7 +148,9 @@ package struct Reconciler: Sendable {
         }
         let causes = try await CauseStep(context: context).run()
         var conclusion = RunConclusion(
-            ended: clock.now(), statuses: decision.statuses, messages: decision.messages,
+            ended: clock.now(), statuses: decision.statuses,
+            messages: decision.messages
+                + appStores.keys.sorted().flatMap { appStores[$0]?.remarks() ?? [] },
             limits: limits(of: ending), calls: Self.summed(calls),
             closesPass: !ending.end.leavesPassOpen && ending.plan.canary?.leavesPassOpen != true,
             settlesUnreached: ending.end != .completed)

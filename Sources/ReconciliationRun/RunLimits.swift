@@ -14,6 +14,8 @@ package enum RunLimits {
     package static let unavailableInARow = 100
     /// Further questions about one row after its status call.
     package static let furtherQuestionsPerCase = 4
+    /// Rows asked once more at the end because revocation was not learned the first time.
+    package static let undeterminedAskedAgain = 1_000
     /// Pages of one customer's history (20 transactions each).
     package static let historyPagesPerCustomer = 2_000
     /// Pages of one sweep through the notification history (20 notifications each).

@@ -18,8 +18,8 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
 
             When all listeners are up it prints one line, READY {json}, with endpoint, \
             sandbox_endpoint, control, ca_file, root_file, key_file, key_id, issuer_id, bundle_id \
-            and app_apple_id (with --drift also table_file and planted_file), and serves until \
-            SIGINT or SIGTERM. Exit status: 0 stopped, 64 bad arguments, 65 a bad file, 69 could not listen, \
+            and app_apple_id (with --drift also table_file and planted_file, with --ocsp also \
+            ocsp), and serves until SIGINT or SIGTERM. Exit status: 0 stopped, 64 bad arguments, 65 a bad file, 69 could not listen, \
             73 could not write its files.
             """)
 
@@ -42,6 +42,16 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         name: .customLong("no-http2"),
         help: "Offer HTTP/1.1 alone, as behind some proxies; Apple offers HTTP/2 too.")
     var withoutHTTP2 = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Also run a revocation service (OCSP), which the signing certificates name.",
+            discussion: "One of good, revoked, unknown, late, absent and others: docs/simulator.md.",
+            valueName: "mode"))
+    var ocsp: OCSPMode?
+
+    @Option(help: "Port of the revocation service; 0 takes a free one.")
+    var ocspPort = 0
 
     @Option(help: "Seed of the world; the same seed makes the same world.")
     var seed: UInt64 = 1
@@ -88,6 +98,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
     package func validate() throws {
         for (name, value) in [
             ("--port", port), ("--sandbox-port", sandboxPort), ("--control-port", controlPort),
+            ("--ocsp-port", ocspPort),
         ] where !(0...65_535).contains(value) {
             throw ValidationError("\(name) must be from 0 to 65535.")
         }
@@ -120,6 +131,8 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         settings.sandboxPort = sandboxPort
         settings.controlPort = controlPort
         settings.offersHTTP2 = !withoutHTTP2
+        settings.ocsp = ocsp
+        settings.ocspPort = ocspPort
         settings.seed = seed
         settings.customers = customers
         settings.drift = drift
@@ -176,3 +189,5 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
             + "/appstore-simulator-\(UUID().uuidString.lowercased())"
     }
 }
+
+extension OCSPMode: ExpressibleByArgument {}

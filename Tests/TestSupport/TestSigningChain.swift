@@ -14,6 +14,8 @@ package struct TestSigningChain: Sendable {
     /// Certificates in DER: leaf, intermediate, root.
     package let certificates: [[UInt8]]
     package let leafKey: P256.Signing.PrivateKey
+    package let intermediateKey: P384.Signing.PrivateKey
+    package let rootKey: P384.Signing.PrivateKey
 
     /// What a chain may have otherwise than a correct one.
     package struct Options: Sendable {
@@ -26,25 +28,32 @@ package struct TestSigningChain: Sendable {
         package var intermediateValidity: Range<Int64> = 1_640_995_200..<2_208_988_800
         package var leafValidity: Range<Int64> = 1_672_531_200..<2_051_222_400
 
+        /// Where OCSP answers are to be had; `nil` leaves the extension out.
+        package var leafResponder: String?
+        package var intermediateResponder: String?
+        package var rootResponder: String?
+
         package init() {}
     }
 
     package init(_ options: Options = Options()) throws {
-        let rootKey = P384.Signing.PrivateKey()
-        let intermediateKey = P384.Signing.PrivateKey()
+        rootKey = P384.Signing.PrivateKey()
+        intermediateKey = P384.Signing.PrivateKey()
         leafKey = P256.Signing.PrivateKey()
         let rootName = try Self.name("Test Root CA")
         let intermediateName = try Self.name("Test Developer Relations CA")
+        var extensions = try Self.authorityExtensions(pathLength: nil, maySign: true)
+        try Self.append(responder: options.rootResponder, to: &extensions)
         let root = try Self.certificate(
             subject: rootName, key: .init(rootKey.publicKey), issuer: rootName,
-            issuerKey: .init(rootKey), validity: options.rootValidity,
-            extensions: Self.authorityExtensions(pathLength: nil, maySign: true))
-        var extensions =
+            issuerKey: .init(rootKey), validity: options.rootValidity, extensions: extensions)
+        extensions =
             options.intermediateIsAuthority
             ? try Self.authorityExtensions(
                 pathLength: 0, maySign: options.intermediateMaySignCertificates)
             : try Certificate.Extensions { Critical(BasicConstraints.notCertificateAuthority) }
         try Self.append(marker: options.intermediateMarker, to: &extensions)
+        try Self.append(responder: options.intermediateResponder, to: &extensions)
         let intermediate = try Self.certificate(
             subject: intermediateName, key: .init(intermediateKey.publicKey), issuer: rootName,
             issuerKey: .init(rootKey), validity: options.intermediateValidity,
@@ -54,6 +63,7 @@ package struct TestSigningChain: Sendable {
             Critical(KeyUsage(digitalSignature: true))
         }
         try Self.append(marker: options.leafMarker, to: &extensions)
+        try Self.append(responder: options.leafResponder, to: &extensions)
         let leaf = try Self.certificate(
             subject: try Self.name("Test Receipt Signing"), key: .init(leafKey.publicKey),
             issuer: intermediateName, issuerKey: .init(intermediateKey),
@@ -113,6 +123,17 @@ package struct TestSigningChain: Sendable {
             Certificate.Extension(
                 oid: ASN1ObjectIdentifier(dotRepresentation: marker), critical: false,
                 value: [0x05, 0x00]))
+    }
+
+    private static func append(
+        responder: String?, to extensions: inout Certificate.Extensions
+    ) throws {
+        guard let responder else { return }
+        try extensions.append(
+            Certificate.Extension(
+                AuthorityInformationAccess([
+                    .init(method: .ocspServer, location: .uniformResourceIdentifier(responder))
+                ]), critical: false))
     }
 
     private static func certificate(

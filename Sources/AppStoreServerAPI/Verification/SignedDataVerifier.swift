@@ -21,6 +21,33 @@ package struct SignedDataVerifier: Sendable {
         self.verifier = verifier
     }
 
+    /// What a person should know of revocation, in sentences; empty while all is well.
+    package var remarks: [String] {
+        guard let mode = verifier.revocationMode else { return [] }
+        let tally = verifier.revocationTally
+        let app = "\(app.bundleID) (\(app.environment.rawValue))"
+        var sentences: [String] = []
+        if tally.revoked > 0 {
+            sentences.append(
+                "\(tally.revoked) signed payloads of \(app) were refused: \(tally.revocation). "
+                    + "No row was changed by them. Ask Apple which certificate signs now before "
+                    + "running again.")
+        }
+        if tally.undetermined > 0 {
+            let consequence =
+                switch mode {
+                case .soft: "They were accepted, because revocation is soft."
+                case .hard:
+                    "Because revocation is hard they were not believed: no row was changed by "
+                        + "them, and the next run asks again."
+                }
+            sentences.append(
+                "\(tally.undetermined) signed payloads of \(app) hold as far as they could be "
+                    + "checked, but \(tally.doubt). \(consequence)")
+        }
+        return sentences
+    }
+
     package func transaction(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<JWSTransactionDecodedPayload> {
@@ -178,6 +205,7 @@ extension VerificationFailure {
             case .certificate: .certificate
             case .chain: .chain
             case .signature, .key: .signature
+            case .undetermined: .undetermined
             }
         self.init(reason: reason, detail: error.detail)
     }

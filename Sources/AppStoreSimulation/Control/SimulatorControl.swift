@@ -12,12 +12,15 @@ struct SimulatorControl: Sendable {
     let limits: RequestLimits
     let clock: SimulatedClock
     let courier: NotificationCourier
+    /// `nil` where no revocation service was asked for.
+    let ocsp: OCSPListener?
     let token: ClientToken
 
     /// Answers a control call; after a move of the clock, what became due is also delivered.
     func answer(_ request: ServiceRequest) async -> ServiceAnswer {
         let answer = answerAtOnce(request)
         if request.path.last == "advance" { await courier.deliverDue() }
+        if request.path.last == "ocsp" { await ocsp?.follow() }
         return answer
     }
 
@@ -30,6 +33,7 @@ struct SimulatorControl: Sendable {
             case ("GET", "log"): return log(request)
             case ("POST", "log/reset"):
                 for log in logs.values { log.reset() }
+                ocsp?.service.resetCounts()
                 return .json { $0.field("status", "ok") }
             case ("GET", "token"): return try freshToken()
             case ("GET", "faults"): return faultReport()
@@ -39,6 +43,8 @@ struct SimulatorControl: Sendable {
             case ("POST", "advance"): return try advance(request)
             case ("POST", "app"): return try setApp(request)
             case ("POST", "notifications"): return try setAddress(request)
+            case ("GET", "ocsp"): return ocsp?.service.report() ?? .noSuchPath
+            case ("POST", "ocsp"): return try setRevocation(request)
             default: return .noSuchPath
             }
         } catch {
@@ -190,6 +196,16 @@ struct SimulatorControl: Sendable {
             AddressText.self, request, form: #"{"address": "http://127.0.0.1:8080/apple"}"#)
         try courier.configure(address: text.address, since: clock.now)
         return .json { $0.field("status", "ok") }
+    }
+
+    /// What the revocation service answers from now on.
+    private func setRevocation(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
+        guard let ocsp else {
+            throw .badOption("Start the simulator with --ocsp MODE: its address is in certificates.")
+        }
+        let change = try decode(OCSPChange.self, request, form: #"{"mode": "revoked"}"#)
+        try ocsp.service.apply(change)
+        return ocsp.service.report()
     }
 
     private func decode<Value: Decodable>(

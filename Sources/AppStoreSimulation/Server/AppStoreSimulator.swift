@@ -9,8 +9,8 @@ import SwiftASN1
 import Synchronization
 import X509
 
-/// A simulated App Store on loopback: two HTTPS listeners (production and sandbox) and a plain one
-/// for control calls.
+/// A simulated App Store on loopback: two HTTPS listeners (production and sandbox), a plain one for
+/// control calls, and on demand another one for the revocation of its certificates.
 package struct AppStoreSimulator: Sendable {
     private let settings: SimulatorSettings
     private let doors: [SimulatedEnvironment: FrontDoor]
@@ -18,6 +18,7 @@ package struct AppStoreSimulator: Sendable {
     private let tls: TLSIdentity
     private let control: SimulatorControl
     private let courier: NotificationCourier
+    private let ocsp: OCSPListener?
     private let scenario: Scenario?
     /// What a client needs to know; the addresses are empty until the simulator listens.
     package let report: SimulatorReport
@@ -34,13 +35,26 @@ package struct AppStoreSimulator: Sendable {
         let chain: SigningChain
         let signers: FlawedSigners
         let signingRootPEM: String
+        let ocspPort = try settings.ocsp.map { _ throws(SimulatorError) in
+            try ReservedPort(settings.ocspPort)
+        }
         do {
-            let authority = try SigningChain.Authority.make(around: clock.now)
+            let authority =
+                try ocspPort.map {
+                    try SigningChain.Authority.make(
+                        around: clock.now, ocspAddress: "http://127.0.0.1:\($0.number)")
+                } ?? SigningChain.Authority.make(around: clock.now)
             chain = try authority.issue(around: clock.now)
             signers = FlawedSigners(chain: chain, authority: authority, around: clock.now)
             signingRootPEM =
                 PEMDocument(type: "CERTIFICATE", derBytes: chain.certificates[2]).pemString + "\n"
             tls = try TLSIdentity.make(now: Date())
+            ocsp = ocspPort.map {
+                OCSPListener(
+                    port: $0,
+                    service: OCSPService(mode: settings.ocsp ?? .good, authority: authority),
+                    logger: Self.quietLogger)
+            }
         } catch {
             throw .certificates(reason: "\(error)")
         }
@@ -52,6 +66,7 @@ package struct AppStoreSimulator: Sendable {
         report.signingRootFile = folder.signingRootFile
         report.keyFile = folder.keyFile
         report.app = settings.app
+        report.ocsp = ocsp?.address
 
         var production = try Self.world(
             .production, settings: settings, scenario: scenario, now: clock.now)
@@ -96,7 +111,7 @@ package struct AppStoreSimulator: Sendable {
             services: SimulatedEnvironment.allCases.compactMap { services[$0] }, clock: clock)
         control = SimulatorControl(
             services: SimulatedEnvironment.allCases.compactMap { services[$0] }, logs: logs,
-            faults: faults, limits: limits, clock: clock, courier: courier,
+            faults: faults, limits: limits, clock: clock, courier: courier, ocsp: ocsp,
             token: ClientToken(app: settings.app, key: clientKey))
         self.report = report
     }
@@ -141,13 +156,15 @@ package struct AppStoreSimulator: Sendable {
 
     /// Listens until the task is cancelled.
     ///
-    /// `whenReady`: called once, when all three listeners are up.
+    /// `whenReady`: called once, when all listeners are up.
     package func run(
         whenReady: @escaping @Sendable (SimulatorReport) -> Void
     ) async throws(SimulatorError) {
         let ports = ListeningPorts(report: report, whenReady: whenReady)
+        await ocsp?.follow()
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
+                if let ocsp { group.addTask { await ocsp.run() } }
                 for environment in SimulatedEnvironment.allCases {
                     guard let application = try application(environment, ports: ports) else {
                         continue

@@ -9,6 +9,8 @@ package struct SimulatorReport: Hashable, Sendable {
     package var app = SimulatedApp()
     package var tableFile: String?
     package var plantedFile: String?
+    /// Where the revocation service is, where one was asked for.
+    package var ocsp: String?
 
     /// One line of JSON with the names of the contract, section 1.
     package var json: String {
@@ -26,6 +28,7 @@ package struct SimulatorReport: Hashable, Sendable {
             json.field("app_apple_id", app.appAppleID)
             json.field("table_file", tableFile)
             json.field("planted_file", plantedFile)
+            json.field("ocsp", ocsp)
         }
         return String(decoding: json.bytes, as: UTF8.self)
     }

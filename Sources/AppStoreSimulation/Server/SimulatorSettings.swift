@@ -26,6 +26,10 @@ package struct SimulatorSettings: Sendable {
     package var offersHTTP2 = true
     /// The text of a fault plan (YAML or JSON).
     package var faults: String?
+    /// What the revocation service answers; `nil` runs none.
+    package var ocsp: OCSPMode?
+    /// 0 takes a free port.
+    package var ocspPort = 0
     package var app = SimulatedApp()
 
     package init(folder: String) {

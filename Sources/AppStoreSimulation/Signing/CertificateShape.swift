@@ -12,13 +12,13 @@ struct CertificateShape {
     var role: Role
     /// An extension of Apple's own that marks the role, or none.
     var marker: ASN1ObjectIdentifier?
-    /// `http` addresses of the revocation service; never asked on loopback.
+    /// The `http` address of the revocation service; without one that listens, it leads nowhere.
     var responder: String?
     var notBefore: Date
     var notAfter: Date
 
     enum Role {
-        case root, intermediate, signer, server
+        case root, intermediate, signer, server, responder
     }
 
     func name() throws -> DistinguishedName {
@@ -63,6 +63,10 @@ struct CertificateShape {
                         contentBytes: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])),
             ]
             list.append(try .init(SubjectAlternativeNames(loopback), critical: false))
+        case .responder:
+            list.append(try .init(BasicConstraints.notCertificateAuthority, critical: true))
+            list.append(try .init(KeyUsage(digitalSignature: true), critical: true))
+            list.append(try .init(ExtendedKeyUsage([.ocspSigning]), critical: false))
         }
         list.append(try .init(subjectIdentifier, critical: false))
         if role != .root {

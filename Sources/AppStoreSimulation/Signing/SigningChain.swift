@@ -35,8 +35,14 @@ struct SigningChain: Sendable {
         let rootKey: P384.Signing.PrivateKey
         let intermediate: Certificate
         let intermediateKey: P384.Signing.PrivateKey
+        /// Where the revocation service is, as certificates name it.
+        let ocspAddress: String
 
-        static func make(around moment: Timestamp, flaws: Flaws = Flaws()) throws -> Authority {
+        /// `ocspAddress`: without one, certificates name a service that nobody runs.
+        static func make(
+            around moment: Timestamp, flaws: Flaws = Flaws(),
+            ocspAddress: String = "http://127.0.0.1"
+        ) throws -> Authority {
             let rootKey = P384.Signing.PrivateKey()
             let shape = CertificateShape(
                 commonName: "Simulated Root", organizationalUnit: "Simulated Authority",
@@ -45,30 +51,33 @@ struct SigningChain: Sendable {
             let root = try shape.certificate(
                 for: .init(rootKey.publicKey), issuerName: shape.name(), issuerKey: .init(rootKey),
                 algorithm: .ecdsaWithSHA384)
-            return try under(root, rootKey, around: moment, flaws: flaws)
+            return try under(
+                root, rootKey, around: moment, flaws: flaws, ocspAddress: ocspAddress)
         }
 
         /// The same root with another intermediate.
         func withOtherIntermediate(around moment: Timestamp, flaws: Flaws) throws -> Authority {
-            try Self.under(root, rootKey, around: moment, flaws: flaws)
+            try Self.under(
+                root, rootKey, around: moment, flaws: flaws, ocspAddress: ocspAddress)
         }
 
         private static func under(
             _ root: Certificate, _ rootKey: P384.Signing.PrivateKey, around moment: Timestamp,
-            flaws: Flaws
+            flaws: Flaws, ocspAddress: String
         ) throws -> Authority {
             let key = P384.Signing.PrivateKey()
             let shape = CertificateShape(
                 commonName: "Simulated Worldwide Developer Relations Certification Authority",
                 organizationalUnit: "G6", organization: "Simulated Inc.", role: .intermediate,
                 marker: flaws.intermediateHasMarker ? intermediateMarker : nil,
-                responder: "http://127.0.0.1/ocsp03-simulatedrootcag3",
+                responder: ocspAddress + "/ocsp03-simulatedrootcag3",
                 notBefore: date(moment, days: -2100), notAfter: date(moment, days: 3400))
             let intermediate = try shape.certificate(
                 for: .init(key.publicKey), issuerName: root.subject, issuerKey: .init(rootKey),
                 algorithm: .ecdsaWithSHA384)
             return Authority(
-                root: root, rootKey: rootKey, intermediate: intermediate, intermediateKey: key)
+                root: root, rootKey: rootKey, intermediate: intermediate, intermediateKey: key,
+                ocspAddress: ocspAddress)
         }
 
         /// A leaf valid for a little over two years, or one that expired long ago.
@@ -79,7 +88,7 @@ struct SigningChain: Sendable {
                 organizationalUnit: "Simulated Worldwide Developer Relations",
                 organization: "Simulated Inc.", role: .signer,
                 marker: flaws.leafHasMarker ? leafMarker : nil,
-                responder: "http://127.0.0.1/ocsp03-simulatedwwdrg602",
+                responder: ocspAddress + "/ocsp03-simulatedwwdrg602",
                 notBefore: date(moment, days: flaws.leafIsExpired ? -1400 : -600),
                 notAfter: date(moment, days: flaws.leafIsExpired ? -700 : 1100))
             let leaf = try shape.certificate(

@@ -7,9 +7,11 @@ struct CurlTarget: CustomStringConvertible {
     let isPlain: Bool
     let isLoopback: Bool
 
-    /// - Throws: `invalidRequest` for anything but `https`, or `http` to a loopback host; for
+    /// - Throws: `invalidRequest` for anything but `https`, or `http` where the reach allows it; for
     ///   credentials in the URL; for a CA file with another host than a loopback one.
-    init(_ url: borrowing CurlURL, caFile: String?) throws(HTTPTransportError) {
+    init(
+        _ url: borrowing CurlURL, caFile: String?, reach: CurlTransport.Reach = .secured
+    ) throws(HTTPTransportError) {
         guard let scheme = url.part(CURLUPART_SCHEME), let host = url.part(CURLUPART_HOST),
             !host.isEmpty
         else { throw .invalidRequest("the URL names no host") }
@@ -19,13 +21,33 @@ struct CurlTarget: CustomStringConvertible {
         isPlain = scheme == "http"
         isLoopback = Self.isLoopback(host)
         description = "\(host):\(url.part(CURLUPART_PORT) ?? (isPlain ? "80" : "443"))"
-        guard scheme == "https" || (isPlain && isLoopback) else {
-            throw .invalidRequest(
-                "\(host) cannot be asked over \(scheme): only https, or http on loopback")
+        switch reach {
+        case .secured:
+            guard scheme == "https" || (isPlain && isLoopback) else {
+                throw .invalidRequest(
+                    "\(host) cannot be asked over \(scheme): only https, or http on loopback")
+            }
+        case .plain, .plainElsewhere:
+            guard scheme == "https" || isPlain else {
+                throw .invalidRequest("\(host) cannot be asked over \(scheme): only http or https")
+            }
+            guard reach == .plain || !Self.namesThisMachine(host) else {
+                throw .invalidRequest("\(host) is this machine and may not be asked")
+            }
         }
         guard caFile == nil || isLoopback else {
             throw .invalidRequest("a CA file is for loopback hosts only, not for \(host)")
         }
+    }
+
+    /// Also the spellings that systems take for loopback, for refusing: better one too many.
+    ///
+    /// libcurl has turned other forms of an IPv4 address (octal, one number) into four parts before.
+    static func namesThisMachine(_ host: String) -> Bool {
+        let name = host.lowercased()
+        return isLoopback(name) || name == "localhost." || name.hasSuffix(".localhost")
+            || name.hasSuffix(".localhost.") || name.hasPrefix("0.") || name.hasPrefix("127.")
+            || name == "[::]" || name.hasPrefix("[::ffff:") || name.hasPrefix("[::1")
     }
 
     /// `localhost`, `127.0.0.0/8` or `::1`; a name that merely begins like one is not.

@@ -28,7 +28,7 @@ final class CurlTransfer {
         continuation = submission.continuation
         self.settings = settings
         let url = try CurlURL(submission.request.url)
-        target = try CurlTarget(url, caFile: settings.caFile)
+        target = try CurlTarget(url, caFile: settings.caFile, reach: settings.reach)
         headers = try CurlHeaderList(submission.request.headerLines())
         easy = try CurlEasyHandle()
         self.url = url

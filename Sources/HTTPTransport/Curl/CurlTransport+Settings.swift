@@ -18,7 +18,18 @@ extension CurlTransport {
         package var caFile: String?
         /// `nil` connects directly, whatever the environment says.
         package var proxy: ProxyURL?
+        package var reach = Reach.secured
 
         package init() {}
+    }
+
+    /// Which servers a transport may go to.
+    package enum Reach: Hashable, Sendable {
+        /// `https`, and `http` on loopback.
+        case secured
+        /// `http` to any host: for what is signed in itself and public (OCSP, RFC 6960 appendix A).
+        case plain
+        /// The same, but never to this machine: for addresses that come from outside.
+        case plainElsewhere
     }
 }

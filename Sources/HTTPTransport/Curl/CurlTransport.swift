@@ -5,7 +5,8 @@ import Synchronization
 /// Requests of all tasks share few connections: HTTP/2 multiplexes them over one, HTTP/1.1 keeps
 /// up to `maxConnectionsPerHost` alive. TLS 1.2 or later is always verified; there is no switch to
 /// turn that off. Redirects are never followed, cookies, `.netrc` and the proxy variables of the
-/// environment are never read. Plain `http` and a CA file are for loopback hosts only.
+/// environment are never read. Plain `http` is for loopback hosts unless the settings' reach says
+/// otherwise; a CA file is for loopback hosts only.
 package final class CurlTransport: HTTPTransport {
     private let mailbox = CurlMailbox()
     private let thread: Mutex<DedicatedThread?>

@@ -43,14 +43,14 @@ struct CertificateChain {
         return key
     }
 
-    /// Validates the path (RFC 5280, section 6) except for its dates, and tells these.
+    /// Validates the path (RFC 5280, section 6) except for its dates, which the result tells.
     ///
     /// Dates are judged apart, at the time of each signature, so that an archived payload outlives
     /// its leaf and a verified chain never outlives its own dates. The third entry is an anchor only
     /// when its fingerprint is trusted, and is never used as anything else.
-    func validityIfTrusted(
-        by roots: TrustedRoots, policy: MarkedChainPolicy
-    ) async throws(JSONWebSignatureError) -> ValidityPeriod {
+    func path(
+        toOneOf roots: TrustedRoots, policy: MarkedChainPolicy
+    ) async throws(JSONWebSignatureError) -> TrustedPath {
         var anchors = roots.certificates
         if roots.fingerprints.contains(rootFingerprint), !anchors.contains(root) {
             anchors.append(root)
@@ -63,7 +63,7 @@ struct CertificateChain {
             leaf: leaf, intermediates: CertificateStore([intermediate]))
         switch result {
         case .validCertificate(let path):
-            return ValidityPeriod(of: path)
+            return TrustedPath(path, policy: policy)
         case .couldNotValidate(let failures):
             let why = failures.first.map { "\($0.policyFailureReason)" }
             throw JSONWebSignatureError(

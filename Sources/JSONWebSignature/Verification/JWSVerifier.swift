@@ -8,23 +8,31 @@ import Synchronization
 /// received, chain to a trusted root with both markers, payload as a JSON object, and last the
 /// chain's dates at the moment that the payload states. Nothing is read from a payload, not even
 /// that moment, before its signature and its chain hold. A leaf that held is remembered, so that
-/// later payloads with the same header cost one signature check. No network access of any kind.
+/// later payloads with the same header cost one signature check.
+///
+/// Without a `RevocationCheck` there is no network access of any kind. With one, revocation is asked
+/// last, of chains that hold in every other respect; a remembered leaf does not outlive the answers.
 package final class JWSVerifier: Sendable {
     private let roots: TrustedRoots
     private let policy: MarkedChainPolicy
+    private let revocation: RevocationCheck?
     private let now: @Sendable () -> Int64
+    private let tally = Mutex(RevocationTally())
     private let cache = TrustedLeafCache()
     private let learned = Atomic<Int>(0)
 
     /// - Parameters:
     ///   - roots: Where chains may end; nothing else is trusted.
     ///   - markers: Extensions that intermediate and leaf must carry.
+    ///   - revocation: How to learn whether a certificate is revoked; `nil` to leave it open.
     ///   - now: The wall clock in UNIX milliseconds, for payloads that state no moment.
     /// - Throws: `.format` when a marker is no object identifier.
     package init(
-        roots: TrustedRoots, markers: CertificateMarkers, now: @escaping @Sendable () -> Int64
+        roots: TrustedRoots, markers: CertificateMarkers, revocation: RevocationCheck? = nil,
+        now: @escaping @Sendable () -> Int64
     ) throws(JSONWebSignatureError) {
         self.roots = roots
+        self.revocation = revocation
         self.policy = try MarkedChainPolicy(markers: markers)
         self.now = now
     }
@@ -35,6 +43,12 @@ package final class JWSVerifier: Sendable {
 
     /// How many leaves are remembered; never more than `JWSLimits.cachedLeaves`.
     package var rememberedLeaves: Int { cache.count }
+
+    /// What revocation has meant so far.
+    package var revocationTally: RevocationTally { tally.withLock { $0 } }
+
+    /// How revocation is asked; `nil` when it is not.
+    package var revocationMode: RevocationMode? { revocation?.mode }
 
     /// Verifies a JWS whose leaf is remembered, without suspending.
     ///
@@ -48,9 +62,14 @@ package final class JWSVerifier: Sendable {
         _ jws: UnverifiedJWS,
         signedDate: (JSONDocument) throws(JSONWebSignatureError) -> Int64?
     ) throws(JSONWebSignatureError) -> VerifiedJWS? {
-        guard let leaf = cache.leaf(forHeader: jws.header) else { return nil }
+        guard let leaf = cache.leaf(forHeader: jws.header),
+            leaf.usableUntil == .max || now() < leaf.usableUntil
+        else { return nil }
         let digest = try checkSignature(of: jws, key: leaf.key, hash: leaf.hashAfterHeader)
-        return try dated(jws, digest: digest, validity: leaf.validity, signedDate: signedDate)
+        let verified = try dated(
+            jws, digest: digest, validity: leaf.validity, signedDate: signedDate)
+        if let doubt = leaf.doubt { try weigh(doubt) }
+        return verified
     }
 
     /// Verifies a JWS, its certificate chain too where the leaf is not remembered.
@@ -73,11 +92,21 @@ package final class JWSVerifier: Sendable {
         var hash = SHA256()
         hash.update(data: jws.compact[..<jws.payload.startIndex])
         let digest = try checkSignature(of: jws, key: key, hash: hash)
-        let validity = try await validity(of: chain)
-        cache.insert(
-            TrustedLeaf(
-                header: Array(jws.header), key: key, hashAfterHeader: hash, validity: validity))
-        return try dated(jws, digest: digest, validity: validity, signedDate: signedDate)
+        let path = try await path(of: chain)
+        var leaf = TrustedLeaf(
+            header: Array(jws.header), key: key, hashAfterHeader: hash, validity: path.validity)
+        if let revocation {
+            // A payload that is refused anyway is no reason to ask anybody.
+            let verified = try dated(
+                jws, digest: digest, validity: path.validity, signedDate: signedDate)
+            (leaf.usableUntil, leaf.doubt) = try await standing(of: path, by: revocation)
+            // A doubt is remembered with the leaf, so that nobody is asked for each payload.
+            cache.insert(leaf)
+            if let doubt = leaf.doubt { try weigh(doubt) }
+            return verified
+        }
+        cache.insert(leaf)
+        return try dated(jws, digest: digest, validity: path.validity, signedDate: signedDate)
     }
 
     /// Validates a certificate chain alone, at a given moment.
@@ -91,17 +120,49 @@ package final class JWSVerifier: Sendable {
         _ entries: [[UInt8]], at unixMilliseconds: Int64
     ) async throws(JSONWebSignatureError) -> [UInt8] {
         let chain = try CertificateChain(entries: entries)
-        let validity = try await validity(of: chain)
-        try Self.check(validity, at: unixMilliseconds)
+        let path = try await path(of: chain)
+        try Self.check(path.validity, at: unixMilliseconds)
+        if let revocation, let doubt = try await standing(of: path, by: revocation).doubt {
+            try weigh(doubt)
+        }
         return try Array(chain.leafKey().derRepresentation)
     }
 
-    private func validity(
+    private func path(
         of chain: CertificateChain
-    ) async throws(JSONWebSignatureError) -> ValidityPeriod {
-        let validity = try await chain.validityIfTrusted(by: roots, policy: policy)
+    ) async throws(JSONWebSignatureError) -> TrustedPath {
+        let path = try await chain.path(toOneOf: roots, policy: policy)
         learned.add(1, ordering: .relaxed)
-        return validity
+        return path
+    }
+
+    /// Until when the path may be used without asking again, and the doubt that is left about it.
+    ///
+    /// - Throws: `.chain` when a certificate is revoked.
+    private func standing(
+        of path: TrustedPath, by revocation: RevocationCheck
+    ) async throws(JSONWebSignatureError) -> (usableUntil: Int64, doubt: String?) {
+        switch await revocation.verdict(on: path) {
+        case .good(let until): return (until, nil)
+        case .undetermined(let detail, let until): return (until, detail)
+        case .revoked(let detail):
+            tally.withLock { tally in
+                tally.revoked += 1
+                tally.revocation = detail
+            }
+            throw JSONWebSignatureError(.chain, detail)
+        }
+    }
+
+    /// What an unknown revocation means for one payload.
+    ///
+    /// - Throws: `.undetermined` in hard mode.
+    private func weigh(_ doubt: String) throws(JSONWebSignatureError) {
+        tally.withLock { tally in
+            tally.undetermined += 1
+            tally.doubt = doubt
+        }
+        if revocation?.mode == .hard { throw JSONWebSignatureError(.undetermined, doubt) }
     }
 
     /// Checks r‖s (RFC 7518, section 3.4) and continues the same hash to the digest of the whole.

@@ -8,4 +8,8 @@ struct TrustedLeaf: Sendable {
     /// SHA-256 after the header segment and its dot: most of a JWS is its constant header.
     let hashAfterHeader: SHA256
     let validity: ValidityPeriod
+    /// Until when it may be used without asking for revocation again, in UNIX milliseconds.
+    var usableUntil = Int64.max
+    /// Why its revocation could not be determined; `nil` when it was, or nobody wanted to know.
+    var doubt: String?
 }

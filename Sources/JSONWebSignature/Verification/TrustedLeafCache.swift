@@ -14,7 +14,8 @@ final class TrustedLeafCache: Sendable {
 
     func insert(_ leaf: TrustedLeaf) {
         leaves.withLock { leaves in
-            guard !leaves.contains(where: { $0.header == leaf.header }) else { return }
+            // What was learned last counts: its revocation may have been asked anew.
+            leaves.removeAll { $0.header == leaf.header }
             if leaves.count >= JWSLimits.cachedLeaves { leaves.removeFirst() }
             leaves.append(leaf)
         }

@@ -91,7 +91,7 @@ extension CaseContext {
     /// ours answers for.
     private func addRejectedSiblings(_ answer: CustomerAnswer, to drafts: inout [OutcomeDraft]) {
         for (id, rejected) in answer.rejected.sorted(by: { $0.key < $1.key })
-        where !rejected.isUndecodable
+        where rejected.isInvalid
             && !drafts.contains(where: { $0.key.originalTransactionID == id })
         {
             let key = SubscriptionKey(app: item.app, originalTransactionID: id)
@@ -101,7 +101,7 @@ extension CaseContext {
             draft.add([VerificationFailedRule.difference(finding, rejected)])
             drafts.append(draft)
         }
-        guard let rejected = answer.unattributed.first(where: { !$0.isUndecodable }),
+        guard let rejected = answer.unattributed.first(where: \.isInvalid),
             let index = drafts.firstIndex(where: {
                 $0.key.originalTransactionID == item.askedID
             })

@@ -10,7 +10,8 @@ extension Lookup {
         case .rateLimited: .rateLimited
         case .unavailable, .internalFault, .refused, .restart: .unavailable
         case .undecodable: .undecodable
-        case .unverified: .verificationFailed
+        case .unverified(let rejected):
+            rejected.isUndetermined ? .unavailable : .verificationFailed
         case .answered, .transactionNotFound, .accountNotFound, .invalidID: nil
         }
     }

@@ -14,6 +14,7 @@ final class AnswerTally: Sendable {
         var lastUndecodable = ""
         var unfinishedHistories = 0
         var lastUnfinished = ""
+        var undeterminedAskedAgain = 0
     }
 
     private let state = Mutex(State())
@@ -41,9 +42,9 @@ final class AnswerTally: Sendable {
                 state.undecodableInARow += 1
                 state.unavailableInARow = 0
                 state.lastUndecodable = why
-            case .unverified:
+            case .unverified(let rejected):
                 state.answered += 1
-                state.verificationFailures += 1
+                if !rejected.isUndetermined { state.verificationFailures += 1 }
             case .answered, .transactionNotFound, .accountNotFound, .invalidID, .restart, .refused:
                 state.answered += 1
                 state.undecodableInARow = 0
@@ -72,8 +73,20 @@ final class AnswerTally: Sendable {
         }
     }
 
+    /// Whether one more row may be asked again because revocation was not learned: when nothing at
+    /// all can be learned, a second call for every row would only spend the quota.
+    func mayAskUndeterminedAgain() -> Bool {
+        state.withLock { state in
+            guard state.undeterminedAskedAgain < RunLimits.undeterminedAskedAgain else {
+                return false
+            }
+            state.undeterminedAskedAgain += 1
+            return true
+        }
+    }
+
     func note(rejected: [RejectedStatement]) {
-        let failures = rejected.count { !$0.isUndecodable }
+        let failures = rejected.count(where: \.isInvalid)
         guard failures > 0 else { return }
         state.withLock { $0.verificationFailures += failures }
     }

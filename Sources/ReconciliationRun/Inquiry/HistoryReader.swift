@@ -45,7 +45,12 @@ struct HistoryReader: Sendable {
             case .answered(let page):
                 tally.note(rejected: page.rejected)
                 guard page.rejected.isEmpty else {
-                    return .reached(.incomplete("a transaction in it did not verify"))
+                    let isInvalid = page.rejected.contains { !$0.isUndetermined }
+                    return .reached(
+                        .incomplete(
+                            isInvalid
+                                ? "a transaction in it did not verify"
+                                : "whether a certificate in it is revoked could not be learned"))
                 }
                 transactions += page.transactions
                 guard page.hasMore else {

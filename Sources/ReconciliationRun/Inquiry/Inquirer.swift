@@ -56,8 +56,23 @@ struct Inquirer: Sendable {
         }
         return Judged(
             outcomes: judge(item, policy: currentPolicy),
-            asksAgain: item.statuses == .internalFault ? row?.row.key : nil,
+            asksAgain: asksAgain(item) ? row?.row.key : nil,
             historyRevisions: revision.map { Self.revisions($0, of: item) } ?? [:])
+    }
+
+    /// Whether the end of the run may bring what this answer did not: Apple had a fault of its own,
+    /// or whether a certificate is revoked could not be learned.
+    private func asksAgain(_ item: Case) -> Bool {
+        switch item.statuses {
+        case .internalFault: true
+        case .unverified(let rejected):
+            rejected.isUndetermined && tally.mayAskUndeterminedAgain()
+        case .answered(let answer):
+            answer.rejected.contains {
+                $0.isUndetermined && $0.originalTransactionID == item.askedID
+            } && tally.mayAskUndeterminedAgain()
+        default: false
+        }
     }
 
     /// Puts the answer to a further question into the case; returns a new history revision.

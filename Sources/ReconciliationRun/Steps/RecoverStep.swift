@@ -49,6 +49,7 @@ struct RecoverStep {
         }
         var sweep = NotificationSweep()
         var read = 0
+        var undetermined = 0
         while true {
             if let end = context.reasonToEnd { throw RunInterruption(end: end) }
             let token = sweep.paginationToken
@@ -69,17 +70,27 @@ struct RecoverStep {
             if case .answered(let page) = lookup {
                 try await record(page, through: readThrough)
                 read += page.notifications.count
+                undetermined += page.rejected.count(where: \.isUndetermined)
                 context.progress(RunProgress(stage: .recover, done: read))
             }
             switch sweep.pageArrived(lookup) {
             case .nextPage: continue
-            case .finished: return nil
+            case .finished: return Self.shortfall(undetermined: undetermined, of: app)
             case .gaveUp(let why):
                 return "The notification history of \(app.bundleID) (\(app.environment.rawValue)) "
                     + "was not read to its end: \(why). Its watermark stays; the next run reads "
                     + "it again."
             }
         }
+    }
+
+    /// Notifications that may be genuine must not be left behind, so the watermark waits for them.
+    private static func shortfall(undetermined: Int, of app: AppIdentity) -> String? {
+        guard undetermined > 0 else { return nil }
+        return "\(undetermined) entries of the notification history of \(app.bundleID) "
+            + "(\(app.environment.rawValue)) could not be judged, because it could not be learned "
+            + "whether their certificates are revoked. Its watermark stays; the next run reads it "
+            + "again."
     }
 
     private typealias PageResult = Result<Lookup<NotificationPage>, RunStop>
@@ -124,13 +135,13 @@ struct RecoverStep {
                 fresh, findings: findings, of: app, intoInbox: context.job.mode == .apply,
                 in: context.pass, run: context.header)
         }
-        guard !page.rejected.isEmpty else { return }
-        try await context.stage(
-            StagedBatch(outcomes: page.rejected.map { unbelievable($0) }))
+        let unbelievable = page.rejected.filter { !$0.isUndetermined }
+        guard !unbelievable.isEmpty else { return }
+        try await context.stage(StagedBatch(outcomes: unbelievable.map(finding(about:))))
     }
 
     /// A notification that did not verify: a finding about no subscription.
-    private func unbelievable(_ rejected: RejectedStatement) -> RowOutcome {
+    private func finding(about rejected: RejectedStatement) -> RowOutcome {
         var finding = Finding(
             kind: .verificationFailed, severity: .critical, bundleID: app.bundleID,
             environment: app.environment.rawValue)

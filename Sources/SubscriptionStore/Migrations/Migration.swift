@@ -11,8 +11,8 @@ package struct Migration: Sendable {
 
     /// Every step, in order.
     package static let all: [Migration] = [
-        .subscriptions, .passes, .runs, .ledger, .notifications, .plans, .outbox, .evidence,
-        .guards, .causes,
+        .subscriptions, .passes, .runs, .ledger, .notifications, .plans, .revocationAnswers,
+        .outbox, .evidence, .guards, .causes,
     ]
 
     /// The schema that this version reads and writes.

@@ -60,6 +60,12 @@ package struct RejectedStatement: Hashable, Sendable {
 
     /// Whether the entry lacked what could be verified at all, rather than failed to verify.
     package var isUndecodable: Bool { payload == nil && failure.reason == .format }
+
+    /// Whether something speaks against the entry: only that is a finding, and counts as a failure.
+    package var isInvalid: Bool { !isUndecodable && failure.verdict == .invalid }
+
+    /// Whether nothing speaks against the entry, and yet it must not be believed.
+    package var isUndetermined: Bool { failure.verdict == .undetermined }
 }
 
 /// Why a signed payload was refused.

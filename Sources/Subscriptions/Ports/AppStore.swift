@@ -27,6 +27,13 @@ package protocol AppStore: Sendable {
 
     /// Calls so far, by endpoint and result.
     func callCounts() -> [CallCount]
+
+    /// What a person should know of the answers so far, in sentences; it changes no verdict.
+    func remarks() -> [String]
+}
+
+extension AppStore {
+    package func remarks() -> [String] { [] }
 }
 
 /// How many calls of an endpoint ended in one way.

@@ -42,7 +42,7 @@ extension AppSettings {
             of: mapping, isLoopback: endpoint.isLoopback, directory: directory)
         evidenceRetentionMilliseconds = try mapping.value("evidence_retention")?
             .durationMilliseconds()
-        try Self.refuseRevocation(mapping)
+        revocation = try Self.revocation(of: mapping)
     }
 
     private static func word(
@@ -164,17 +164,15 @@ extension AppSettings {
         return roots
     }
 
-    private static func refuseRevocation(_ mapping: SettingsMapping) throws(ConfigurationError) {
-        guard let value = mapping.value("revocation") else { return }
+    private static func revocation(
+        of mapping: SettingsMapping
+    ) throws(ConfigurationError) -> Revocation {
+        guard let value = mapping.value("revocation") else { return .off }
         let text = try value.text("off")
-        switch text {
-        case "off": return
-        case "soft", "hard":
-            throw value.error(
-                "this version does not check revocation and will not pretend to",
-                suggestion: "write revocation: off")
-        default: throw value.unknown(text, among: ["off", "soft", "hard"])
+        guard let revocation = Revocation(rawValue: text) else {
+            throw value.unknown(text, among: Revocation.allCases.map(\.rawValue))
         }
+        return revocation
     }
 }
 

@@ -19,6 +19,7 @@ package struct AppSettings: Hashable, Sendable {
     package var trustedRoots: [TrustedRoot]
     /// How long signed payloads are kept; `nil` for ever.
     package var evidenceRetentionMilliseconds: Int64?
+    package var revocation = Revocation.off
 
     package static let defaultQuotaShare = 0.5
 
@@ -37,6 +38,15 @@ package enum KeySource: Hashable, Sendable {
     case file(String)
     /// The name of the environment variable that holds the PEM itself.
     case environment(String)
+}
+
+/// Whether it is asked if the certificates of signed payloads are revoked.
+package enum Revocation: String, Hashable, Sendable, CaseIterable {
+    case off
+    /// Asked; what cannot be learned is a remark.
+    case soft
+    /// Asked; what cannot be learned leaves its row undecided.
+    case hard
 }
 
 /// A root that signed payloads may chain to.

@@ -32,6 +32,7 @@ package enum SettingsDigest {
             "environment": .string(app.identity.environment.rawValue),
             "app_apple_id": app.appAppleID.map(CanonicalJSON.integer) ?? .null,
             "endpoint": .string(app.endpoint.url),
+            "revocation": .string(app.revocation.rawValue),
             "trusted_roots": .array(
                 app.trustedRoots.map { root in
                     switch root {

@@ -17,6 +17,9 @@ package enum SettingsTemplate {
             # requests_per_second: 25 # instead of the share, for every endpoint
             # proxy: http://proxy.internal:3128
             # evidence_retention: 800d # signed payloads older than this become tombstones; default: kept
+            # revocation: soft        # off | soft | hard: ask by OCSP whether Apple's certificates are
+            #                         # revoked; soft goes on without an answer and says so, hard
+            #                         # leaves such rows undecided
             # The rest is for rehearsals against a server on this machine only:
             # endpoint: https://127.0.0.1:8443
             # ca_file: tls-root.pem

@@ -7,10 +7,18 @@ import Subscriptions
 struct AppConnection {
     let appStore: any AppStore
     private let transport: CurlTransport
+    private let revocation: RevocationConnection?
 
+    /// - Parameters:
+    ///   - app: The settings.
+    ///   - environment: Where a key may be.
+    ///   - deadline: Until when to go on trying.
+    ///   - revocationAnswers: What earlier runs learned of certificates; `nil` to keep nothing.
+    ///   - wallClock: The present.
     /// - Throws: 77 or 78 for a key, a root or an address that cannot be used; no call is made.
     init(
         _ app: AppSettings, environment: [String: String], deadline: ContinuousClock.Instant,
+        revocationAnswers: (any RevocationAnswerShelf)? = nil,
         wallClock: @escaping @Sendable () -> Timestamp
     ) throws {
         let roots = try AppTrust.roots(of: app)
@@ -23,16 +31,19 @@ struct AppConnection {
                 key: key, now: wallClock),
             rates: Self.rates(of: app), deadline: deadline, clock: ContinuousClock(),
             wallClock: wallClock)
+        let now: @Sendable () -> Int64 = { wallClock().unixMilliseconds }
+        revocation = try RevocationConnection(app, answers: revocationAnswers, now: now)
         let verifier = SignedDataVerifier(
             app: app.identity, appAppleID: app.appAppleID,
             verifier: try JWSVerifier(
-                roots: roots, markers: AppleCertificates.markers,
-                now: { wallClock().unixMilliseconds }))
+                roots: roots, markers: AppleCertificates.markers, revocation: revocation?.check,
+                now: now))
         appStore = AppStoreServerClient(sender: requests, verifier: verifier)
     }
 
     func shutdown() async {
         await transport.shutdown()
+        await revocation?.shutdown()
     }
 
     private static func rates(of app: AppSettings) -> QuotaRates {

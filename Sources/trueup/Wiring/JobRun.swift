@@ -29,16 +29,18 @@ struct JobRun {
         let job = try reconciliationJob(jobSettings, mode: mode, settings: settings)
         let clock = try runClock(settings: settings, job: job)
         let header = runHeader(settings, jobSettings, mode: mode, started: clock.now())
+        let revocationAnswers = RevocationAnswers(now: invocation.now)
         let connections = try settings.apps.map { app in
             try AppConnection(
                 app, environment: invocation.environment, deadline: clock.deadline,
-                wallClock: invocation.now)
+                revocationAnswers: revocationAnswers, wallClock: invocation.now)
         }
         let run = ReportedRun(
             settings: settings, job: job, header: header, clock: clock, common: common,
             invocation: invocation,
             description: (forcedMode == .check ? "check " : "run ") + jobSettings.name)
-        let status = try await run.perform(asking: connections.map(\.appStore))
+        let status = try await run.perform(
+            asking: connections.map(\.appStore), keeping: revocationAnswers)
         for connection in connections { await connection.shutdown() }
         return status
     }

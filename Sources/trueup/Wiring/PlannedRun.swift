@@ -52,12 +52,14 @@ struct PlannedRun {
             invocation: invocation, description: name)
         // Only a canary's second look asks anything of Apple; without one no key is needed.
         guard job.canary != nil else { return try await run.perform(asking: []) }
+        let revocationAnswers = RevocationAnswers(now: invocation.now)
         let connections = try settings.apps.map { app in
             try AppConnection(
                 app, environment: invocation.environment, deadline: deadline,
-                wallClock: invocation.now)
+                revocationAnswers: revocationAnswers, wallClock: invocation.now)
         }
-        let status = try await run.perform(asking: connections.map(\.appStore))
+        let status = try await run.perform(
+            asking: connections.map(\.appStore), keeping: revocationAnswers)
         for connection in connections { await connection.shutdown() }
         return status
     }

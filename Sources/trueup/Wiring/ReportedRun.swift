@@ -18,8 +18,16 @@ struct ReportedRun {
     /// What the lock says is going on, such as `run nightly`.
     let description: String
 
-    /// - Parameter appStores: Whom the run may ask; none for a run that asks nothing.
-    func perform(asking appStores: [any AppStore]) async throws -> ExitStatus {
+    /// Runs the job under the lock, and publishes its report.
+    ///
+    /// - Parameters:
+    ///   - appStores: Whom the run may ask; none for a run that asks nothing.
+    ///   - revocationAnswers: Kept in the database from the moment that it is open.
+    /// - Returns: How the run ended.
+    /// - Throws: What kept it from beginning, or its report from being written.
+    func perform(
+        asking appStores: [any AppStore], keeping revocationAnswers: RevocationAnswers? = nil
+    ) async throws -> ExitStatus {
         let trust = try settings.apps.map(AppTrust.init)
         let telling = try telling()
         let lock = try RunLock.acquire(
@@ -29,6 +37,7 @@ struct ReportedRun {
         let store = try SQLiteStore.open(
             at: settings.databasePath, access: .readWrite,
             naming: job.mode == .apply ? settings.tell?.naming : nil)
+        revocationAnswers?.open(store)
         let folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: header.runID, started: header.started)
         let status = try await run(asking: appStores, trust: trust, store: store, folder: folder)

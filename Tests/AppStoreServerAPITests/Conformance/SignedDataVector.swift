@@ -136,6 +136,7 @@ struct SignedDataVector {
     private static func verdict(_ error: JSONWebSignatureError) -> String {
         switch error.reason {
         case .format: "invalid_format"
+        case .undetermined: "undetermined"
         case .chainLength: "invalid_chain_length"
         case .certificate: "invalid_certificate"
         case .chain: "invalid_chain"

@@ -190,6 +190,38 @@ import Testing
         #expect(!text.contains("canary"))
     }
 
+    @Test(arguments: [
+        "http://127.0.0.1/", "http://127.1.2.3:8080/", "http://localhost/", "http://LOCALHOST./",
+        "http://x.localhost/", "http://[::1]/", "http://0.0.0.0/", "http://0/", "http://127.1/",
+        "http://2130706433/", "http://0x7f.0.0.1/", "http://[::ffff:127.0.0.1]/", "http://[::]/",
+        "https://localhost/", "ftp://ocsp.example/", "file:///etc/passwd", "http://u:p@ocsp.example/",
+    ])
+    func `with addresses from outside it goes nowhere on this machine`(url: String) async throws {
+        var settings = shortTimeouts()
+        settings.reach = .plainElsewhere
+        let error = try await failure(of: url, settings: settings)
+        guard case .invalidRequest = error else {
+            Issue.record("\(url): \(String(describing: error))")
+            return
+        }
+    }
+
+    @Test func `plain HTTP to another host needs the reach for it`() async throws {
+        let url = "http://name.invalid/"
+        guard case .invalidRequest = try await failure(of: url) else {
+            Issue.record("plain HTTP went out unasked")
+            return
+        }
+        for reach in [CurlTransport.Reach.plain, .plainElsewhere] {
+            var settings = CurlTransport.Settings()
+            settings.reach = reach
+            guard case .connectionFailed = try await failure(of: url, settings: settings) else {
+                Issue.record("\(reach) did not even look for the host")
+                return
+            }
+        }
+    }
+
     @Test func `refuses a CA file with another host than a loopback one`() async throws {
         var settings = CurlTransport.Settings()
         settings.caFile = "/etc/ssl/certs/ca-certificates.crt"

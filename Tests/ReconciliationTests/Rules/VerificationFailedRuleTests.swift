@@ -27,6 +27,34 @@ struct VerificationFailedRuleTests {
         #expect(outcome.hasAllEvidence)
     }
 
+    @Test func `an undetermined entry leaves the row undecided and is no finding`() throws {
+        let answer = StatusAnswer(
+            subscriptions: [], rejected: [rejected(Sample.id, .undetermined)])
+        let item = Sample.item(Sample.row { $0.status = 2 }, .answered(answer))
+        #expect(nextQuestion(for: item, policy: Sample.policy()) == nil)
+        let outcome = try outcome(item)
+        #expect(outcome.verdict == .undecided(.unavailable))
+        #expect(outcome.findings.isEmpty)
+        #expect(outcome.corrections.isEmpty)
+    }
+
+    @Test func `an undetermined entry of nobody's beside the asked one is no finding`() throws {
+        let answer = StatusAnswer(
+            subscriptions: [Sample.stated()], rejected: [rejected("777", .undetermined)])
+        let outcomes = judge(
+            Sample.item(Sample.row(), .answered(answer)), policy: Sample.policy())
+        #expect(outcomes.flatMap(\.findings).isEmpty)
+        #expect(outcomes.flatMap(\.corrections).isEmpty)
+    }
+
+    @Test func `an entry of one id that is undetermined and invalid is invalid`() throws {
+        let answer = StatusAnswer(
+            subscriptions: [],
+            rejected: [rejected(Sample.id, .undetermined), rejected(Sample.id, .signature)])
+        let outcome = try outcome(Sample.item(Sample.row { $0.status = 2 }, .answered(answer)))
+        #expect(outcome.verdict == .undecided(.verificationFailed))
+    }
+
     @Test func `an entry with nothing signed in it is undecodable and no alarm`() throws {
         let unreadable = RejectedStatement(
             originalTransactionID: Sample.id,

@@ -121,12 +121,6 @@ struct SettingsMistake: Sendable, CustomTestStringConvertible {
             SettingsText.production(with: "proxy: http://user:pass@proxy:3128"), line: 8,
             key: "apps[0].proxy", says: "without a user name or password"),
         SettingsMistake(
-            SettingsText.production(with: "revocation: soft"), line: 8,
-            key: "apps[0].revocation", says: "does not check revocation", "revocation: off"),
-        SettingsMistake(
-            SettingsText.production(with: "revocation: hard"), line: 8,
-            key: "apps[0].revocation", says: "does not check revocation"),
-        SettingsMistake(
             SettingsText.production(with: "revocation: on"), line: 8,
             key: "apps[0].revocation", says: "must be one of off, soft, hard"),
         SettingsMistake(

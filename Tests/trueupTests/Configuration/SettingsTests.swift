@@ -16,6 +16,7 @@ import trueup
         #expect(app.trustedRoots == [.apple])
         #expect(app.caFile == nil)
         #expect(app.proxy == nil)
+        #expect(app.revocation == .off)
         #expect(settings.databasePath == "conf/trueup.sqlite")
         #expect(settings.reportDirectory == "conf/reports")
     }

@@ -1,0 +1,50 @@
+import Hummingbird
+import Logging
+import Synchronization
+
+/// The port of the revocation service, which can be closed and opened while everything else runs.
+actor OCSPListener {
+    nonisolated let service: OCSPService
+    private nonisolated let port: ReservedPort
+    private let logger: Logger
+    private var serving: Task<Void, any Error>?
+
+    init(port: ReservedPort, service: OCSPService, logger: Logger) {
+        self.port = port
+        self.service = service
+        self.logger = logger
+    }
+
+    nonisolated var address: String { "http://127.0.0.1:\(port.number)" }
+
+    /// Opens or closes the port as the mode demands; returns when that is done.
+    func follow() async {
+        let isAbsent = service.state.withLock { $0.mode == .absent }
+        guard isAbsent else { return await open() }
+        serving?.cancel()
+        _ = await serving?.result
+        serving = nil
+    }
+
+    private func open() async {
+        guard serving == nil else { return }
+        let (opened, signal) = AsyncStream<Void>.makeStream()
+        let application = Application(
+            responder: OCSPResponder(service: service),
+            configuration: .init(
+                address: .hostname("127.0.0.1", port: port.number), reuseAddress: true),
+            onServerRunning: { _ in signal.finish() }, logger: logger)
+        serving = Task {
+            defer { signal.finish() }
+            try await application.run()
+        }
+        for await _ in opened {}
+    }
+
+    /// Serves until the task is cancelled.
+    func run() async {
+        await follow()
+        while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+        serving?.cancel()
+    }
+}
