@@ -63,8 +63,8 @@ extension SummarySections {
         }
         if summary.header.mode == .check, let plan = summary.plan, plan.changes > 0 {
             sentences.append(
-                "Nothing is written yet. Read plan.json, then: trueup apply PATH/plan.json --approve "
-                    + "\(plan.sha256)")
+                "Nothing is written yet. Read plan.json; this applies exactly it: trueup apply FOLDER "
+                    + "--approve \(plan.sha256) (FOLDER is the report below)")
         }
         if summary.corrections[.applied, default: 0] > 0 {
             sentences.append(
