@@ -42,8 +42,9 @@ import Testing
         #expect(!changes.isEmpty)
         for change in changes {
             let rules = try #require(change["rules"] as? [[String: Any]])
-            #expect(Set(rules.compactMap { $0["kind"] as? String })
-                == Set(try #require(change["kinds"] as? [String])))
+            #expect(
+                Set(rules.compactMap { $0["kind"] as? String })
+                    == Set(try #require(change["kinds"] as? [String])))
             #expect(rules.allSatisfy { ($0["version"] as? Int ?? 0) >= 1 })
         }
         #expect(try place.report("summary.txt").contains(identity))
@@ -185,7 +186,9 @@ import Testing
         let entries = try place.reportLines("corrections.jsonl")
         #expect(Set(entries.compactMap { $0["undo_of"] as? Int }) == Set(numbers))
         #expect(
-            entries.allSatisfy { ($0["reason"] as? String)?.hasPrefix("undo of run \(run)") == true })
+            entries.allSatisfy {
+                ($0["reason"] as? String)?.hasPrefix("undo of run \(run)") == true
+            })
         let undoRun = try newestRun(place)
 
         let count = try reports(place)
@@ -201,7 +204,9 @@ import Testing
 
     @Test(.timeLimit(.minutes(3)))
     func `of a night is taken back but for rows that moved since`() throws {
-        let simulator = try RunningSimulator(["--customers", "120", "--drift", "0.1", "--seed", "9"])
+        let simulator = try RunningSimulator([
+            "--customers", "120", "--drift", "0.1", "--seed", "9",
+        ])
         let place = try Workplace(on: simulator)
         try #require(place.run("init").status == 0)
         try #require(
@@ -218,8 +223,9 @@ import Testing
         #expect(undone.status == 6, "\(undone.errors)\n\(undone.output)")
         #expect(undone.output.contains(id))
         #expect(try place.reportLines("corrections.jsonl").count == entries.count - 1)
-        #expect(try place.rows().values.first { $0["original_transaction_id"] == id }?["status"]
-            == "5")
+        #expect(
+            try place.rows().values.first { $0["original_transaction_id"] == id }?["status"]
+                == "5")
         #expect(try place.run("undo", run, "--execute").status == 6)
     }
 }

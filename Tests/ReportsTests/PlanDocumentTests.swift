@@ -68,7 +68,8 @@ import Testing
     @Test func `edited and sealed again is another plan`() throws {
         let (folder, text, seal) = try written()
         let lines = text.split(separator: "\n").map(String.init)
-        let body = lines.dropLast().joined(separator: "\n")
+        let body =
+            lines.dropLast().joined(separator: "\n")
             .replacing("\"expected_row_version\":4", with: "\"expected_row_version\":5") + "\n"
         let sealed = body + "],\"sha256\":\"\(try sha256(body))\"}\n"
         guard case .edited = try failure(of: sealed, in: folder) else {

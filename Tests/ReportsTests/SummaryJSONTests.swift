@@ -29,7 +29,8 @@ import Testing
                     "applied": 31,
                     "planned": 0,
                     "rejected": 0,
-                    "stale": 1
+                    "stale": 1,
+                    "unproven": 0
                   },
                   "ended": "2026-11-20T03:19:40.250Z",
                   "evidence": {
@@ -95,6 +96,7 @@ import Testing
                     ],
                     "name": "incomplete"
                   },
+                  "plan": null,
                   "resumed_from": null,
                   "run_id": "20261120T031704Z-7f3c9a",
                   "scope": null,
@@ -111,7 +113,8 @@ import Testing
                   "undecided_reasons": {
                     "in_flight": 1,
                     "rate_limited": 2
-                  }
+                  },
+                  "undo_of": null
                 }
 
                 """)

@@ -94,8 +94,8 @@ extension SummarySections {
         }
         if summary.header.mode == .check, let plan = summary.plan, plan.changes > 0 {
             sentences.append(
-                "Nothing is written yet. Read plan.json, then: trueup apply PATH/plan.json --approve "
-                    + "\(plan.sha256)")
+                "Nothing is written yet. Read plan.json; this applies exactly it: trueup apply FOLDER "
+                    + "--approve \(plan.sha256) (FOLDER is the report below)")
         }
         // What is mended every night comes back every night until its cause is mended.
         for cause in summary.conclusion.causes where cause.isMendedAgain {

@@ -66,7 +66,8 @@ struct UndoJudgement {
         let later = try reading { try entries(after: entry) }
         var now = try reading { try current(of: entry) }
         let newest = later.first ?? entry
-        if now.row != nil, let last = newest.rowVersion, let version = now.version, version != last {
+        if now.row != nil, let last = newest.rowVersion, let version = now.version, version != last
+        {
             let changed = changedColumns(of: newest, in: now.row)
             throw .found(
                 changed.isEmpty ? .written(version: version, was: last) : .changed(changed))

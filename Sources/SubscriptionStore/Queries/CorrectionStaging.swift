@@ -10,7 +10,9 @@ struct CorrectionStaging {
     func store(_ correction: PlannedCorrection) throws -> Int64 {
         let (target, transactionID, version) = Self.parts(of: correction.target)
         let identity: StatementArguments =
-            [run.passID] + correction.subscription.arguments + [target, transactionID, correction.undoOf ?? 0]
+            [run.passID] + correction.subscription.arguments + [
+                target, transactionID, correction.undoOf ?? 0,
+            ]
         let find = try db.cachedStatement(
             sql: """
                 SELECT correction_id FROM trueup_pass_corrections

@@ -80,7 +80,7 @@ package struct Init: Verb {
 
                 Next: fill in \(settingsFile), put the key file in place (chmod 600), load your \
                 rows with
-                "trueup import FILE", and look before you touch with "trueup check nightly".
+                "trueup import FILE", and look before you touch: "trueup check nightly" leaves a plan, "trueup apply" applies it.
                 """)
         }
     }

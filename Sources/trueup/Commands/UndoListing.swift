@@ -54,7 +54,8 @@ final class UndoListing {
     private func lines(of item: UndoItem) -> [String] {
         let entry = item.entry
         let number = String(entry.number)
-        let id = entry.transactionID.map { "period \($0)" }
+        let id =
+            entry.transactionID.map { "period \($0)" }
             ?? entry.subscription.originalTransactionID
         switch item.standing {
         case .done(_, let run):

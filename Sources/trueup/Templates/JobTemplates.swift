@@ -11,7 +11,7 @@ package enum JobTemplates {
         # correct what differs. Every key is optional; these are the defaults.
 
         steps: [recover, walk]        # recover = notification history; walk = statuses and, when needed, history
-        mode: apply                   # check | apply; check writes nothing to subscription rows
+        mode: apply                   # check | apply; check leaves a plan for "trueup apply" instead
         coverage: delta               # delta = who may have changed + a sweep + a sample; full = everyone
         history: when-needed          # when-needed | always | never
         sweep_days: 7                 # every row is asked at least this often
@@ -86,7 +86,8 @@ package enum JobTemplates {
 
     private static let audit = """
         # An audit: ask for everyone and report, but write to no subscription row.
-        # The plan that a nightly job would have applied is left in the report folder.
+        # The plan that a nightly job would have applied is left in the report folder: read it, then
+        # "trueup apply reports/latest" applies exactly it.
 
         steps: [recover, walk]
         mode: check

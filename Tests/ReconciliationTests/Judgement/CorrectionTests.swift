@@ -157,4 +157,19 @@ struct CorrectionTests {
         #expect(outcome.kinds == [.accessMissing, .expiry, .ownership])
         #expect(outcome.corrections.map(\.kinds) == [[.accessMissing, .expiry, .ownership]])
     }
+
+    @Test func `states by which rules it is planned, each with its version`() throws {
+        let row = Sample.row {
+            $0.status = 2
+            $0.expiresDate = Sample.now(days: -3)
+        }
+        let rules = try outcome(row, beside: Sample.stated()).corrections[0].rules
+        #expect(rules.map(\.kind) == [.accessMissing, .expiry])
+        #expect(rules.map(\.rule.name) == ["AccessMissingRule", "ExpiryRule"])
+        #expect(rules.allSatisfy { $0.rule.version >= 1 })
+        let unknown = LocalSubscription(key: Sample.row().key)
+        let fill = try outcome(unknown, beside: Sample.stated()).corrections[0].rules
+        #expect(fill.map(\.kind) == [nil])
+        #expect(fill.map(\.rule.name) == ["FirstFill"])
+    }
 }

@@ -55,6 +55,33 @@ struct LedgerEntryTests {
         #expect(entry.subscription == key)
     }
 
+    @Test func `states host, action, plan and row version only where it has them`() {
+        var entry = entry(.update(key, expectedRowVersion: 3))
+        let bare = entry.canonicalWithoutHash.rendered
+        for name in ["host", "action", "plan", "row_version"] {
+            #expect(!bare.contains("\"\(name)\""))
+        }
+        entry.host = "host"
+        entry.action = .update
+        entry.plan = "dd"
+        entry.rowVersion = 4
+        let full = entry.canonicalWithoutHash.rendered
+        #expect(full.hasPrefix(#"{"action":"update","actor""#))
+        #expect(full.contains(#""host":"host","kinds""#))
+        #expect(full.contains(#""plan":"dd","reason""#))
+        #expect(full.contains(#""row_version":4,"run_id""#))
+    }
+
+    @Test func `says what was done to the row even where the entry does not`() {
+        #expect(entry(.update(key, expectedRowVersion: 1)).rowAction == .update)
+        let period = TransactionKey(
+            bundleID: "com.example.app", environment: "Production", transactionID: "9")
+        #expect(entry(.insertPeriod(period, of: key)).rowAction == .insert)
+        var deleted = entry(.delete(key, expectedRowVersion: 1))
+        deleted.action = .delete
+        #expect(deleted.rowAction == .delete)
+    }
+
     @Test func `names what it takes back`() {
         var entry = entry(.insert(key))
         entry.undoOf = 17

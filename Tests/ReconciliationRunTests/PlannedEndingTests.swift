@@ -1,0 +1,62 @@
+import ReconciliationRun
+import Subscriptions
+import Testing
+
+/// How runs end that work off a plan or take a run back.
+struct PlannedEndingTests {
+    private func decision(
+        _ source: PlanSource, _ fates: [CorrectionFate: Int] = [:], undo: UndoCounts? = nil,
+        end: RunEnd = .completed, breaches: [String] = []
+    ) -> ExitDecision {
+        var unwritten = UnwrittenCorrections()
+        for (fate, count) in fates {
+            for number in 1...count { unwritten.add(fate, of: "\(fate.rawValue)-\(number)") }
+        }
+        // Rows that moved are undecided in the report; that alone must not decide the status.
+        var totals = RunTotals()
+        totals.undecided = [.changedDuringRun: fates[.stale] ?? 0]
+        var decision = ExitDecision(
+            end: end, appleAnswered: nil, totals: totals, walks: false, unresolved: [:],
+            failOn: nil, guardBreaches: breaches, mode: .apply, incompleteReadings: [])
+        decision.planned = PlannedEnding(source: source, unwritten: unwritten, undo: undo)
+        return decision
+    }
+
+    @Test func `all written is ok, and so is an empty plan`() {
+        #expect(decision(.plan("p")).statuses.isEmpty)
+        #expect(decision(.plan("p")).messages.isEmpty)
+    }
+
+    @Test func `rows that moved are stale and named, the first ten of many`() {
+        let stale = decision(.plan("p"), [.stale: 12])
+        #expect(stale.statuses == [.stale])
+        let text = stale.messages.joined()
+        #expect(text.contains("12 changes (stale-1, "))
+        #expect(text.contains("stale-10, …)"))
+        #expect(!text.contains("stale-11"))
+    }
+
+    @Test func `what the database or missing evidence forbids is incomplete`() {
+        #expect(decision(.plan("p"), [.rejected: 1]).statuses == [.incomplete])
+        #expect(decision(.plan("p"), [.unproven: 1]).statuses == [.incomplete])
+        #expect(decision(.plan("p"), [.unproven: 1, .stale: 1]).statuses.first == .stale)
+    }
+
+    @Test func `a guard and a signal keep their own statuses`() {
+        #expect(decision(.plan("p"), breaches: ["too many"]).statuses == [.guarded])
+        #expect(decision(.plan("p"), end: .signal(2)).statuses == [.interrupted])
+    }
+
+    @Test func `an undo says what comes back the next night`() {
+        var counts = UndoCounts()
+        counts.done = 3
+        counts.conflicts = 1
+        counts.named = ["7: the row is gone"]
+        let undo = decision(.undo(ofRun: "r"), [.stale: 1], undo: counts)
+        #expect(undo.statuses == [.stale])
+        let text = undo.messages.joined(separator: " ")
+        #expect(text.contains("Taken back before: 3."))
+        #expect(text.contains("7: the row is gone"))
+        #expect(text.contains("mode: check"))
+    }
+}
