@@ -31,6 +31,17 @@ package struct InspectedPayload: Sendable {
     /// Whether those inside name the same subscription.
     package var agreement = Judgement.valid
 
+    package init(
+        path: String, kind: PayloadKind? = nil, judgement: Judgement, digest: String,
+        expected: ExpectedIdentity? = nil
+    ) {
+        self.path = path
+        self.kind = kind
+        self.judgement = judgement
+        self.digest = digest
+        self.expected = expected
+    }
+
     /// The verdict on this payload and everything signed inside it.
     package var overall: Judgement {
         .worst(of: [judgement, agreement] + inner.map(\.overall))

@@ -13,6 +13,7 @@ package struct TrueUp: ParsableCommand {
             Import.self,
             Export.self,
             Status.self,
+            Inspect.self,
         ])
 
     package init() {}

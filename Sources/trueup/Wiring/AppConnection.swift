@@ -78,7 +78,8 @@ struct AppConnection {
         }
     }
 
-    private static func roots(of app: AppSettings) throws -> TrustedRoots {
+    /// - Throws: 78 for a root that cannot be read or is no certificate.
+    static func roots(of app: AppSettings) throws -> TrustedRoots {
         var fingerprints: [String] = []
         var files: [[UInt8]] = []
         for root in app.trustedRoots {
