@@ -30,6 +30,9 @@ package enum PayloadKind: String, Hashable, Sendable, CaseIterable {
             || names.contains("renewalDate")
         {
             self = .renewalInfo
+        } else if names.contains("bundleId") {
+            // Only a transaction names the app at its top.
+            self = .transaction
         } else {
             return nil
         }

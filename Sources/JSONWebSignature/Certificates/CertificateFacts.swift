@@ -1,11 +1,13 @@
 import Crypto
 import FoundationEssentials
+import SwiftASN1
 import X509
 
 /// What a certificate says of itself, for a person to read.
 package struct CertificateFacts: Hashable, Sendable {
     package let subject: String
-    package let issuer: String
+    /// The common name of the subject; the whole subject where it has none.
+    package let name: String
     /// Hexadecimal.
     package let serialNumber: String
     /// Both ends of its validity, in UNIX milliseconds.
@@ -21,7 +23,9 @@ package struct CertificateFacts: Hashable, Sendable {
 
     fileprivate init(_ certificate: Certificate, der: [UInt8]) {
         subject = certificate.subject.description
-        issuer = certificate.issuer.description
+        let names = certificate.subject.flatMap { Array($0) }
+            .filter { $0.type == .RDNAttributeType.commonName }
+        name = names.last.map { "\($0.value)" } ?? certificate.subject.description
         serialNumber = certificate.serialNumber.bytes.map { byte in
             let digits = String(byte, radix: 16)
             return byte < 16 ? "0" + digits : digits

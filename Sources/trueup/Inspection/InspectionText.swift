@@ -7,70 +7,80 @@ struct InspectionText {
     let isColoured: Bool
     let isVerbose: Bool
     let remarks: [String]
+    private let memory = Memory()
+
+    init(isColoured: Bool, isVerbose: Bool, remarks: [String]) {
+        self.isColoured = isColoured
+        self.isVerbose = isVerbose
+        self.remarks = remarks
+    }
+
+    /// What was said further up: Apple's chain is the same everywhere and is described once.
+    private final class Memory {
+        var chain: [CertificateFacts] = []
+    }
 
     func rendered(_ inspection: Inspection) -> String {
         var lines: [String] = []
         switch inspection {
         case .payload(let payload, let isAlone):
-            lines += self.payload(payload, known: [])
+            lines += self.payload(payload)
             if isAlone, payload.overall != payload.judgement {
+                lines.append("")
                 lines.append(
                     "The verdict is on the \(payload.kind?.rawValue ?? "payload") alone; what is "
-                        + "signed inside it is not all valid.")
+                        + "signed inside it does not all hold.")
             }
         case .answer(let answer):
             lines += self.answer(answer)
         case .lines(let answers):
             for (number, answer) in answers {
-                lines += ["line \(number)"] + self.answer(answer).map { "  " + $0 } + [""]
+                lines += self.answer(answer, line: number) + [""]
             }
-            lines.append(verdict(inspection.judgement) + "  \(answers.count) lines in all")
+            lines.append(
+                verdict(inspection.judgement) + "  \(answers.count) lines in all"
+                    + because(inspection.judgement))
         }
         if !remarks.isEmpty { lines.append("") }
         lines += remarks
-        return lines.joined(separator: "\n")
+        return lines.map { $0.allSatisfy { $0 == " " } ? "" : $0 }.joined(separator: "\n")
     }
 
     // MARK: Answers
 
-    private func answer(_ answer: InspectedAnswer) -> [String] {
-        let what = answer.kind.map { "  " + $0.rawValue } ?? ""
-        var lines = [verdict(answer.overall) + what + because(answer.overall)]
+    private func answer(_ answer: InspectedAnswer, line: Int? = nil) -> [String] {
+        let what = [line.map { "line \($0)" }, answer.kind?.rawValue].compactMap(\.self)
+        var lines = [
+            verdict(answer.overall) + "  " + what.joined(separator: ", ")
+                + because(answer.overall)
+        ]
         guard let document = answer.document else { return lines }
-        lines.append("  What stands outside the signed parts is signed by nobody.")
+        if line == nil {
+            lines.append("  What stands outside the signed parts is signed by nobody.")
+        }
         let layers = Dictionary(
             answer.parts.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
-        let page = Page(text: self, layers: layers, unknowns: [:], known: [])
+        let page = Page(text: self, layers: layers)
         lines += page.lines(of: document.root, at: "").map { "  " + $0 }
         return lines
     }
 
     // MARK: Payloads
 
-    /// - Parameters:
-    ///   - payload: What was found.
-    ///   - known: Certificates that were described further up.
-    func payload(_ payload: InspectedPayload, known: [CertificateFacts]) -> [String] {
+    func payload(_ payload: InspectedPayload) -> [String] {
         let judgement = payload.judgement
         var lines = [
             verdict(judgement) + "  " + (payload.kind?.rawValue ?? "unknown kind")
                 + because(judgement)
         ]
-        lines += facts(of: payload, known: known).map { "  " + $0 }
+        lines += facts(of: payload).map { "  " + $0 }
         guard let document = payload.payload else {
             lines.append(
                 "  The payload is not shown: nothing of it is read before its signature and chain "
                     + "hold.")
             return lines
         }
-        let unknowns = Dictionary(
-            payload.unknowns.map { ($0.field, $0) }, uniquingKeysWith: { first, _ in first })
-        let layers = Dictionary(
-            payload.inner.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
-        let page = Page(
-            text: self, layers: layers, unknowns: unknowns, known: payload.certificates,
-            modelName: payload.kind?.modelName ?? "", unsignedParts: Set(payload.unsignedParts),
-            currency: document.root.members.first { $0.name.isText("currency") }?.value.text)
+        let page = Page(text: self, of: payload, document)
         lines.append("")
         lines += page.lines(of: document.root, at: "").map { "  " + $0 }
         if payload.agreement.verdict != .valid {
@@ -79,9 +89,8 @@ struct InspectionText {
         return lines
     }
 
-    private func facts(of payload: InspectedPayload, known: [CertificateFacts]) -> [String] {
+    private func facts(of payload: InspectedPayload) -> [String] {
         var rows: [(String, String)] = []
-        let holds = payload.payload != nil
         if let expected = payload.expected {
             var parts = [expected.bundleID, expected.environment?.rawValue].compactMap(\.self)
             if let id = expected.appAppleID { parts.append("app_apple_id \(id)") }
@@ -90,20 +99,21 @@ struct InspectionText {
         if !payload.notCompared.isEmpty {
             rows.append(("NOT COMPARED", payload.notCompared.joined(separator: ", ")))
         }
-        if holds {
-            let signed = payload.signedDate?.rfc3339 ?? "not stated"
-            let judged = payload.judgedAt.map { moment in
-                moment == payload.signedDate ? ", when the chain was valid" : ""
-            }
-            rows.append(("signed", signed + (judged ?? "")))
-            if payload.judgedAt != payload.signedDate, let moment = payload.judgedAt {
-                rows.append(("judged at", moment.rfc3339))
-            }
+        let holds = payload.payload != nil
+        if let moment = payload.judgedAt {
+            let isAtSigning = moment == payload.signedDate
+            rows.append(
+                (
+                    "signed",
+                    (payload.signedDate?.rfc3339 ?? "not stated")
+                        + (isAtSigning ? ", when the chain was valid" : "")
+                ))
+            if !isAtSigning { rows.append(("judged at", moment.rfc3339)) }
         }
         if !payload.digest.isEmpty { rows.append(("sha-256", payload.digest)) }
         if !payload.certificates.isEmpty {
             rows.append(("algorithm", "ES256" + (holds ? ", the signature holds" : "")))
-            rows += chain(of: payload, known: known)
+            rows += chain(of: payload)
         }
         let width = rows.map(\.0.count).max() ?? 0
         return rows.map { name, value in
@@ -111,32 +121,43 @@ struct InspectionText {
         }
     }
 
-    private func chain(
-        of payload: InspectedPayload, known: [CertificateFacts]
-    ) -> [(String, String)] {
-        if payload.certificates == known, payload.payload != nil {
+    private func chain(of payload: InspectedPayload) -> [(String, String)] {
+        if payload.payload != nil, memory.chain == payload.certificates {
             return [("chain", "the same certificates as above")]
         }
-        let names = ["leaf", "issuer", "root"]
         var rows: [(String, String)] = []
-        for (name, facts) in zip(names, payload.certificates) {
-            let isAnchor = name == "root" && payload.anchor == facts
-            rows.append((name, describe(facts) + (isAnchor ? ", trusted" : "")))
+        for (name, facts) in zip(["leaf", "issuer", "root"], payload.certificates) {
+            rows += describe(facts, as: name, isTrusted: facts == payload.anchor)
         }
         if payload.payload == nil {
-            rows.append(("", "These certificates are what the header claims."))
-        } else if let anchor = payload.anchor, payload.certificates.last != anchor {
-            rows.append(("trusted root", describe(anchor)))
+            rows.append(("", "That is what the header claims; it did not hold."))
+        } else {
+            memory.chain = payload.certificates
+            if let anchor = payload.anchor, !payload.certificates.contains(anchor) {
+                rows += describe(anchor, as: "ends at", isTrusted: true)
+            }
         }
         return rows
     }
 
-    private func describe(_ facts: CertificateFacts) -> String {
+    private func describe(
+        _ facts: CertificateFacts, as name: String, isTrusted: Bool
+    ) -> [(String, String)] {
         let first = Timestamp(unixMilliseconds: facts.notBefore).utcDay
         let last = Timestamp(unixMilliseconds: facts.notAfter).utcDay
-        return PlainText.of(facts.subject) + ", \(first) to \(last), serial "
-            + facts.serialNumber + ", sha-256 "
-            + (isVerbose ? facts.fingerprint : facts.fingerprint.prefix(16) + "…")
+        let fingerprint = isVerbose ? facts.fingerprint : facts.fingerprint.prefix(16) + "…"
+        return [
+            (
+                name,
+                PlainText.of(isVerbose ? facts.subject : facts.name)
+                    + (isTrusted ? " (trusted)" : "")
+            ),
+            (
+                "",
+                dimmed(
+                    "\(first) to \(last), serial \(facts.serialNumber), sha-256 \(fingerprint)")
+            ),
+        ]
     }
 
     // MARK: Ink

@@ -6,16 +6,33 @@ import Subscriptions
 struct Page {
     private static let widestName = 32
 
-    let text: InspectionText
+    private let text: InspectionText
     /// What was found of the JWS in it, by path.
-    let layers: [String: InspectedPayload]
-    /// Members and values that this version does not know, by field.
-    let unknowns: [String: UnknownValue]
-    /// Certificates that were described further up.
-    let known: [CertificateFacts]
-    var modelName = ""
-    var unsignedParts: Set<String> = []
-    var currency: String?
+    private let layers: [String: InspectedPayload]
+    /// Members and values that this version does not know, by path.
+    private var unknowns: [String: UnknownValue] = [:]
+    private var unsignedParts: Set<String> = []
+    private var currency: String?
+
+    /// The page of an unsigned text.
+    init(text: InspectionText, layers: [String: InspectedPayload]) {
+        self.text = text
+        self.layers = layers
+    }
+
+    /// The page of a payload.
+    init(text: InspectionText, of payload: InspectedPayload, _ document: JSONDocument) {
+        self.init(
+            text: text,
+            layers: Dictionary(
+                payload.inner.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first }))
+        let prefix = (payload.kind?.modelName ?? "") + "."
+        for unknown in payload.unknowns where unknown.field.hasPrefix(prefix) {
+            unknowns[String(unknown.field.dropFirst(prefix.count))] = unknown
+        }
+        unsignedParts = Set(payload.unsignedParts)
+        currency = document.root.members.first { $0.name.isText("currency") }?.value.text
+    }
 
     /// Recursive, because no document is nested deeper than `JWSLimits.jsonDepth`.
     func lines(of value: JSONValue, at path: String) -> [String] {
@@ -43,9 +60,9 @@ struct Page {
         let label = PlainText.of(name)
         let padded = label + String(repeating: " ", count: max(0, width - label.count))
         if let layer = layers[path] {
-            return [label] + text.payload(layer, known: known).map { "  " + $0 }
+            return [label] + text.payload(layer).map { "  " + $0 }
         }
-        let isUnknown = unknowns[modelName + "." + path]
+        let isUnknown = unknowns[path]
         if isBlock(value) {
             return [label + (isUnknown == nil ? "" : "  " + text.marked("unknown member"))]
                 + lines(of: value, at: path).map { "  " + $0 }
