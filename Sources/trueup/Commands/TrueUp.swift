@@ -14,6 +14,7 @@ package struct TrueUp: ParsableCommand {
             Export.self,
             Status.self,
             Inspect.self,
+            Doctor.self,
         ])
 
     package init() {}
