@@ -19,7 +19,7 @@ extension ReportFile {
             "settings_digest": .string(header.settingsDigest),
             "started": .time(header.started),
             "tool_version": .string(source.context.toolVersion),
-        ]
+        ].merging(source.noticeMember) { own, _ in own }
         try SealedList.write(head: head, list: "corrections", to: &file) { append in
             try source.record.forEachPlanned { correction, fate in
                 try append(.object(members(of: correction, fate: fate)))
@@ -74,7 +74,7 @@ extension ReportFile {
             "scope": source.scope,
             "settings_digest": .string(header.settingsDigest),
             "tool_version": .string(source.context.toolVersion),
-        ]
+        ].merging(source.noticeMember) { own, _ in own }
         try SealedList.write(head: head, list: "inverses", to: &file) { append in
             try source.record.forEachCorrection { entry in
                 try append(.object(inverse(of: entry)))

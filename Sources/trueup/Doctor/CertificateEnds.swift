@@ -1,9 +1,9 @@
 import AppStoreServerAPI
-import JSONWebSignature
-import Subscriptions
+package import JSONWebSignature
+package import Subscriptions
 
 /// When the certificates end on which everything rests, and whether that is soon.
-enum CertificateEnds {
+package enum CertificateEnds {
     static let warningDays: Int64 = 180
     private static let day: Int64 = 86_400_000
 
@@ -19,7 +19,7 @@ enum CertificateEnds {
     ///   - trustsApple: Whether Apple's root is one of them.
     ///   - now: The present.
     /// - Returns: One line.
-    static func diagnosis(
+    package static func diagnosis(
         ofRoots roots: [CertificateFacts], of app: AppIdentity, trustsApple: Bool, now: Timestamp
     ) -> Diagnosis {
         var ends = roots.map {
@@ -55,7 +55,7 @@ enum CertificateEnds {
     }
 
     /// The intermediate in Apple's latest answer, or the one that is known to be in use.
-    static func diagnosis(
+    package static func diagnosis(
         ofIntermediate seen: CertificateFacts?, of app: AppIdentity, now: Timestamp
     ) -> Diagnosis {
         let end = seen.map { Timestamp(unixMilliseconds: $0.notAfter) } ?? appleIntermediateG6

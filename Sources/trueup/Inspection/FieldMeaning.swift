@@ -46,6 +46,12 @@ enum FieldMeaning {
         return nil
     }
 
+    /// Whether it is a code of an enumeration that this version does not know.
+    static func isUnknownCode(_ name: String, _ value: JSONValue) -> Bool {
+        guard let meanings = numbers[name], let number = value.integer else { return false }
+        return meanings[number] == nil
+    }
+
     /// Milliunits as a decimal number, trailing zeros beyond two places left out.
     private static func thousandths(_ number: Int64) -> String {
         let magnitude = number.magnitude

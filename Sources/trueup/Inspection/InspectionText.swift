@@ -91,7 +91,8 @@ struct InspectionText {
 
     private func facts(of payload: InspectedPayload) -> [String] {
         var rows: [(String, String)] = []
-        if let expected = payload.expected {
+        let holds = payload.payload != nil
+        if holds, let expected = payload.expected {
             var parts = [expected.bundleID, expected.environment?.rawValue].compactMap(\.self)
             if let id = expected.appAppleID { parts.append("app_apple_id \(id)") }
             if !parts.isEmpty { rows.append(("compared", parts.joined(separator: ", "))) }
@@ -99,7 +100,6 @@ struct InspectionText {
         if !payload.notCompared.isEmpty {
             rows.append(("NOT COMPARED", payload.notCompared.joined(separator: ", ")))
         }
-        let holds = payload.payload != nil
         if let moment = payload.judgedAt {
             let isAtSigning = moment == payload.signedDate
             rows.append(

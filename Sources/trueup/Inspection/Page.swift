@@ -74,6 +74,9 @@ struct Page {
         if unsignedParts.contains(path) {
             line += "  " + text.marked("not a JWS: nothing in it could be verified")
         }
+        if isUnknown == nil, FieldMeaning.isUnknownCode(name, value) {
+            line += "  " + text.marked("unknown value")
+        }
         if let isUnknown {
             line += "  " + text.marked(isUnknown.value == nil ? "unknown member" : "unknown value")
         }

@@ -26,11 +26,15 @@ struct JobRun {
         let mode = forcedMode ?? jobSettings.mode
         let job = try reconciliationJob(jobSettings, mode: mode, settings: settings)
         let clock = try runClock(settings: settings, job: job)
-        let header = runHeader(settings, jobSettings, mode: mode, started: clock.now())
+        var header = runHeader(settings, jobSettings, mode: mode, started: clock.now())
         let connections = try settings.apps.map { app in
             try AppConnection(
                 app, environment: invocation.environment, deadline: clock.deadline,
                 wallClock: invocation.now)
+        }
+        // A ledger entry that rests on another root than Apple's says so for ever.
+        if let notice = connections.flatMap(\.reportedRoots).uniqued().notice {
+            header.actor += " (\(notice))"
         }
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath,
@@ -68,6 +72,9 @@ struct JobRun {
         let logger = Logger(label: "trueup") { _ in
             RunLog(sink: sink, now: clock.now, echo: echo)
         }
+        if let notice = connections.flatMap(\.reportedRoots).uniqued().notice {
+            logger.notice("run.notice", metadata: ["notice": "\(notice)"])
+        }
         let reconciler = Reconciler(
             job: job, header: header, appStores: connections.map(\.appStore), store: store,
             clock: clock, stop: stop, logger: logger,
@@ -84,17 +91,17 @@ struct JobRun {
             try folder.finish(try store.runRecord(ofRun: header.runID), context: context)
         }
         try await store.reportWasPublished(ofRun: header.runID)
-        try show(report)
+        try show(report, notice: context.trustedRoots.notice)
         withExtendedLifetime(watch) {}
         return conclusion.exitStatus
     }
 
-    private func show(_ report: FinishedReport) throws {
+    private func show(_ report: FinishedReport, notice: String?) throws {
         guard common.json else {
             let isColoured = common.color.applies(
                 toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
             let text = SummaryText.render(
-                report.summary, reportPath: report.path, isColoured: isColoured)
+                report.summary, reportPath: report.path, notice: notice, isColoured: isColoured)
             return try invocation.output.write(Array(text.utf8))
         }
         guard let json = FileManager.default.contents(atPath: report.path + "/summary.json") else {
