@@ -138,8 +138,8 @@ let package = Package(
         .testTarget(
             name: "trueupTests",
             dependencies: [
-                "Reconciliation", "ReconciliationRun", "RowFiles", "SubscriptionStore",
-                "Subscriptions", "trueup",
+                "JSONWebSignature", "Reconciliation", "ReconciliationRun", "RowFiles",
+                "SubscriptionStore", "Subscriptions", "TestSupport", "trueup",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .testTarget(

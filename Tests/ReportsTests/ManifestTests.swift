@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `names the run, whom it trusted, and its totals`() throws {
-        _ = try folder.report()
+        _ = try folder.report(context: Samples.rehearsal)
         let text = try folder.text("latest/manifest.json")
         let files = try #require(text.range(of: "  \"files\": ["))
         let after = try #require(text.range(of: "  \"findings\":"))
@@ -48,6 +48,7 @@ import Testing
                   "ledger_head": "\(String(repeating: "1e", count: 32))",
                   "lifted_guards": [],
                   "mode": "apply",
+                  "notice": "rehearsal: trusts \(Samples.renewalDigest), not Apple's root",
                   "outcome": {
                     "exit_status": 3,
                     "flags": [

@@ -53,8 +53,7 @@ package struct SignedDataVerifier: Sendable {
     ) async throws(VerificationFailure) -> VerifiedModel<JWSTransactionDecodedPayload> {
         let verified = try await verify(
             jws, as: JWSTransactionDecodedPayload.self, signedDate: \.signedDate)
-        try checkBundle(verified.model.bundleId)
-        try checkEnvironment(verified.model.environment)
+        try check(verified.model.statedIdentity)
         return verified
     }
 
@@ -64,7 +63,7 @@ package struct SignedDataVerifier: Sendable {
     ) async throws(VerificationFailure) -> VerifiedModel<JWSRenewalInfoDecodedPayload> {
         let verified = try await verify(
             jws, as: JWSRenewalInfoDecodedPayload.self, signedDate: \.signedDate)
-        try checkEnvironment(verified.model.environment)
+        try check(verified.model.statedIdentity)
         return verified
     }
 
@@ -74,17 +73,7 @@ package struct SignedDataVerifier: Sendable {
     ) async throws(VerificationFailure) -> VerifiedModel<ResponseBodyV2DecodedPayload> {
         let verified = try await verify(
             jws, as: ResponseBodyV2DecodedPayload.self, signedDate: \.signedDate)
-        let content = verified.model
-        if let data = content.data {
-            try check(data.bundleId, data.appAppleId, data.environment)
-        } else if let summary = content.summary {
-            try check(summary.bundleId, summary.appAppleId, summary.environment)
-        } else if let token = content.externalPurchaseToken {
-            try check(token.bundleId, token.appAppleId, token.environment)
-        } else {
-            let appData = content.appData
-            try check(appData?.bundleId, appData?.appAppleId, appData?.environment)
-        }
+        try check(verified.model.statedIdentity)
         return verified
     }
 
@@ -93,22 +82,17 @@ package struct SignedDataVerifier: Sendable {
     ) async throws(VerificationFailure) -> VerifiedModel<AppTransaction> {
         let verified = try await verify(
             jws, as: AppTransaction.self, signedDate: \.receiptCreationDate)
-        let model = verified.model
-        try check(model.bundleId, model.appAppleId, model.receiptType)
+        try check(verified.model.statedIdentity)
         return verified
     }
 
     /// Whether an unsigned envelope names this app and environment.
     func envelopeFailure(of envelope: some AnswerEnvelope) -> VerificationFailure? {
-        do {
-            try checkBundle(envelope.bundleId)
-            // Apple's model has it optional: an answer without it is held to the rest.
-            if envelope.appAppleId != nil { try checkAppAppleID(envelope.appAppleId) }
-            try checkEnvironment(envelope.environment)
-            return nil
-        } catch {
-            return error
-        }
+        expected.failure(
+            of: StatedIdentity(
+                // Apple's model has it optional: an answer without it is held to the rest.
+                namesAppAppleID: envelope.appAppleId != nil, bundleID: envelope.bundleId,
+                appAppleID: envelope.appAppleId, environment: envelope.environment))
     }
 
     private func verify<Model: AppStoreModel>(
@@ -153,51 +137,18 @@ package struct SignedDataVerifier: Sendable {
         }
     }
 
-    private func check(
-        _ bundleID: String?, _ appAppleID: Int64?, _ environment: String?
-    ) throws(VerificationFailure) {
-        try checkBundle(bundleID)
-        try checkAppAppleID(appAppleID)
-        try checkEnvironment(environment)
+    private var expected: ExpectedIdentity {
+        ExpectedIdentity(
+            bundleID: app.bundleID, appAppleID: appAppleID, environment: app.environment)
     }
 
-    private func checkBundle(_ bundleID: String?) throws(VerificationFailure) {
-        guard let bundleID, bundleID.utf8.elementsEqual(app.bundleID.utf8) else {
-            throw VerificationFailure(
-                reason: .app, detail: "it is not for the app \(app.bundleID)")
-        }
-    }
-
-    /// Sandbox data need not carry the App Store's id of the app.
-    private func checkAppAppleID(_ id: Int64?) throws(VerificationFailure) {
-        guard app.environment == .production else { return }
-        guard let id, id == appAppleID else {
-            throw VerificationFailure(
-                reason: .app,
-                detail: "it is not for the app with the configured app_apple_id")
-        }
-    }
-
-    private func checkEnvironment(_ environment: String?) throws(VerificationFailure) {
-        guard environment == app.environment.rawValue else {
-            throw VerificationFailure(
-                reason: .environment, detail: "it is not from \(app.environment.rawValue)")
-        }
-    }
-}
-
-extension ExternalPurchaseToken {
-    /// The only sign of the environment is a prefix of the id.
-    fileprivate var environment: String? {
-        externalPurchaseId.map {
-            $0.utf8.starts(with: "SANDBOX".utf8)
-                ? AppStoreEnvironment.sandbox.rawValue : AppStoreEnvironment.production.rawValue
-        }
+    private func check(_ stated: StatedIdentity) throws(VerificationFailure) {
+        if let failure = expected.failure(of: stated) { throw failure }
     }
 }
 
 extension VerificationFailure {
-    fileprivate init(_ error: JSONWebSignatureError) {
+    init(_ error: JSONWebSignatureError) {
         let reason: Reason =
             switch error.reason {
             case .format: .format

@@ -3,8 +3,10 @@ import X509
 
 /// What a chain must fulfil beyond RFC 5280's basic path validation.
 ///
-/// Exactly three certificates, the markers, and `keyCertSign` on issuers that state a key usage
-/// (RFC 5280, section 4.2.1.3; swift-certificates leaves key usage unchecked on purpose).
+/// Exactly three certificates, the markers, and key usage where it is stated: `keyCertSign` on
+/// issuers, `digitalSignature` on the leaf (RFC 5280, section 4.2.1.3; swift-certificates leaves key
+/// usage unchecked on purpose). RFC 5280 would let the leaf be an authority itself, and another
+/// authority key identifier pass; no genuine chain has either.
 struct MarkedChainPolicy: VerifierPolicy {
     private let intermediateMarker: ASN1ObjectIdentifier
     private let leafMarker: ASN1ObjectIdentifier
@@ -32,15 +34,33 @@ struct MarkedChainPolicy: VerifierPolicy {
         guard chain[0].extensions[oid: leafMarker] != nil else {
             return .failsToMeetPolicy(reason: "the leaf lacks its marker extension")
         }
+        do {
+            return try Self.objection(to: Array(chain)).map { .failsToMeetPolicy(reason: $0) }
+                ?? .meetsPolicy
+        } catch {
+            return .failsToMeetPolicy(reason: "an extension of a certificate cannot be read")
+        }
+    }
+
+    private static func objection(to chain: [Certificate]) throws -> String? {
         for issuer in chain.dropFirst() {
-            do {
-                guard try issuer.extensions.keyUsage?.keyCertSign ?? true else {
-                    return .failsToMeetPolicy(reason: "an issuer may not sign certificates")
-                }
-            } catch {
-                return .failsToMeetPolicy(reason: "an issuer's key usage cannot be read")
+            guard try issuer.extensions.keyUsage?.keyCertSign ?? true else {
+                return "an issuer may not sign certificates"
             }
         }
-        return .meetsPolicy
+        if case .isCertificateAuthority = try chain[0].extensions.basicConstraints {
+            return "the leaf is a certificate authority"
+        }
+        guard try chain[0].extensions.keyUsage?.digitalSignature ?? true else {
+            return "the leaf may not sign data"
+        }
+        for (certificate, issuer) in zip(chain, chain.dropFirst()) {
+            let named = try certificate.extensions.authorityKeyIdentifier?.keyIdentifier
+            let identifier = try issuer.extensions.subjectKeyIdentifier?.keyIdentifier
+            guard named == nil || identifier == nil || named == identifier else {
+                return "a certificate names another key of its issuer"
+            }
+        }
+        return nil
     }
 }

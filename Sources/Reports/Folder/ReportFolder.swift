@@ -105,7 +105,8 @@ package struct ReportFolder: Hashable, Sendable {
         try publish(index)
         return FinishedReport(
             path: finalPath,
-            summaryText: SummaryText.render(summary, reportPath: source.shownPath),
+            summaryText: SummaryText.render(
+                summary, reportPath: source.shownPath, notice: context.trustedRoots.notice),
             summary: summary, manifestDigest: manifestSeal.sha256)
     }
 

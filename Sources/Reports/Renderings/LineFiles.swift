@@ -5,17 +5,19 @@ extension ReportFile {
     static let discrepancies = ReportFile(
         name: "discrepancies.jsonl", purpose: "every finding, one JSON object a line, sorted by key"
     ) { source, file in
+        let table = Table.findings.stating(source.notice)
         try source.record.forEachFinding { finding in
-            try file.append { Table.findings.appendJSON(finding, to: &$0) }
+            try file.append { table.appendJSON(finding, to: &$0) }
         }
     }
 
     static let discrepanciesCSV = ReportFile(
         name: "discrepancies.csv", purpose: "the same findings for a spreadsheet"
     ) { source, file in
-        try file.write(Table.findings.csvHeader)
+        let table = Table.findings.stating(source.notice)
+        try file.write(table.csvHeader)
         try source.record.forEachFinding { finding in
-            try file.append { Table.findings.appendCSV(finding, to: &$0) }
+            try file.append { table.appendCSV(finding, to: &$0) }
         }
     }
 
@@ -31,10 +33,11 @@ extension ReportFile {
     static let correctionsCSV = ReportFile(
         name: "corrections.csv", purpose: "the same for a spreadsheet, one line a changed field"
     ) { source, file in
-        try file.write(Table.changedFields.csvHeader)
+        let table = Table.changedFields.stating(source.notice)
+        try file.write(table.csvHeader)
         try source.record.forEachCorrection { entry in
             for field in entry.changedFields {
-                try file.append { Table.changedFields.appendCSV(field, to: &$0) }
+                try file.append { table.appendCSV(field, to: &$0) }
             }
         }
     }
@@ -42,7 +45,7 @@ extension ReportFile {
     static let undecided = ReportFile(
         name: "undecided.csv", purpose: "rows that were not judged, with the reason; never a match"
     ) { source, file in
-        let table = Table.undecided(in: source.runID)
+        let table = Table.undecided(in: source.runID).stating(source.notice)
         try file.write(table.csvHeader)
         try source.record.forEachUndecided { row in
             try file.append { table.appendCSV(row, to: &$0) }
@@ -53,7 +56,7 @@ extension ReportFile {
         name: "not_found.csv",
         purpose: "ids that Apple does not find: since when, on how many days, last good evidence"
     ) { source, file in
-        let table = Table.notFound(in: source.runID)
+        let table = Table.notFound(in: source.runID).stating(source.notice)
         try file.write(table.csvHeader)
         try source.record.forEachNotFound { account in
             try file.append { table.appendCSV(account, to: &$0) }
@@ -63,7 +66,7 @@ extension ReportFile {
     static let notifications = ReportFile(
         name: "notifications.csv", purpose: "Apple's notification history against the inbox"
     ) { source, file in
-        let table = Table.notifications(in: source.runID)
+        let table = Table.notifications(in: source.runID).stating(source.notice)
         try file.write(table.csvHeader)
         try source.record.forEachNotification { notification in
             try file.append { table.appendCSV(notification, to: &$0) }
@@ -74,10 +77,15 @@ extension ReportFile {
         name: "evidence.jsonl",
         purpose: "every signed payload that a finding or correction rests on, exactly as received"
     ) { source, file in
+        let notice = source.notice
         try source.record.forEachEvidence { payload in
             try file.append { bytes in
                 bytes.append(contentsOf: #"{"jws":"#.utf8)
                 Cell.text(payload.jws).appendJSON(to: &bytes)
+                if let notice {
+                    bytes.append(contentsOf: #","notice":"#.utf8)
+                    Cell.text(notice).appendJSON(to: &bytes)
+                }
                 bytes.append(contentsOf: #","sha256":"#.utf8)
                 Cell.own(payload.digest.hexadecimal).appendJSON(to: &bytes)
                 bytes.append(contentsOf: "}\n".utf8)

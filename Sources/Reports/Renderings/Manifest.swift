@@ -15,7 +15,7 @@ struct Manifest {
     private var json: CanonicalJSON {
         let summary = source.summary
         let header = summary.header
-        return .object([
+        let members: [String: CanonicalJSON] = [
             "apps": .array(source.context.apps.map(\.json)),
             "corrections_applied": .integer(summary.corrections[.applied] ?? 0),
             "ended": .time(summary.conclusion.ended),
@@ -36,7 +36,8 @@ struct Manifest {
             "tool_version": .string(source.context.toolVersion),
             "totals": summary.totals.json,
             "trusted_roots": .array(source.context.trustedRoots.map(\.json)),
-        ])
+        ]
+        return .object(members.merging(source.noticeMember) { own, _ in own })
     }
 }
 

@@ -23,7 +23,7 @@ extension ReportFile {
             "settings_digest": .string(header.settingsDigest),
             "started": .time(header.started),
             "tool_version": .string(source.context.toolVersion),
-        ]
+        ].merging(source.noticeMember) { own, _ in own }
         if let seal = source.summary.plan {
             head[planIdentity] = .string(seal.sha256)
             head.merge(seal.head.members) { $1 }
@@ -50,7 +50,7 @@ extension ReportFile {
             "scope": source.scope,
             "settings_digest": .string(header.settingsDigest),
             "tool_version": .string(source.context.toolVersion),
-        ]
+        ].merging(source.noticeMember) { own, _ in own }
         try SealedList.write(head: head, list: "inverses", to: &file) { append in
             try source.record.forEachCorrection { entry in
                 try append(.object(inverse(of: entry)))

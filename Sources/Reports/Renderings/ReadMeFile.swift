@@ -24,11 +24,12 @@ extension ReportFile {
         let header = source.summary.header
         let scope =
             header.narrowing.isEmpty ? "the whole job" : header.narrowing.joined(separator: ", ")
+        let roots = source.context.trustedRoots.notice.map { "Roots: \($0)\n" } ?? ""
         return """
             Run \(header.runID) of the job \(header.job.onOneLine) (\(header.mode.rawValue)), \
             begun \(header.started.rfc3339)
             Scope: \(scope.onOneLine)
-
+            \(roots)
             THE FILES
 
             JSON Lines is the canonical form: keys sorted, ids as text, times RFC 3339 in UTC, money in

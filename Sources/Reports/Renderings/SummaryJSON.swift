@@ -4,13 +4,15 @@ extension ReportFile {
     static let summaryJSON = ReportFile(
         name: "summary.json", purpose: "the summary for machines: outcome, totals, counts, money"
     ) { source, file in
-        try file.write(source.summary.json(scope: source.scope).indented)
+        try file.write(source.summary.json(scope: source.scope, notice: source.noticeMember).indented)
     }
 }
 
 extension RunSummary {
-    fileprivate func json(scope: CanonicalJSON) -> CanonicalJSON {
-        .object([
+    fileprivate func json(
+        scope: CanonicalJSON, notice: [String: CanonicalJSON]
+    ) -> CanonicalJSON {
+        let members: [String: CanonicalJSON] = [
             "apps": .array(
                 header.apps.sorted().map {
                     .object([
@@ -48,7 +50,8 @@ extension RunSummary {
             "totals": totals.json,
             "undo_of": .text(undoOf),
             "undecided_reasons": .counts(totals.undecided, by: \.rawValue),
-        ])
+        ]
+        return .object(members.merging(notice) { own, _ in own })
     }
 
     /// Every fate is named, those that did not happen too.

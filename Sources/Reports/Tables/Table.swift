@@ -11,7 +11,7 @@ struct Table<Record>: Sendable {
         let cell: @Sendable (Record) -> Cell
     }
 
-    private let columns: [Column]
+    let columns: [Column]
     /// Columns in the order of their names' bytes, each with what stands before its value.
     private let members: [(opening: [UInt8], cell: @Sendable (Record) -> Cell)]
 

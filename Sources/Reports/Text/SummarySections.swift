@@ -3,7 +3,7 @@ import Subscriptions
 /// The sections of the summary, each from the summary alone.
 enum SummarySections {
     /// Which run this is; always there.
-    static func run(_ summary: RunSummary) -> [String] {
+    static func run(_ summary: RunSummary, notice: String?) -> [String] {
         let header = summary.header
         let ended = summary.conclusion.ended
         var facts = [
@@ -21,6 +21,7 @@ enum SummarySections {
         if !header.narrowing.isEmpty {
             facts.append(("Scope", "only " + header.narrowing.joined(separator: ", ")))
         }
+        if let notice { facts.append(("Roots", notice)) }
         if let earlier = summary.resumedFrom {
             facts.append(
                 ("Resumed", "goes on where run \(earlier) was stopped; its rows count here"))

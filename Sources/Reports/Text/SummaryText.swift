@@ -9,16 +9,18 @@ package enum SummaryText {
     ///
     /// The first line says what happened and the exit status; causes come before lines. Sections without content are left
     /// out, apart from the tie-out.
-    /// `reportPath` is the run's folder, `nil` where there is none. `isColoured` adds ANSI colours for a
+    /// `reportPath` is the run's folder, `nil` where there is none; `notice` says that another root
+    /// than Apple's was trusted. `isColoured` adds ANSI colours for a
     /// terminal; a file has none.
     package static func render(
-        _ summary: RunSummary, reportPath: String?, isColoured: Bool = false
+        _ summary: RunSummary, reportPath: String?, notice: String? = nil,
+        isColoured: Bool = false
     ) -> String {
         let palette = Palette(isColoured: isColoured)
         let headline = Headline(summary)
         var blocks = [
             headline.text.wrapped(to: columns).map { palette.paint($0, headline.ink) },
-            SummarySections.run(summary),
+            SummarySections.run(summary, notice: notice),
         ]
         let causes = CauseLines(summary).lines(palette)
         if !causes.isEmpty { blocks.append(causes) }

@@ -15,6 +15,8 @@ package struct TrueUp: ParsableCommand {
             Import.self,
             Export.self,
             Status.self,
+            Inspect.self,
+            Doctor.self,
             Tell.self,
             Erase.self,
             Verify.self,

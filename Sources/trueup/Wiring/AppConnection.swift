@@ -51,7 +51,8 @@ struct AppConnection {
         return .documented(environment: app.identity.environment, share: app.quotaShare)
     }
 
-    private static func transport(for app: AppSettings) throws -> CurlTransport {
+    /// - Throws: 78 for a CA file or proxy that cannot be used.
+    static func transport(for app: AppSettings) throws -> CurlTransport {
         var settings = CurlTransport.Settings()
         settings.userAgent = "trueup/" + ToolVersion.current
         settings.caFile = app.caFile
@@ -65,7 +66,8 @@ struct AppConnection {
         }
     }
 
-    private static func key(
+    /// - Throws: 77 or 78 for a key that may not or cannot be used.
+    static func key(
         of app: AppSettings, environment: [String: String]
     ) throws -> ES256PrivateKey {
         let pem = try PrivateKeyFile.load(app, environment: environment)

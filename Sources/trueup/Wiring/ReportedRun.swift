@@ -11,7 +11,7 @@ import Subscriptions
 struct ReportedRun {
     let settings: Settings
     let job: ReconciliationJob
-    let header: RunHeader
+    var header: RunHeader
     let clock: RunClock
     let common: CommonOptions
     let invocation: Invocation
@@ -29,6 +29,19 @@ struct ReportedRun {
         asking appStores: [any AppStore], keeping revocationAnswers: RevocationAnswers? = nil
     ) async throws -> ExitStatus {
         let trust = try settings.apps.map(AppTrust.init)
+        // A ledger entry that rests on another root than Apple's says so for ever.
+        var marked = self
+        if let notice = trust.flatMap(\.reportedRoots).uniqued().notice {
+            marked.header.actor += " (\(notice))"
+        }
+        return try await marked.perform(
+            asking: appStores, trust: trust, keeping: revocationAnswers)
+    }
+
+    private func perform(
+        asking appStores: [any AppStore], trust: [AppTrust],
+        keeping revocationAnswers: RevocationAnswers?
+    ) async throws -> ExitStatus {
         let telling = try telling()
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath,
@@ -69,6 +82,8 @@ struct ReportedRun {
         let logger = Logger(label: "trueup") { _ in
             RunLog(sink: sink, now: clock.now, echo: echo)
         }
+        let notice = trust.flatMap(\.reportedRoots).uniqued().notice
+        if let notice { logger.notice("run.notice", metadata: ["notice": "\(notice)"]) }
         let reconciler = Reconciler(
             job: job, header: header, appStores: appStores, store: store, clock: clock,
             stop: stop, logger: logger, progress: { if !isQuiet { progress.tell($0) } })
@@ -84,7 +99,7 @@ struct ReportedRun {
             try folder.finish(try store.runRecord(ofRun: runID), context: context)
         }
         try await store.reportWasPublished(ofRun: header.runID)
-        try show(report)
+        try show(report, notice: notice)
         withExtendedLifetime(watch) {}
         return conclusion.exitStatus
     }
@@ -104,12 +119,12 @@ struct ReportedRun {
         }
     }
 
-    private func show(_ report: FinishedReport) throws {
+    private func show(_ report: FinishedReport, notice: String?) throws {
         guard common.json else {
             let isColoured = common.color.applies(
                 toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
             let text = SummaryText.render(
-                report.summary, reportPath: report.path, isColoured: isColoured)
+                report.summary, reportPath: report.path, notice: notice, isColoured: isColoured)
             return try invocation.output.write(Array(text.utf8))
         }
         guard let json = FileManager.default.contents(atPath: report.path + "/summary.json") else {

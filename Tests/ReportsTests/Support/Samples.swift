@@ -167,9 +167,14 @@ enum Samples {
 
     static let context = ReportContext(
         toolVersion: "1.0.0", apps: [ReportedApp(identity: app, appAppleID: 1_234_567_890)],
-        trustedRoots: [
-            TrustedRoot(fingerprint: digest, isApple: true, certificatePEM: nil),
-            TrustedRoot(fingerprint: renewalDigest, isApple: false, certificatePEM: "PEM\n"),
-        ],
+        trustedRoots: [TrustedRoot(fingerprint: digest, isApple: true, certificatePEM: nil)],
         isPlanOnly: false, shownDirectory: "reports")
+
+    /// The same with another root beside Apple's.
+    static var rehearsal: ReportContext {
+        var context = context
+        context.trustedRoots.append(
+            TrustedRoot(fingerprint: renewalDigest, isApple: false, certificatePEM: "PEM\n"))
+        return context
+    }
 }

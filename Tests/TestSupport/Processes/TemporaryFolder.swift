@@ -24,6 +24,14 @@ package final class TemporaryFolder: Sendable {
         return file.path
     }
 
+    /// Writes bytes into the folder and returns their path.
+    @discardableResult
+    package func write(_ bytes: [UInt8], to name: String) throws -> String {
+        let file = url.appendingPathComponent(name)
+        try Data(bytes).write(to: file)
+        return file.path
+    }
+
     package func text(_ name: String) throws -> String {
         String(decoding: try Data(contentsOf: url.appendingPathComponent(name)), as: UTF8.self)
     }

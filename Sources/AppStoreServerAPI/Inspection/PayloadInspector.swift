@@ -1,0 +1,162 @@
+package import JSONWebSignature
+package import Subscriptions
+
+/// Judges signed payloads of any kind one by one, and says everything that it found.
+///
+/// The verdict comes from the same verifier, models and comparisons as in a run. Where several apps
+/// are possible, the one whose verdict is best is taken: a payload says whose it is only after its
+/// signature holds. No network access of any kind.
+package struct PayloadInspector: Sendable {
+    /// Whom a payload may be for, and whom to trust then.
+    package struct Candidate: Sendable {
+        package var expected: ExpectedIdentity
+        /// Set where somebody asked for an environment that no App Store signs for.
+        package var unsignedEnvironment: UnsignedEnvironment?
+        let roots: TrustedRoots
+        let verifier: JWSVerifier
+
+        /// - Throws: Never for Apple's markers.
+        package init(
+            expected: ExpectedIdentity, roots: TrustedRoots, now: @escaping @Sendable () -> Int64
+        ) throws(JSONWebSignatureError) {
+            self.expected = expected
+            self.roots = roots
+            verifier = try JWSVerifier(
+                roots: roots, markers: AppleCertificates.markers, now: now)
+        }
+    }
+
+    /// A notification holds transactions, and an envelope notifications: real ones end there.
+    private static let deepestNesting = 4
+
+    private let candidates: [Candidate]
+    private let moment: Timestamp?
+    private let now: @Sendable () -> Int64
+
+    /// - Parameters:
+    ///   - candidates: At least one.
+    ///   - moment: When the chain's dates are judged, instead of at the payload's own date.
+    ///   - now: The wall clock in UNIX milliseconds, for payloads that state no moment.
+    package init(
+        candidates: [Candidate], at moment: Timestamp?, now: @escaping @Sendable () -> Int64
+    ) {
+        self.candidates = candidates
+        self.moment = moment
+        self.now = now
+    }
+
+    /// Judges one JWS; `kind` is `nil` when its members shall tell it.
+    package func inspect(
+        _ jws: ArraySlice<UInt8>, as kind: PayloadKind?, path: String = "", nesting: Int = 0
+    ) async -> InspectedPayload {
+        var best: InspectedPayload?
+        for candidate in candidates {
+            let found = await inspect(jws, as: kind, path: path, for: candidate)
+            if best.map({ Self.rank(found.judgement) < Self.rank($0.judgement) }) ?? true {
+                best = found
+            }
+            if found.judgement.verdict == .valid { break }
+        }
+        var result = best ?? InspectedPayload(
+            path: path, judgement: .invalid(.app, "no app is known that it could be for"),
+            digest: VerifiedJWS.digest(of: jws))
+        await inspectInside(&result, nesting: nesting)
+        return result
+    }
+
+    /// The nearer to valid, the lower.
+    private static func rank(_ judgement: Judgement) -> Int {
+        if judgement.verdict == .valid { return 0 }
+        if judgement.verdict == .undetermined { return 1 }
+        let order: [Judgement.Reason] = [
+            .environment, .app, .chain, .signature, .certificate, .chainLength, .format,
+        ]
+        return 2 + (judgement.reason.flatMap(order.firstIndex) ?? order.count)
+    }
+
+    private func inspect(
+        _ jws: ArraySlice<UInt8>, as kind: PayloadKind?, path: String, for candidate: Candidate
+    ) async -> InspectedPayload {
+        var result = InspectedPayload(
+            path: path, kind: kind, judgement: .valid, digest: VerifiedJWS.digest(of: jws),
+            expected: candidate.expected)
+        if let environment = candidate.unsignedEnvironment, SignedPart.isJWS(jws) {
+            result.judgement = .invalid(
+                .environment,
+                "\(environment.rawValue) is no App Store: nothing that it signs can be verified")
+            return result
+        }
+        do throws(JSONWebSignatureError) {
+            let unverified = try UnverifiedJWS(jws)
+            result.certificates = unverified.claimedCertificates
+            try await verify(unverified, by: candidate.verifier, into: &result)
+            result.anchor = candidate.roots.anchor(of: unverified)
+        } catch {
+            result.judgement = Judgement(VerificationFailure(error))
+        }
+        return result
+    }
+
+    private func verify(
+        _ jws: UnverifiedJWS, by verifier: JWSVerifier, into result: inout InspectedPayload
+    ) async throws(JSONWebSignatureError) {
+        var kind = result.kind
+        var contents: PayloadKind.Contents?
+        let moment = moment
+        let verified = try await verifier.verify(jws) {
+            (payload) throws(JSONWebSignatureError) in
+            kind = kind ?? PayloadKind(recognising: payload.root)
+            guard let kind else {
+                throw JSONWebSignatureError(
+                    .format, "its signature holds, but it is no kind of payload that is known here")
+            }
+            do throws(UndecodableModel) {
+                let read = try kind.contents(of: payload.root)
+                contents = read
+                return (moment ?? read.signedDate)?.unixMilliseconds
+            } catch {
+                throw JSONWebSignatureError(.format, error.description)
+            }
+        }
+        guard let contents else {
+            throw JSONWebSignatureError(.format, "the payload was not read")
+        }
+        result.kind = kind
+        result.payload = verified.payload
+        result.signedDate = contents.signedDate
+        result.judgedAt =
+            moment ?? contents.signedDate ?? Timestamp(unixMilliseconds: now())
+        result.unknowns = contents.unknowns
+        guard let expected = result.expected else { return }
+        if let failure = expected.failure(of: contents.stated) {
+            result.judgement = Judgement(failure)
+        }
+        result.notCompared = expected.gaps(for: contents.stated)
+    }
+
+    private func inspectInside(_ result: inout InspectedPayload, nesting: Int) async {
+        guard let payload = result.payload, nesting < Self.deepestNesting else { return }
+        for part in SignedPart.all(in: payload.root) {
+            guard part.isJWS, let jws = part.value.textBytes else {
+                result.unsignedParts.append(part.path)
+                continue
+            }
+            result.inner.append(
+                await inspect(jws, as: part.kind, path: part.path, nesting: nesting + 1))
+        }
+        result.agreement = CrossCheck.judgement(on: result.inner, in: payload.root)
+    }
+}
+
+extension ExpectedIdentity {
+    /// What a payload of this kind states and nobody said what it should be.
+    fileprivate func gaps(for stated: StatedIdentity) -> [String] {
+        var gaps: [String] = []
+        if stated.namesBundle, bundleID == nil { gaps.append("bundle") }
+        if environment == nil { gaps.append("environment") }
+        if stated.namesAppAppleID, appAppleID == nil, environment == nil {
+            gaps.append("app_apple_id")
+        }
+        return gaps
+    }
+}

@@ -1,0 +1,117 @@
+package import Subscriptions
+
+/// What a payload says of the app that it is for.
+package struct StatedIdentity: Hashable, Sendable {
+    /// `false` for payloads that have no such member by Apple's design.
+    package var namesBundle = true
+    package var namesAppAppleID = false
+    package var bundleID: String?
+    package var appAppleID: Int64?
+    package var environment: String?
+}
+
+/// Whose payloads are wanted; what is `nil` is not compared.
+package struct ExpectedIdentity: Hashable, Sendable {
+    package var bundleID: String?
+    /// Needed for whatever names it in production.
+    package var appAppleID: Int64?
+    package var environment: AppStoreEnvironment?
+
+    package init(bundleID: String?, appAppleID: Int64?, environment: AppStoreEnvironment?) {
+        self.bundleID = bundleID
+        self.appAppleID = appAppleID
+        self.environment = environment
+    }
+
+    /// Compares the bundle first, then the App Store's id of the app, then the environment.
+    ///
+    /// Source: reference, comparisons after the signature.
+    package func failure(of stated: StatedIdentity) -> VerificationFailure? {
+        if stated.namesBundle, let bundleID {
+            guard let named = stated.bundleID, named.utf8.elementsEqual(bundleID.utf8) else {
+                return VerificationFailure(
+                    reason: .app, detail: "it is not for the app \(bundleID)")
+            }
+        }
+        if stated.namesAppAppleID, let failure = appAppleIDFailure(of: stated) { return failure }
+        if let environment {
+            guard stated.environment == environment.rawValue else {
+                return VerificationFailure(
+                    reason: .environment, detail: "it is not from \(environment.rawValue)")
+            }
+        } else if let named = stated.environment, UnsignedEnvironment(rawValue: named) != nil {
+            return VerificationFailure(
+                reason: .environment, detail: "it says that it is from \(named), no App Store")
+        }
+        return nil
+    }
+
+    /// Sandbox data need not carry the App Store's id of the app.
+    private func appAppleIDFailure(of stated: StatedIdentity) -> VerificationFailure? {
+        let isProduction =
+            environment.map { $0 == .production }
+            ?? (stated.environment == AppStoreEnvironment.production.rawValue && appAppleID != nil)
+        guard isProduction else { return nil }
+        guard let appAppleID else {
+            return VerificationFailure(
+                reason: .app,
+                detail: "production names the App Store's id of the app, and none is known to "
+                    + "compare it with")
+        }
+        guard stated.appAppleID == appAppleID else {
+            return VerificationFailure(
+                reason: .app, detail: "it is not for the app with the configured app_apple_id")
+        }
+        return nil
+    }
+}
+
+/// Environments whose data no App Store signs: they are refused everywhere.
+package enum UnsignedEnvironment: String, Hashable, Sendable, CaseIterable {
+    case xcode = "Xcode"
+    case localTesting = "LocalTesting"
+}
+
+extension JWSTransactionDecodedPayload {
+    package var statedIdentity: StatedIdentity {
+        StatedIdentity(bundleID: bundleId, environment: environment)
+    }
+}
+
+extension JWSRenewalInfoDecodedPayload {
+    package var statedIdentity: StatedIdentity {
+        StatedIdentity(namesBundle: false, environment: environment)
+    }
+}
+
+extension AppTransaction {
+    package var statedIdentity: StatedIdentity {
+        StatedIdentity(
+            namesAppAppleID: true, bundleID: bundleId, appAppleID: appAppleId,
+            environment: receiptType)
+    }
+}
+
+extension ResponseBodyV2DecodedPayload {
+    package var statedIdentity: StatedIdentity {
+        var stated = StatedIdentity(namesAppAppleID: true)
+        if let data {
+            (stated.bundleID, stated.appAppleID) = (data.bundleId, data.appAppleId)
+            stated.environment = data.environment
+        } else if let summary {
+            (stated.bundleID, stated.appAppleID) = (summary.bundleId, summary.appAppleId)
+            stated.environment = summary.environment
+        } else if let token = externalPurchaseToken {
+            (stated.bundleID, stated.appAppleID) = (token.bundleId, token.appAppleId)
+            // The only sign of the environment is a prefix of the id.
+            stated.environment = token.externalPurchaseId.map {
+                $0.utf8.starts(with: "SANDBOX".utf8)
+                    ? AppStoreEnvironment.sandbox.rawValue : AppStoreEnvironment.production.rawValue
+            }
+        } else if let appData {
+            (stated.bundleID, stated.appAppleID) = (appData.bundleId, appData.appAppleId)
+            stated.environment = appData.environment
+        }
+        return stated
+    }
+}

@@ -1,0 +1,27 @@
+import GRDB
+package import Subscriptions
+
+/// What `trueup doctor` asks of a database that opened.
+extension SQLiteStore {
+    /// The stored id of one subscription that Apple is known to have answered about, or any.
+    package func someOriginalTransactionID(
+        of app: AppIdentity
+    ) async throws(StoreError) -> String? {
+        try await read("looking for a stored id") { db in
+            try String.fetchOne(
+                db,
+                sql: """
+                    SELECT original_transaction_id FROM subscriptions
+                    WHERE bundle_id = ? AND environment = ?
+                    ORDER BY status IS NULL, original_transaction_id LIMIT 1
+                    """, arguments: [app.bundleID, app.environment.rawValue])
+        }
+    }
+
+    /// For example `wal` or `delete`.
+    package func journalMode() async throws(StoreError) -> String {
+        try await read("reading the journal mode") { db in
+            try String.fetchOne(db, sql: "PRAGMA journal_mode") ?? ""
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package import ArgumentParser
+import FoundationEssentials
+import SubscriptionStore
+package import Subscriptions
+
+/// `trueup doctor`: whether a run would find everything that it needs.
+package struct Doctor: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Check settings, key, roots, database, disk, clock, and make one call to Apple.",
+        discussion: """
+            One line a check, with what to do. Everything on this machine is looked at before the \
+            first call; nothing is changed. The call is Get Transaction Info of a stored id, or of \
+            one that does not exist: no notification is sent. A warning does not change the exit \
+            status; several failures end with the gravest.
+            """)
+
+    @OptionGroup package var common: CommonOptions
+
+    package init() {}
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        var diagnoses: [Diagnosis] = []
+        do throws(ConfigurationError) {
+            let settings = try Settings.load(
+                flag: common.config, environment: invocation.environment)
+            diagnoses = await examine(settings, in: invocation)
+        } catch {
+            diagnoses = [
+                .failed("settings", nil, error),
+                .skipped("everything else", nil, "it depends on the settings"),
+            ]
+        }
+        let status = ExitStatus.decisive(of: diagnoses.map(\.status))
+        try tell(diagnoses, status, in: invocation)
+        return status
+    }
+
+    private func examine(_ settings: Settings, in invocation: Invocation) async -> [Diagnosis] {
+        var diagnoses = [self.settings(settings)]
+        diagnoses += jobs(beside: settings)
+        let checks = settings.apps.map {
+            AppleChecks(app: $0, others: settings.apps, invocation: invocation)
+        }
+        let local = checks.map { $0.local() }
+        diagnoses += local.flatMap(\.diagnoses)
+        let storage = await StorageChecks(settings: settings).all()
+        diagnoses += storage.diagnoses
+        for (check, found) in zip(checks, local) {
+            guard let key = found.key, let roots = found.roots else {
+                diagnoses.append(
+                    .skipped("apple", check.app.identity, "no call without a key and roots"))
+                continue
+            }
+            let id = try? await storage.store?.someOriginalTransactionID(of: check.app.identity)
+            diagnoses += await check.remote(key: key, roots: roots, storedID: id ?? nil)
+        }
+        return diagnoses
+    }
+
+    private func settings(_ settings: Settings) -> Diagnosis {
+        let count = settings.apps.count
+        return .ok("settings", nil, "\(settings.file), \(count) \(count == 1 ? "app" : "apps")")
+    }
+
+    /// A job with a mistake in it would be found at night only.
+    private func jobs(beside settings: Settings) -> [Diagnosis] {
+        let folder = SettingsPath.resolve("jobs", from: settings.directory)
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let names = files.filter { $0.hasSuffix(".yaml") }.map(SettingsPath.stem).sorted()
+        guard !names.isEmpty else {
+            return [
+                .warning(
+                    "jobs", nil, "there are none in \(folder)",
+                    fix: "\"trueup init\" writes the usual ones")
+            ]
+        }
+        var faults: [Diagnosis] = []
+        for name in names {
+            do throws(ConfigurationError) {
+                _ = try JobSettings.load(name, beside: settings)
+            } catch {
+                faults.append(.failed("jobs", nil, error))
+            }
+        }
+        return faults.isEmpty ? [.ok("jobs", nil, names.joined(separator: ", "))] : faults
+    }
+
+    private func tell(
+        _ diagnoses: [Diagnosis], _ status: ExitStatus, in invocation: Invocation
+    ) throws {
+        guard !common.json else {
+            let members: [String: CanonicalJSON] = [
+                "checks": .array(diagnoses.map(\.json)),
+                "exit_status": .integer(Int64(status.code)), "name": .string(status.name),
+            ]
+            return try invocation.output.line(CanonicalJSON.object(members).rendered)
+        }
+        let isColoured = common.color.applies(
+            toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
+        for diagnosis in diagnoses where !common.quiet || diagnosis.outcome != .ok {
+            try invocation.output.line(diagnosis.line(isColoured: isColoured))
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import AppStoreServerAPI
+import JSONWebSignature
+import SubscriptionStore
+import Subscriptions
+
+/// Key, roots, call, clock and certificates of one app.
+struct AppleChecks {
+    /// Beyond it people should know; Apple's tokens bear it.
+    private static let noticeableSkewMilliseconds: Int64 = 5000
+    /// Beyond it Apple refuses tokens that seem to come from the future or to have ended.
+    private static let seriousSkewMilliseconds: Int64 = 60_000
+
+    let app: AppSettings
+    /// All configured apps: one of them may stand in the sandbox with the same key.
+    let others: [AppSettings]
+    let invocation: Invocation
+
+    private var identity: AppIdentity { app.identity }
+    private var now: Timestamp { invocation.now() }
+
+    /// What can be seen without a call; the key and the roots where they can be used.
+    func local() -> (diagnoses: [Diagnosis], key: ES256PrivateKey?, roots: TrustedRoots?) {
+        var diagnoses: [Diagnosis] = []
+        var key: ES256PrivateKey?
+        var roots: TrustedRoots?
+        do {
+            key = try AppConnection.key(of: app, environment: invocation.environment)
+            let place =
+                switch app.keySource {
+                case .file(let path): "\(path), for its owner alone"
+                case .environment(let name): "in $\(name)"
+                }
+            diagnoses.append(.ok("key", identity, "\(app.keyID), \(place)"))
+        } catch {
+            diagnoses.append(.failed("key", identity, error))
+        }
+        do {
+            let found = try AppTrust.roots(of: app)
+            roots = found
+            diagnoses.append(
+                CertificateEnds.diagnosis(
+                    ofRoots: found.certificateFacts, of: identity,
+                    trustsApple: app.trustedRoots.contains(.apple), now: now))
+        } catch {
+            diagnoses.append(.failed("roots", identity, error))
+        }
+        return (diagnoses, key, roots)
+    }
+
+    /// The authenticated call and what it shows.
+    func remote(
+        key: ES256PrivateKey, roots: TrustedRoots, storedID: String?
+    ) async -> [Diagnosis] {
+        let probe = AppleProbe(app: app, key: key, wallClock: invocation.now)
+        let result: AppleProbe.Result
+        do {
+            result = try await probe.ask(about: storedID ?? AppleProbe.absentID)
+        } catch {
+            return [.failed("apple", identity, error)]
+        }
+        let clock = clockDiagnosis(result)
+        switch result.answer {
+        case .accepted(let signed):
+            let (call, intermediate) = await judged(signed, roots: roots, storedID: storedID)
+            return [
+                call, clock,
+                CertificateEnds.diagnosis(ofIntermediate: intermediate, of: identity, now: now),
+            ]
+        case .denied(let text):
+            let (detail, fix) = await reason(ofDenial: text, result, probe)
+            return [.failed("apple", identity, detail, fix: fix, .denied), clock]
+        case .misconfigured(let text):
+            return [
+                .failed(
+                    "apple", identity, text, fix: "correct bundle_id and environment", .config),
+                clock,
+            ]
+        case .rateLimited:
+            return [
+                .warning(
+                    "apple", identity, "Apple's quota is used up at this moment (429)",
+                    fix: "ask again later; lower quota_share where others need the quota"), clock,
+            ]
+        case .unreadable(let text):
+            return [
+                .failed(
+                    "apple", identity, "the answer is not Apple's: \(text)",
+                    fix: "look for a proxy or portal between here and \(app.endpoint.url)",
+                    .protocol), clock,
+            ]
+        case .unreachable(let text):
+            return [
+                .failed(
+                    "apple", identity, "\(app.endpoint.url) did not answer: \(text)",
+                    fix: "check name resolution, firewall and proxy", .unavailable), clock,
+            ]
+        }
+    }
+
+    private func judged(
+        _ signed: [UInt8]?, roots: TrustedRoots, storedID: String?
+    ) async -> (Diagnosis, intermediate: CertificateFacts?) {
+        guard let signed else {
+            let about = storedID.map { "does not find the stored id \($0), but" } ?? "is reached and"
+            return (.ok("apple", identity, "\(app.endpoint.url) \(about) accepts the key"), nil)
+        }
+        let clock = invocation.now
+        let expected = ExpectedIdentity(
+            bundleID: identity.bundleID, appAppleID: app.appAppleID,
+            environment: identity.environment)
+        let now: @Sendable () -> Int64 = { clock().unixMilliseconds }
+        guard
+            let candidate = try? PayloadInspector.Candidate(
+                expected: expected, roots: roots, now: now)
+        else { preconditionFailure("Apple's markers are object identifiers") }
+        let found = await PayloadInspector(candidates: [candidate], at: nil, now: now)
+            .inspect(signed[...], as: .transaction)
+        guard found.judgement.verdict == .valid else {
+            let reason = found.judgement.reason?.rawValue ?? ""
+            let diagnosis = Diagnosis.failed(
+                "apple", identity,
+                "the key is accepted, but the signed answer is not (\(reason)): "
+                    + (found.judgement.detail ?? ""),
+                fix: "check bundle_id, app_apple_id, environment and trusted_roots", .protocol)
+            return (diagnosis, nil)
+        }
+        return (
+            .ok(
+                "apple", identity,
+                "\(app.endpoint.url) accepts the key, and its signed answer verifies"),
+            found.certificates.dropFirst().first
+        )
+    }
+
+    /// A 401 says nothing of its cause; the clock and the other environment do.
+    private func reason(
+        ofDenial text: String, _ result: AppleProbe.Result, _ probe: AppleProbe
+    ) async -> (detail: String, fix: String) {
+        if let ahead = result.clockAheadMilliseconds, abs(ahead) > Self.seriousSkewMilliseconds {
+            return (text, "set the clock right (NTP), then run doctor again")
+        }
+        let checkKey =
+            "compare key_id, issuer_id and bundle_id with App Store Connect, and make a new "
+            + "In-App Purchase key if this one was revoked"
+        guard identity.environment == .production else { return (text, checkKey) }
+        let sandbox = others.first {
+            $0.identity.bundleID == identity.bundleID && $0.keyID == app.keyID
+                && $0.identity.environment == .sandbox
+        }
+        let endpoint = sandbox?.endpoint ?? (app.endpoint.isLoopback ? nil : .standard(for: .sandbox))
+        guard let endpoint,
+            let second = try? await probe.ask(about: AppleProbe.absentID, at: endpoint)
+        else { return (text, checkKey) }
+        switch second.answer {
+        case .accepted:
+            return (
+                text + " The sandbox accepts the same key: the key is right, and the app most "
+                    + "likely has no production release yet.",
+                "release the app, or use environment: sandbox until then"
+            )
+        case .denied: return (text + " The sandbox refuses it too: it is the key.", checkKey)
+        default: return (text, checkKey)
+        }
+    }
+
+    private func clockDiagnosis(_ result: AppleProbe.Result) -> Diagnosis {
+        guard let ahead = result.clockAheadMilliseconds else {
+            return .skipped("clock", identity, "no answer with a date to compare with")
+        }
+        let seconds = (abs(ahead) + 500) / 1000
+        let detail =
+            "\(seconds) s \(ahead > 0 ? "ahead of" : "behind") the Date of the server's answer"
+        if abs(ahead) > Self.seriousSkewMilliseconds {
+            if case .denied = result.answer {
+                return .failed("clock", identity, detail, fix: "set it right (NTP)", .denied)
+            }
+            return .warning(
+                "clock", identity, detail, fix: "set it right (NTP) before Apple refuses tokens")
+        }
+        if abs(ahead) > Self.noticeableSkewMilliseconds {
+            return .warning("clock", identity, detail, fix: "set it right (NTP)")
+        }
+        return .ok("clock", identity, "agrees with the server's to \(max(1, seconds)) s")
+    }
+}

@@ -1,0 +1,110 @@
+import AppStoreServerAPI
+import HTTPTransport
+import JSONWebSignature
+import Subscriptions
+import Synchronization
+
+/// One authenticated call, and what it tells of key, clock and certificates.
+///
+/// Get Transaction Info, of a stored id or of one that does not exist: 4040010 proves the key as
+/// well as an answer does. A test notification would be sent to the company's server.
+struct AppleProbe {
+    /// An id that Apple never gives.
+    static let absentID = "1"
+    private static let patience = Duration.seconds(20)
+
+    enum Answer {
+        /// The key works; the signed transaction where there was one.
+        case accepted(signed: [UInt8]?)
+        case denied(String)
+        case misconfigured(String)
+        /// Apple's, but of no use here.
+        case rateLimited
+        case unreadable(String)
+        case unreachable(String)
+    }
+
+    struct Result {
+        let answer: Answer
+        /// This machine's clock minus the server's; `nil` where no date came.
+        let clockAheadMilliseconds: Int64?
+    }
+
+    let app: AppSettings
+    let key: ES256PrivateKey
+    let wallClock: @Sendable () -> Timestamp
+
+    /// Makes the call, at `endpoint` instead of the app's own where one is given.
+    func ask(about id: String, at endpoint: EndpointURL? = nil) async throws -> Result {
+        let curl = try AppConnection.transport(for: app)
+        let transport = DatedTransport(transport: curl, wallClock: wallClock)
+        let requests = PacedRequests(
+            app: app.identity, keyID: app.keyID, baseURL: (endpoint ?? app.endpoint).url,
+            transport: transport,
+            tokens: AppStoreServerTokens(
+                issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
+                key: key, now: wallClock),
+            rates: .documented(environment: app.identity.environment, share: 1),
+            deadline: ContinuousClock.now + Self.patience, clock: ContinuousClock(),
+            wallClock: wallClock)
+        let answer = await Self.answer(of: requests, about: id)
+        await curl.shutdown()
+        return Result(answer: answer, clockAheadMilliseconds: transport.clockAheadMilliseconds)
+    }
+
+    private static func answer(of requests: PacedRequests, about id: String) async -> Answer {
+        guard let id = TransactionID(id) ?? TransactionID(absentID) else {
+            preconditionFailure("the absent id is a decimal number")
+        }
+        do throws(RunStop) {
+            switch try await requests.send(.transactionInfo(of: id)) {
+            case .answered(let body):
+                let response = try? TransactionInfoResponse(json: body)
+                guard let signed = response?.signedTransactionInfo else {
+                    return .unreadable("the answer has no signedTransactionInfo")
+                }
+                return .accepted(signed: Array(signed))
+            case .refused(_, let code?, _) where code >= 4_000_000 && code < 5_000_000:
+                return .accepted(signed: nil)
+            case .refused(let status, let code, let message):
+                return .unreachable(
+                    "status \(status)\(code.map { ", code \($0)" } ?? "")"
+                        + (message.isEmpty ? "" : ": \(message)"))
+            case .rateLimited: return .rateLimited
+            case .unavailable(let text): return .unreachable(text)
+            case .undecodable(let text): return .unreadable(text)
+            }
+        } catch {
+            switch error {
+            case .denied(let text): return .denied(text)
+            case .misconfigured(let text): return .misconfigured(text)
+            case .quotaWaitPastDeadline: return .rateLimited
+            case .cancelled: return .unreachable("stopped")
+            }
+        }
+    }
+}
+
+/// Hands requests on and compares the clocks by the `Date` of the responses.
+final class DatedTransport: HTTPTransport {
+    private let transport: any HTTPTransport
+    private let wallClock: @Sendable () -> Timestamp
+    private let ahead = Mutex<Int64?>(nil)
+
+    init(transport: any HTTPTransport, wallClock: @escaping @Sendable () -> Timestamp) {
+        self.transport = transport
+        self.wallClock = wallClock
+    }
+
+    var clockAheadMilliseconds: Int64? { ahead.withLock { $0 } }
+
+    func send(_ request: HTTPRequest) async throws(HTTPTransportError) -> HTTPResponse {
+        let response = try await transport.send(request)
+        if let text = response.header("date"), let date = HTTPDate.unixMilliseconds(text) {
+            // The header has whole seconds: its middle is the best guess.
+            let difference = wallClock().unixMilliseconds - (date + 500)
+            ahead.withLock { $0 = difference }
+        }
+        return response
+    }
+}

@@ -1,0 +1,90 @@
+package import Subscriptions
+
+/// What `doctor` found in one respect.
+package struct Diagnosis: Hashable, Sendable {
+    package enum Outcome: String, Hashable, Sendable {
+        case ok, warning, failed
+        /// Something before it failed, so that it could not be looked at.
+        case skipped
+    }
+
+    /// `settings`, `key`, `roots`, `database`, `disk`, `reports`, `lock`, `apple`, `clock`,
+    /// `certificates`.
+    package var check: String
+    /// Set where a check is made for each app.
+    package var app: AppIdentity?
+    package var outcome: Outcome
+    package var detail: String
+    /// What to do, as an imperative.
+    package var fix: String?
+    /// What a command would end with because of it; `ok` unless it failed.
+    package var status: ExitStatus
+
+    static func ok(_ check: String, _ app: AppIdentity? = nil, _ detail: String) -> Diagnosis {
+        Diagnosis(check: check, app: app, outcome: .ok, detail: detail, status: .ok)
+    }
+
+    static func warning(
+        _ check: String, _ app: AppIdentity? = nil, _ detail: String, fix: String
+    ) -> Diagnosis {
+        Diagnosis(
+            check: check, app: app, outcome: .warning, detail: detail, fix: fix, status: .ok)
+    }
+
+    static func failed(
+        _ check: String, _ app: AppIdentity? = nil, _ detail: String, fix: String?,
+        _ status: ExitStatus
+    ) -> Diagnosis {
+        Diagnosis(
+            check: check, app: app, outcome: .failed, detail: detail, fix: fix, status: status)
+    }
+
+    static func skipped(
+        _ check: String, _ app: AppIdentity? = nil, _ detail: String
+    ) -> Diagnosis {
+        Diagnosis(check: check, app: app, outcome: .skipped, detail: detail, status: .ok)
+    }
+
+    /// A failure whose message already says what to do.
+    static func failed(
+        _ check: String, _ app: AppIdentity? = nil, _ error: any Error
+    ) -> Diagnosis {
+        if let error = error as? ConfigurationError {
+            var plain = error
+            plain.suggestion = nil
+            return failed(check, app, plain.description, fix: error.suggestion, error.status)
+        }
+        let report = ErrorReport(error)
+        return failed(check, app, report.message, fix: nil, report.status)
+    }
+
+    var json: CanonicalJSON {
+        .object([
+            "check": .string(check),
+            "app": .text(app?.bundleID),
+            "environment": .text(app?.environment.rawValue),
+            "outcome": .string(outcome.rawValue),
+            "detail": .string(detail),
+            "fix": .text(fix),
+            "exit_status": .integer(Int64(status.code)),
+        ])
+    }
+
+    /// One line for a person.
+    func line(isColoured: Bool) -> String {
+        let (word, colour) =
+            switch outcome {
+            case .ok: ("ok     ", "32")
+            case .warning: ("WARNING", "33")
+            case .failed: ("FAILED ", "1;31")
+            case .skipped: ("skipped", "2")
+            }
+        let name = check + String(repeating: " ", count: max(0, 12 - check.count))
+        var text = isColoured ? "\u{1B}[\(colour)m\(word)\u{1B}[0m" : word
+        text += "  " + name + "  "
+        if let app { text += "\(app.bundleID) \(app.environment.rawValue): " }
+        text += PlainText.of(detail)
+        if let fix { text += ". Fix: " + PlainText.of(fix) }
+        return text
+    }
+}

@@ -1,0 +1,74 @@
+import AppStoreServerAPI
+import FoundationEssentials
+import JSONWebSignature
+import Subscriptions
+
+/// Whom `inspect` compares with and whom it trusts, from its options or from the settings.
+struct InspectionSetup {
+    /// A given root that is no certificate is a refusal of everything: a verdict, not an error.
+    let inspector: Result<PayloadInspector, JSONWebSignatureError>
+    /// What the reader must know about the verdict, in sentences.
+    private(set) var remarks: [String] = []
+
+    init(_ command: Inspect, in invocation: Invocation) throws {
+        let clock = invocation.now
+        let now: @Sendable () -> Int64 = { clock().unixMilliseconds }
+        let settings = try Self.settings(for: command, in: invocation)
+        let candidates: [PayloadInspector.Candidate]
+        if let settings {
+            candidates = try settings.apps.map { app in
+                let expected = ExpectedIdentity(
+                    bundleID: app.identity.bundleID, appAppleID: app.appAppleID,
+                    environment: app.identity.environment)
+                return try PayloadInspector.Candidate(
+                    expected: expected, roots: try AppTrust.roots(of: app), now: now)
+            }
+            if settings.apps.contains(where: { $0.trustedRoots != [.apple] }) {
+                remarks.append("The settings trust another root than Apple's.")
+            }
+        } else {
+            do {
+                candidates = [try Self.candidate(command, now: now)]
+            } catch let error as JSONWebSignatureError {
+                inspector = .failure(error)
+                return
+            }
+            if !command.trustedRoots.isEmpty {
+                remarks.append("Roots other than Apple's were trusted, as --trusted-root says.")
+            }
+        }
+        inspector = .success(
+            PayloadInspector(candidates: candidates, at: command.at?.timestamp, now: now))
+    }
+
+    /// The settings where they count; `nil` where options replace them or there are none.
+    private static func settings(
+        for command: Inspect, in invocation: Invocation
+    ) throws -> Settings? {
+        guard !command.replacesSettings else { return nil }
+        let file = Settings.file(flag: command.common.config, environment: invocation.environment)
+        let isNamed = file != Settings.defaultFile || command.common.config != nil
+        guard isNamed || FileManager.default.fileExists(atPath: file) else { return nil }
+        return try Settings.load(
+            flag: command.common.config, environment: invocation.environment)
+    }
+
+    private static func candidate(
+        _ command: Inspect, now: @escaping @Sendable () -> Int64
+    ) throws -> PayloadInspector.Candidate {
+        let files = try command.trustedRoots.map { try InspectionInput.bytes(of: $0) }
+        let roots = try TrustedRoots(
+            fingerprints: files.isEmpty ? [AppleCertificates.rootG3Fingerprint] : [],
+            certificateFiles: files)
+        var expected = ExpectedIdentity(
+            bundleID: command.bundleID, appAppleID: command.appAppleID, environment: nil)
+        if case .appStore(let environment) = command.environment {
+            expected.environment = environment
+        }
+        var candidate = try PayloadInspector.Candidate(expected: expected, roots: roots, now: now)
+        if case .unsigned(let environment) = command.environment {
+            candidate.unsignedEnvironment = environment
+        }
+        return candidate
+    }
+}
