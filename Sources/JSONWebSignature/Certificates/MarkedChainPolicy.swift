@@ -3,8 +3,9 @@ import X509
 
 /// What a chain must fulfil beyond RFC 5280's basic path validation.
 ///
-/// Exactly three certificates, the markers, and `keyCertSign` on issuers that state a key usage
-/// (RFC 5280, section 4.2.1.3; swift-certificates leaves key usage unchecked on purpose).
+/// Exactly three certificates, the markers, and, on certificates that state a key usage,
+/// `keyCertSign` for issuers and `digitalSignature` for the leaf (RFC 5280, section 4.2.1.3;
+/// swift-certificates leaves key usage unchecked on purpose).
 struct MarkedChainPolicy: VerifierPolicy {
     private let intermediateMarker: ASN1ObjectIdentifier
     private let leafMarker: ASN1ObjectIdentifier
@@ -32,14 +33,17 @@ struct MarkedChainPolicy: VerifierPolicy {
         guard chain[0].extensions[oid: leafMarker] != nil else {
             return .failsToMeetPolicy(reason: "the leaf lacks its marker extension")
         }
-        for issuer in chain.dropFirst() {
-            do {
+        do {
+            for issuer in chain.dropFirst() {
                 guard try issuer.extensions.keyUsage?.keyCertSign ?? true else {
                     return .failsToMeetPolicy(reason: "an issuer may not sign certificates")
                 }
-            } catch {
-                return .failsToMeetPolicy(reason: "an issuer's key usage cannot be read")
             }
+            guard try chain[0].extensions.keyUsage?.digitalSignature ?? true else {
+                return .failsToMeetPolicy(reason: "the leaf may not sign data")
+            }
+        } catch {
+            return .failsToMeetPolicy(reason: "a certificate's key usage cannot be read")
         }
         return .meetsPolicy
     }

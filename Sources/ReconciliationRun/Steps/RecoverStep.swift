@@ -46,6 +46,7 @@ struct RecoverStep {
             preconditionFailure("recovery of an app that is not configured")
         }
         var sweep = NotificationSweep()
+        var unknowns: Set<UnknownValue> = []
         var read = 0
         while true {
             if let end = context.reasonToEnd { throw RunInterruption(end: end) }
@@ -66,6 +67,8 @@ struct RecoverStep {
             context.tally.note(lookup)
             if case .answered(let page) = lookup {
                 try await record(page, through: readThrough)
+                let news = page.unknowns.filter { unknowns.insert($0).inserted }
+                if !news.isEmpty { try await report(unknowns: news) }
                 read += page.notifications.count
                 context.progress(RunProgress(stage: .recover, done: read))
             }
@@ -116,6 +119,23 @@ struct RecoverStep {
         guard !page.rejected.isEmpty else { return }
         try await context.stage(
             StagedBatch(outcomes: page.rejected.map { unbelievable($0) }))
+    }
+
+    /// Fields of the answer itself that this version does not know: findings about no subscription.
+    private func report(unknowns: [UnknownValue]) async throws(RunInterruption) {
+        guard context.job.policy.onlyKinds?.contains(.unknownValue) ?? true else { return }
+        var outcome = RowOutcome(
+            key: SubscriptionKey(app: app, originalTransactionID: ""), verdict: nil)
+        outcome.findings = unknowns.map { unknown in
+            var finding = Finding(
+                kind: .unknownValue, severity: .info, bundleID: app.bundleID,
+                environment: app.environment.rawValue)
+            finding.field = unknown.field
+            finding.appleValue = unknown.value.map { .text($0) } ?? .null
+            finding.cause = "unknown to this version"
+            return finding
+        }
+        try await context.stage(StagedBatch(outcomes: [outcome]))
     }
 
     /// A notification that did not verify: a finding about no subscription.
