@@ -3,9 +3,10 @@ import X509
 
 /// What a chain must fulfil beyond RFC 5280's basic path validation.
 ///
-/// Exactly three certificates, the markers, and, on certificates that state a key usage,
-/// `keyCertSign` for issuers and `digitalSignature` for the leaf (RFC 5280, section 4.2.1.3;
-/// swift-certificates leaves key usage unchecked on purpose).
+/// Exactly three certificates, the markers, and key usage where it is stated: `keyCertSign` on
+/// issuers, `digitalSignature` on the leaf (RFC 5280, section 4.2.1.3; swift-certificates leaves key
+/// usage unchecked on purpose). RFC 5280 would let the leaf be an authority itself, and another
+/// authority key identifier pass; no genuine chain has either.
 struct MarkedChainPolicy: VerifierPolicy {
     private let intermediateMarker: ASN1ObjectIdentifier
     private let leafMarker: ASN1ObjectIdentifier
@@ -34,17 +35,32 @@ struct MarkedChainPolicy: VerifierPolicy {
             return .failsToMeetPolicy(reason: "the leaf lacks its marker extension")
         }
         do {
-            for issuer in chain.dropFirst() {
-                guard try issuer.extensions.keyUsage?.keyCertSign ?? true else {
-                    return .failsToMeetPolicy(reason: "an issuer may not sign certificates")
-                }
-            }
-            guard try chain[0].extensions.keyUsage?.digitalSignature ?? true else {
-                return .failsToMeetPolicy(reason: "the leaf may not sign data")
-            }
+            return try Self.objection(to: Array(chain)).map { .failsToMeetPolicy(reason: $0) }
+                ?? .meetsPolicy
         } catch {
-            return .failsToMeetPolicy(reason: "a certificate's key usage cannot be read")
+            return .failsToMeetPolicy(reason: "an extension of a certificate cannot be read")
         }
-        return .meetsPolicy
+    }
+
+    private static func objection(to chain: [Certificate]) throws -> String? {
+        for issuer in chain.dropFirst() {
+            guard try issuer.extensions.keyUsage?.keyCertSign ?? true else {
+                return "an issuer may not sign certificates"
+            }
+        }
+        if case .isCertificateAuthority = try chain[0].extensions.basicConstraints {
+            return "the leaf is a certificate authority"
+        }
+        guard try chain[0].extensions.keyUsage?.digitalSignature ?? true else {
+            return "the leaf may not sign data"
+        }
+        for (certificate, issuer) in zip(chain, chain.dropFirst()) {
+            let named = try certificate.extensions.authorityKeyIdentifier?.keyIdentifier
+            let identifier = try issuer.extensions.subjectKeyIdentifier?.keyIdentifier
+            guard named == nil || identifier == nil || named == identifier else {
+                return "a certificate names another key of its issuer"
+            }
+        }
+        return nil
     }
 }
