@@ -153,16 +153,33 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(name: "ArchitectureTests", dependencies: ["Subscriptions"]),
+        .executableTarget(
+            name: "verification-benchmark",
+            dependencies: [
+                "AppStoreServerAPI", "JSONWebSignature", "Subscriptions", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ], path: "Benchmarks/verification", exclude: ["measure", "peer.py"]),
         .target(
             name: "TestSupport",
             dependencies: [
-                "HTTPTransport", "JSONWebSignature",
+                "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Subscriptions",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ], path: "Tests/TestSupport"),
     ]
 )
+
+// The fuzzer's runtime brings its own `main`: this target belongs to no ordinary build, only to
+// that of `jobs/fuzz`.
+if Context.environment["TRUEUP_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "verification-fuzzer", dependencies: ["TestSupport"], path: "Fuzz",
+            swiftSettings: [.unsafeFlags(["-parse-as-library"])]))
+}
 
 /// One list of compiler settings for every target of this package.
 let settings: [SwiftSetting] = [

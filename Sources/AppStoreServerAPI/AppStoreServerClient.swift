@@ -56,8 +56,10 @@ package struct AppStoreServerClient: AppStore {
         let outcome = try await sender.send(.transactionInfo(of: id))
         guard case .answered(let body) = outcome else { return Self.refusal(outcome) }
         let jws: ArraySlice<UInt8>
+        let unknowns: [UnknownValue]
         do {
             let response = try TransactionInfoResponse(json: body)
+            unknowns = response.unknowns
             guard let part = response.signedTransactionInfo else {
                 return undecodable("the answer has no signedTransactionInfo", .transactionInfo)
             }
@@ -67,7 +69,7 @@ package struct AppStoreServerClient: AppStore {
         }
         switch await verifier.transactionStatement(jws) {
         case .failure(let rejected): return .unverified(rejected.statement)
-        case .success(let transaction):
+        case .success(var transaction):
             let ids = [
                 transaction.transactionID, transaction.originalTransactionID,
                 transaction.previousOriginalTransactionID,
@@ -76,6 +78,7 @@ package struct AppStoreServerClient: AppStore {
             guard ids.contains(id.text) else {
                 return undecodable("the answer is about another transaction", .transactionInfo)
             }
+            transaction.unknowns += unknowns
             return .answered(transaction)
         }
     }
@@ -96,7 +99,8 @@ package struct AppStoreServerClient: AppStore {
         guard let newRevision = response.revision, let hasMore = response.hasMore else {
             return undecodable("the history page lacks revision or hasMore", .transactionHistory)
         }
-        var page = HistoryPage(transactions: [], revision: newRevision, hasMore: hasMore)
+        var page = HistoryPage(
+            transactions: [], revision: newRevision, hasMore: hasMore, unknowns: response.unknowns)
         for jws in response.signedTransactions ?? [] {
             switch await verifier.transactionStatement(jws) {
             case .success(let transaction): page.transactions.append(transaction)
@@ -122,7 +126,8 @@ package struct AppStoreServerClient: AppStore {
             return undecodable("the notification page lacks hasMore", .notificationHistory)
         }
         var page = NotificationPage(
-            notifications: [], hasMore: hasMore, paginationToken: response.paginationToken)
+            notifications: [], hasMore: hasMore, paginationToken: response.paginationToken,
+            unknowns: response.unknowns)
         for item in response.notificationHistory ?? [] {
             switch await verifier.statement(of: item) {
             case .success(let notification): page.notifications.append(notification)

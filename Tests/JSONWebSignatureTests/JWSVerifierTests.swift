@@ -104,6 +104,12 @@ import Testing
         #expect(try await refusal(options) == .chain)
     }
 
+    @Test func `refuses a leaf whose key is for something else than signing`() async throws {
+        var options = TestSigningChain.Options()
+        options.leafMaySignData = false
+        #expect(try await refusal(options) == .chain)
+    }
+
     @Test func `refuses text that is not three base64url segments`() async throws {
         let compact = try chain.sign(VerifierFixture.payload())
         for text in ["", ".", "..", "a.b.c", compact + ".", compact + "=", compact + "\n"] {

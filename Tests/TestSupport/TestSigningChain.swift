@@ -23,6 +23,7 @@ package struct TestSigningChain: Sendable {
         package var leafMarker: String? = TestSigningChain.leafMarker
         package var intermediateIsAuthority = true
         package var intermediateMaySignCertificates = true
+        package var leafMaySignData = true
         /// UNIX seconds.
         package var rootValidity: Range<Int64> = 1_577_836_800..<2_366_841_600
         package var intermediateValidity: Range<Int64> = 1_640_995_200..<2_208_988_800
@@ -60,7 +61,10 @@ package struct TestSigningChain: Sendable {
             extensions: extensions)
         extensions = try Certificate.Extensions {
             Critical(BasicConstraints.notCertificateAuthority)
-            Critical(KeyUsage(digitalSignature: true))
+            Critical(
+                KeyUsage(
+                    digitalSignature: options.leafMaySignData,
+                    keyAgreement: !options.leafMaySignData))
         }
         try Self.append(marker: options.leafMarker, to: &extensions)
         try Self.append(responder: options.leafResponder, to: &extensions)

@@ -12,12 +12,13 @@ package protocol AppStoreModel: Sendable {
 }
 
 extension AppStoreModel {
-    /// Reads an object.
+    /// Reads an object; a member that was asked for and stands there twice makes it undecodable.
     package init(_ value: JSONValue) throws(UndecodableModel) {
         guard var reader = ObjectReader(value, name: Self.modelName) else {
             throw UndecodableModel("\(Self.modelName) is not a JSON object")
         }
         self = try Self(reading: &reader)
+        _ = try reader.finish()
     }
 
     /// Reads a whole JSON text.

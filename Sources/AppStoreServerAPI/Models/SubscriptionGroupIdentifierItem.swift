@@ -2,6 +2,8 @@ package import Subscriptions
 
 /// The subscriptions of one group in a status answer.
 ///
+/// The group's id is loose: without it its entries are refused, but not those of other groups.
+///
 /// Source: App Store Server API, SubscriptionGroupIdentifierItem.
 package struct SubscriptionGroupIdentifierItem: AppStoreModel {
     package static let modelName = "statusResponse.data"
@@ -12,7 +14,7 @@ package struct SubscriptionGroupIdentifierItem: AppStoreModel {
     package let unknowns: [UnknownValue]
 
     package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
-        subscriptionGroupIdentifier = try reader.text("subscriptionGroupIdentifier", .strict)
+        subscriptionGroupIdentifier = try reader.text("subscriptionGroupIdentifier")
         let elements = try reader.elements("lastTransactions", .strict) ?? []
         lastTransactions = elements.map { try? LastTransactionsItem($0) }
         unknowns = try reader.finish() + lastTransactions.flatMap { $0?.unknowns ?? [] }

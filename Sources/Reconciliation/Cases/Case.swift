@@ -19,12 +19,15 @@ package struct Case: Hashable, Sendable {
     package var transactionInfo: Lookup<SignedTransaction>?
     package var elsewhere: Elsewhere?
     package var history: HistoryReading?
+    /// Unknown fields around the history's signed transactions.
+    package var historyUnknowns: [UnknownValue]
 
     package init(app: AppIdentity, askedID: String, asked: ScopedRow?) {
         self.app = app
         self.askedID = askedID
         self.asked = asked
         self.held = []
+        self.historyUnknowns = []
     }
 
     /// The same id asked for in the same bundle's other environment.

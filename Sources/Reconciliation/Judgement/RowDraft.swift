@@ -27,10 +27,17 @@ extension CaseContext {
         }
         if case .excluded = draft.verdict { return draft }
         draft.add(AllRules.local.differences(in: scoped))
-        if isAsked(row), let answer, !answer.unknowns.isEmpty {
-            draft.add(AllRules.unknown.differences(answer.unknowns.map { ($0, nil) }, row: row))
+        if isAsked(row) {
+            let reported = Set(draft.differences.map(\.finding.field))
+            let more = unknownsAroundStatements.filter { !reported.contains($0.field) }
+            draft.add(AllRules.unknown.differences(more.map { ($0, nil) }, row: row))
         }
         return draft
+    }
+
+    /// What is unknown in the answers about the asked id, outside the statements compared with rows.
+    private var unknownsAroundStatements: [UnknownValue] {
+        (answer?.unknowns ?? []) + item.historyUnknowns + (info?.unknowns ?? [])
     }
 
     /// Whether the answer settles a row other than the asked one: it is the asked customer's

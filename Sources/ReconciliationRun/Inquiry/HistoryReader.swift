@@ -10,6 +10,8 @@ struct HistoryReader: Sendable {
         var history: HistoryReading
         /// Where the next reading begins; `nil` unless this one reached the end.
         var revision: String?
+        /// Fields of the pages that this version does not know, each once.
+        var unknowns: [UnknownValue]
     }
 
     /// Pages until Apple says that there is no more.
@@ -36,6 +38,7 @@ struct HistoryReader: Sendable {
 
     private func page(_ id: TransactionID, from start: String?) async throws(RunStop) -> Outcome {
         var transactions: [SignedTransaction] = []
+        var unknowns: [UnknownValue] = []
         var revision = start
         var seen: Set<String> = start.map { [$0] } ?? []
         for _ in 0..<RunLimits.historyPagesPerCustomer {
@@ -53,11 +56,13 @@ struct HistoryReader: Sendable {
                                 : "whether a certificate in it is revoked could not be learned"))
                 }
                 transactions += page.transactions
+                unknowns += page.unknowns.filter { !unknowns.contains($0) }
                 guard page.hasMore else {
                     return .reached(
                         Reading(
                             history: start.map { .since(revision: $0, transactions) }
-                                ?? .complete(transactions), revision: page.revision))
+                                ?? .complete(transactions), revision: page.revision,
+                            unknowns: unknowns))
                 }
                 guard !page.transactions.isEmpty, seen.insert(page.revision).inserted else {
                     return .reached(.incomplete("its pages repeat"))
@@ -73,6 +78,6 @@ struct HistoryReader: Sendable {
 
 extension HistoryReader.Reading {
     fileprivate static func incomplete(_ why: String) -> Self {
-        Self(history: .incomplete(why), revision: nil)
+        Self(history: .incomplete(why), revision: nil, unknowns: [])
     }
 }

@@ -104,6 +104,7 @@ struct Inquirer: Sendable {
             }
             tally.note(reading.history)
             item.history = reading.history
+            item.historyUnknowns = reading.unknowns
             return reading.revision
         }
     }

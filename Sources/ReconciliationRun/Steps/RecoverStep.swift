@@ -48,6 +48,7 @@ struct RecoverStep {
             preconditionFailure("recovery of an app that is not configured")
         }
         var sweep = NotificationSweep()
+        var unknowns: Set<UnknownValue> = []
         var read = 0
         var undetermined = 0
         while true {
@@ -69,6 +70,8 @@ struct RecoverStep {
             context.tally.note(lookup)
             if case .answered(let page) = lookup {
                 try await record(page, through: readThrough)
+                let news = page.unknowns.filter { unknowns.insert($0).inserted }
+                if !news.isEmpty { try await report(unknowns: news) }
                 read += page.notifications.count
                 undetermined += page.rejected.count(where: \.isUndetermined)
                 context.progress(RunProgress(stage: .recover, done: read))
@@ -138,6 +141,23 @@ struct RecoverStep {
         let unbelievable = page.rejected.filter { !$0.isUndetermined }
         guard !unbelievable.isEmpty else { return }
         try await context.stage(StagedBatch(outcomes: unbelievable.map(finding(about:))))
+    }
+
+    /// Fields of the answer itself that this version does not know: findings about no subscription.
+    private func report(unknowns: [UnknownValue]) async throws(RunInterruption) {
+        guard context.job.policy.onlyKinds?.contains(.unknownValue) ?? true else { return }
+        var outcome = RowOutcome(
+            key: SubscriptionKey(app: app, originalTransactionID: ""), verdict: nil)
+        outcome.findings = unknowns.map { unknown in
+            var finding = Finding(
+                kind: .unknownValue, severity: .info, bundleID: app.bundleID,
+                environment: app.environment.rawValue)
+            finding.field = unknown.field
+            finding.appleValue = unknown.value.map { .text($0) } ?? .null
+            finding.cause = "unknown to this version"
+            return finding
+        }
+        try await context.stage(StagedBatch(outcomes: [outcome]))
     }
 
     /// A notification that did not verify: a finding about no subscription.

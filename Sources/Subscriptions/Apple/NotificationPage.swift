@@ -15,15 +15,18 @@ package struct NotificationPage: Hashable, Sendable {
     package var rejected: [RejectedStatement]
     package var hasMore: Bool
     package var paginationToken: String?
+    /// Unknown fields of the unsigned envelope.
+    package var unknowns: [UnknownValue]
 
     package init(
         notifications: [RecordedNotification], rejected: [RejectedStatement] = [], hasMore: Bool,
-        paginationToken: String?
+        paginationToken: String?, unknowns: [UnknownValue] = []
     ) {
         self.notifications = notifications
         self.rejected = rejected
         self.hasMore = hasMore
         self.paginationToken = paginationToken
+        self.unknowns = unknowns
     }
 }
 

@@ -27,6 +27,23 @@ struct UnknownValueRuleTests {
         #expect(outcome.hasAllEvidence)
     }
 
+    @Test func `reports what is new around a history`() throws {
+        let stated = Sample.stated {
+            $0.transaction.unknowns = [UnknownValue(field: "transaction.mood", value: nil)]
+        }
+        var item = Sample.item(
+            Sample.row(of: stated), .answered(StatusAnswer(subscriptions: [stated])))
+        item.history = .complete([stated.transaction])
+        item.historyUnknowns = [
+            UnknownValue(field: "historyResponse.weather", value: nil),
+            UnknownValue(field: "transaction.mood", value: nil),
+        ]
+        let outcome = try outcome(item)
+        #expect(outcome.verdict == .match)
+        #expect(outcome.findings.map(\.field) == ["historyResponse.weather", "transaction.mood"])
+        #expect(outcome.findings[0].evidence == nil)
+    }
+
     @Test func `does not keep a row from being corrected`() throws {
         let stated = Sample.stated {
             $0.transaction.unknowns = [UnknownValue(field: "transaction.mood", value: nil)]
