@@ -135,7 +135,8 @@ let package = Package(
             dependencies: [
                 "TestSupport", "appstore-simulator", "trueup",
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ]),
+            ],
+            exclude: ["Durability/durable_steps.c"]),
         .testTarget(name: "ArchitectureTests", dependencies: ["Subscriptions"]),
         .target(
             name: "TestSupport",
