@@ -151,7 +151,8 @@ let package = Package(
                 "TestSupport", "appstore-simulator", "trueup",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ]),
+            ],
+            exclude: ["Durability/durable_steps.c"]),
         .testTarget(name: "ArchitectureTests", dependencies: ["Subscriptions"]),
         .executableTarget(
             name: "verification-benchmark",

@@ -1,0 +1,134 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The process is killed, or the disk fills, at every durable step of a command; whoever runs the
+/// command again ends where an undisturbed run ends.
+///
+/// `TRUEUP_EVERY_STEP=1` tries every step of the disk that fills, and not every few.
+@Suite(.serialized) struct `At every durable step` {
+    private let steps: DurableSteps
+    private static let stepsOfFullDisk = 40
+
+    init() throws {
+        steps = try DurableSteps()
+    }
+
+    /// A database with planted drift and missed notifications, and the simulator that answers.
+    private func prepared() throws -> Workplace {
+        let simulator = try RunningSimulator([
+            "--customers", "12", "--drift", "0.5", "--seed", "5",
+        ])
+        let place = try Workplace(on: simulator)
+        try place.writeJob("nightly", "history: always")
+        try #require(place.run("init").status == 0)
+        return place
+    }
+
+    private func imported() throws -> Workplace {
+        let place = try prepared()
+        let table = try #require(place.simulator.ready.tableFile)
+        try #require(place.run("import", table).status == 0)
+        return place
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a killed import loads all of a file or nothing, and the next one the rest`() throws {
+        let place = try prepared()
+        let table = try #require(place.simulator.ready.tableFile)
+        try killEverywhere(["import", table], in: place) { killed, undisturbed in
+            #expect(killed.rows.isEmpty || killed.rows == undisturbed.rows)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(15)))
+    func `a killed run is finished by the next one`() throws {
+        let place = try imported()
+        try killEverywhere(["run", "nightly"], in: place) { killed, _ in
+            // Row and ledger entry are written together or not at all.
+            #expect(killed.ledger.count == killed.ledgerNumbers.count)
+            #expect(killed.ledgerNumbers == Array(1..<(killed.ledgerNumbers.count + 1)))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(15)))
+    func `a disk that fills during a run gives 74 and loses nothing`() throws {
+        let place = try imported()
+        try fillEverywhere(["run", "nightly"], in: place)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a disk that fills during an import gives 74 and loses nothing`() throws {
+        let place = try prepared()
+        let table = try #require(place.simulator.ready.tableFile)
+        try fillEverywhere(["import", table], in: place)
+    }
+
+    /// Kills the command before each of its steps, looks at what is left, and runs it again.
+    private func killEverywhere(
+        _ command: [String], in place: Workplace,
+        looking: (PreparedPlace.State, PreparedPlace.State) throws -> Void
+    ) throws {
+        let origin = PreparedPlace(folder: place.folder.url)
+        let reference = try origin.copy()
+        defer { reference.remove() }
+        let (total, expected) = try steps.count(.sync, of: command, in: reference.folder)
+        let undisturbed = try reference.state()
+        #expect(total > 5)
+        for step in 1...total {
+            let copy = try origin.copy()
+            defer { copy.remove() }
+            let killed = try steps.killed(at: step, command, in: copy.folder)
+            // Which steps there are can differ by a few from run to run (a log that is cut off).
+            guard killed.status == 137 else {
+                #expect(killed.status == expected.status, "step \(step): \(killed.errors)")
+                continue
+            }
+            try looking(try copy.state(), undisturbed)
+            let again = try copy.run(command)
+            #expect(
+                [expected.status, 0].contains(again.status),
+                "after step \(step) of \(total): \(again.errors)")
+            let state = try copy.state()
+            #expect(state == undisturbed, "after step \(step) of \(total)")
+            try verify(copy, "after step \(step) of \(total)")
+        }
+    }
+
+    /// Fills the disk at each step (or at some of them), looks at what is left, and runs it again.
+    private func fillEverywhere(_ command: [String], in place: Workplace) throws {
+        let origin = PreparedPlace(folder: place.folder.url)
+        let before = try origin.state()
+        let reference = try origin.copy()
+        defer { reference.remove() }
+        let (total, expected) = try steps.count(.write, of: command, in: reference.folder)
+        let undisturbed = try reference.state()
+        let isThorough = ProcessInfo.processInfo.environment["TRUEUP_EVERY_STEP"] != nil
+        let stride = isThorough ? 1 : max(1, total / Self.stepsOfFullDisk)
+        for step in Swift.stride(from: 1, through: total, by: stride) {
+            let copy = try origin.copy()
+            defer { copy.remove() }
+            let full = try steps.withFullDisk(from: step, command, in: copy.folder)
+            #expect(
+                [73, 74, expected.status].contains(full.status),
+                "step \(step) of \(total): \(full.status) \(full.errors)")
+            if full.status != expected.status {
+                #expect(full.errors.contains("full"), "step \(step): \(full.errors)")
+            }
+            let left = try copy.state()
+            #expect(left.rows.count >= before.rows.count)
+            let again = try copy.run(command)
+            #expect([expected.status, 0].contains(again.status), "\(again.errors)")
+            #expect(try copy.state() == undisturbed, "after step \(step) of \(total)")
+            try verify(copy, "after step \(step) of \(total)")
+        }
+    }
+
+    private func verify(_ place: PreparedPlace, _ when: String) throws {
+        let reports = place.folder.appendingPathComponent("reports")
+        guard FileManager.default.fileExists(atPath: reports.appendingPathComponent("latest").path)
+        else { return }
+        let verified = try place.run(["verify"])
+        #expect(verified.status == 0, "\(when): \(verified.output)\(verified.errors)")
+    }
+}
