@@ -46,7 +46,8 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Also run a revocation service (OCSP), which the signing certificates name.",
-            discussion: "One of good, revoked, unknown, late, absent and others: docs/simulator.md.",
+            discussion:
+                "One of good, revoked, unknown, late, absent and others: docs/simulator.md.",
             valueName: "mode"))
     var ocsp: OCSPMode?
 

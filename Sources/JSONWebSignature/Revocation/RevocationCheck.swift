@@ -114,7 +114,9 @@ package actor RevocationCheck {
                 await shelf?.keep(bytes, for: question.key, until: standing.until)
                 return standing
             }
-            guard case .unusable(let why) = verdict else { preconditionFailure("a verdict is lost") }
+            guard case .unusable(let why) = verdict else {
+                preconditionFailure("a verdict is lost")
+            }
             fault = why
         }
         return Standing(

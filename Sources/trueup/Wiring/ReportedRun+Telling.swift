@@ -18,7 +18,8 @@ extension ReportedRun {
     func tellOthers(by telling: EventTelling, from store: SQLiteStore) async {
         do {
             let summary = try await telling.round(
-                from: store, at: settings.databasePath, budget: EventTelling.budgetOfRun, now: clock.now,
+                from: store, at: settings.databasePath, budget: EventTelling.budgetOfRun,
+                now: clock.now,
                 lockPatienceMilliseconds: 0)
             guard let sentence = summary.sentence else { return }
             let needsAttention = summary.totals.waiting > 0 || summary.totals.givenUp > 0
