@@ -18,7 +18,9 @@ package struct OCSPOverHTTP: RevocationResponder {
     ///   - sleep: Waits between attempts.
     package init(
         transport: any HTTPTransport,
-        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+        sleep: @escaping @Sendable (Duration) async throws -> Void = {
+            try await Task.sleep(for: $0)
+        }
     ) {
         self.transport = transport
         self.sleep = sleep
@@ -76,7 +78,7 @@ package struct OCSPOverHTTP: RevocationResponder {
         }
         let type = response.header("content-type")?.split(separator: ";").first ?? ""
         guard type.lowercased().filter({ $0 != " " }) == "application/ocsp-response" else {
-            return .final(RevocationFault("its answer is not of the type application/ocsp-response"))
+            return .final(RevocationFault("its answer is no application/ocsp-response"))
         }
         return .answered(response.body)
     }

@@ -41,10 +41,15 @@ final class OCSPService: Sendable {
             return Outcome(answer: ServiceAnswer(status: 400, contentType: nil, body: []))
         }
         let state = state.withLock { state in
-            if subject == .leaf { state.askedAboutLeaf += 1 } else { state.askedAboutIntermediate += 1 }
+            if subject == .leaf {
+                state.askedAboutLeaf += 1
+            } else {
+                state.askedAboutIntermediate += 1
+            }
             return state
         }
-        var answer = fixedAnswer(state.mode) ?? ServiceAnswer(status: 500, contentType: nil, body: [])
+        var answer =
+            fixedAnswer(state.mode) ?? ServiceAnswer(status: 500, contentType: nil, body: [])
         if let body = try? body(about: asked, subject: subject, state: state) {
             answer = ServiceAnswer(
                 status: 200, contentType: "application/ocsp-response", body: body)

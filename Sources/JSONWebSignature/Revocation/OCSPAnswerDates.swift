@@ -17,7 +17,8 @@ struct OCSPAnswerDates: Hashable, Sendable {
             let bytes = try? Self.children(of: pair).last,
             let basic = try? DER.parse(ASN1OctetString(derEncoded: bytes).bytes),
             let data = try? Self.children(of: basic).first,
-            let responses = try? Self.children(of: data).first(where: { $0.identifier == .sequence }),
+            let responses = try? Self.children(of: data).first(where: { $0.identifier == .sequence }
+            ),
             let entries = try? Self.children(of: responses)
         else { return nil }
         for entry in entries {

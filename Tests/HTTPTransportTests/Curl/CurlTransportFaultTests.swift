@@ -193,7 +193,8 @@ import Testing
         "http://127.0.0.1/", "http://127.1.2.3:8080/", "http://localhost/", "http://LOCALHOST./",
         "http://x.localhost/", "http://[::1]/", "http://0.0.0.0/", "http://0/", "http://127.1/",
         "http://2130706433/", "http://0x7f.0.0.1/", "http://[::ffff:127.0.0.1]/", "http://[::]/",
-        "https://localhost/", "ftp://ocsp.example/", "file:///etc/passwd", "http://u:p@ocsp.example/",
+        "https://localhost/", "ftp://ocsp.example/", "file:///etc/passwd",
+        "http://u:p@ocsp.example/",
     ])
     func `with addresses from outside it goes nowhere on this machine`(url: String) async throws {
         var settings = shortTimeouts()
