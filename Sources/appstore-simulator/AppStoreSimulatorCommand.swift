@@ -46,8 +46,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Also run a revocation service (OCSP), which the signing certificates name.",
-            discussion:
-                "One of good, revoked, unknown, late, absent and others: docs/simulator.md.",
+            discussion: "For example good, revoked, unknown, late, absent: see docs/simulator.md.",
             valueName: "mode"))
     var ocsp: OCSPMode?
 

@@ -6,7 +6,8 @@ import Testing
 /// every way it can.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct `A night that asks for revocation` {
     private static let simulator = try? RunningSimulator([
-        "--customers", "30", "--seed", "11", "--drift", "0.2", "--ocsp", "good",
+        "--customers", "30", "--seed", "11", "--drift", "0.4", "--drift-kinds",
+        "notification_missed,expiry,access_missing,product", "--ocsp", "good",
     ])
 
     private struct Asked: Decodable, Equatable {

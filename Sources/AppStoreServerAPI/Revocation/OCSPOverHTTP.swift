@@ -78,8 +78,7 @@ package struct OCSPOverHTTP: RevocationResponder {
         }
         let type = response.header("content-type")?.split(separator: ";").first ?? ""
         guard type.lowercased().filter({ $0 != " " }) == "application/ocsp-response" else {
-            return .final(
-                RevocationFault("its answer is not of the type application/ocsp-response"))
+            return .final(RevocationFault("its answer is no application/ocsp-response"))
         }
         return .answered(response.body)
     }

@@ -201,8 +201,7 @@ struct SimulatorControl: Sendable {
     /// What the revocation service answers from now on.
     private func setRevocation(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         guard let ocsp else {
-            throw .badOption(
-                "Start the simulator with --ocsp MODE: its address is in certificates.")
+            throw .badOption("Start the simulator with --ocsp MODE: certificates name its address.")
         }
         let change = try decode(OCSPChange.self, request, form: #"{"mode": "revoked"}"#)
         try ocsp.service.apply(change)

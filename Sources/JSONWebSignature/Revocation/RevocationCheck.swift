@@ -114,10 +114,7 @@ package actor RevocationCheck {
                 await shelf?.keep(bytes, for: question.key, until: standing.until)
                 return standing
             }
-            guard case .unusable(let why) = verdict else {
-                preconditionFailure("a verdict is lost")
-            }
-            fault = why
+            fault = if case .unusable(let why) = verdict { why } else { "its answer was lost" }
         }
         return Standing(
             verdict: .undetermined(
