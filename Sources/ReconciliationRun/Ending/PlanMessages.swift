@@ -16,7 +16,7 @@ extension ExitDecision {
             .joined(separator: " ")
         return plan.breaches.map { "Stopped by \($0.named)" } + [
             "No subscription row was changed. The plan is kept in plan.json, each difference in "
-                + "discrepancies.csv. If it is right, let it through once: trueup run \(job) "
+                + "discrepancies.csv. If all is as it should be, let it through once: trueup run \(job) "
                 + "\(lifting) --reason \"…\" (adding --canary 20 writes 20 rows first and asks "
                 + "again). If not, the next run judges everything anew; nothing has to be undone."
         ]

@@ -64,9 +64,9 @@ extension ExitStatus {
         case .incomplete:
             "Run the job again: rows that were not judged are asked again. undecided.csv names them."
         case .guarded:
-            "Read plan.json before anything else. If it is right, MESSAGES has the command that lets "
-                + "it through once; raise the guard in the job file only if every night will be "
-                + "like this. If not, find out what changed at Apple or in the table."
+            "Read MESSAGES and plan.json before anything else: what stopped the run, and what waits. "
+                + "Find out what changed at Apple or in the table. Raise a guard in the job file "
+                + "only if every night will be like this."
         case .empty: "Check the job's narrowing and whether rows were imported."
         case .stale:
             "plan.json names what was left as it is (fate \"stale\"); \"trueup check\" reads it anew."
