@@ -158,8 +158,8 @@ final class HandMadeReports {
         ]
         return entry.filter { shared.contains($0.key) }.merging([
             "action": entry["table"] as? String == "transactions" ? "delete" : "update",
-            "before": entry["after"] as Any, "after": entry["before"] as Any,
-            "undo_of": entry["ledger_entry"] as Any,
+            "before": entry["after"] ?? NSNull(), "after": entry["before"] ?? NSNull(),
+            "undo_of": entry["ledger_entry"] ?? NSNull(),
         ]) { $1 }
     }
 
@@ -178,9 +178,9 @@ final class HandMadeReports {
         _ head: [String: Any], _ list: String, _ items: [[String: Any]]
     ) -> String {
         let text =
-            canonical(head).dropLast() + ",\"\(list)\":[\n"
+            String(canonical(head).dropLast()) + ",\"\(list)\":[\n"
             + items.map(canonical).joined(separator: ",\n") + (items.isEmpty ? "" : "\n")
-        return text + "],\"sha256\":\"\(digest(String(text)))\"}\n"
+        return text + "],\"sha256\":\"\(digest(text))\"}\n"
     }
 
     private static func digest(_ text: String) -> String {

@@ -1,13 +1,15 @@
 import Foundation
 import ReportAudit
+import TestSupport
 import Testing
 
 /// What the nights of a simulator do not show: ledgers that go back, repeat and begin late.
 @Suite struct `The audit of a hand-made report` {
     private typealias Correction = HandMadeReports.Correction
 
-    private static let product = Correction(
-        before: ["product_id": "basic"], after: ["product_id": "pro.monthly"])
+    private static var product: Correction {
+        Correction(before: ["product_id": "basic"], after: ["product_id": "pro.monthly"])
+    }
 
     @Test func `passes what the contract describes`() async throws {
         let reports = try HandMadeReports()
