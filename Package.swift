@@ -101,6 +101,11 @@ let package = Package(
             ]),
         .testTarget(
             name: "ReportsTests", dependencies: ["Reconciliation", "Reports", "Subscriptions"]),
+        .testTarget(
+            name: "ReportAuditTests",
+            dependencies: [
+                "ReportAudit", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         .testTarget(name: "RowFilesTests", dependencies: ["RowFiles", "Subscriptions"]),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "TestSupport"]),
         .testTarget(

@@ -28,7 +28,10 @@ package struct ReportAudit {
     /// Audits the folder of a run, or a report folder with all its runs from the oldest to the
     /// newest; which of them it is shows by what is in it.
     ///
-    /// - Parameter perRun: Takes each run as soon as it has been audited.
+    /// - Parameters:
+    ///   - directory: The folder.
+    ///   - perRun: Takes each run as soon as it has been audited.
+    /// - Returns: What all of it came to.
     /// - Throws: `.noReport` when there is nothing to audit.
     package func audit(
         _ directory: String, perRun: (RunAudit) throws -> Void

@@ -25,7 +25,7 @@ struct CorrectionCheck {
         let lines = try LineFile(folder + "/" + Self.name)
         let companions = Companions()
         companions.csv = try? CSVRecords(folder + "/" + Self.csvName)
-        companions.undo = try? SealedList(folder + "/" + UndoCheck.name, list: "inverses")
+        companions.undo = try? SealedList(folder + "/" + UndoCheck.name)
         if companions.undo?.head.map({ !problems.isOfRun($0) }) ?? false {
             problems.add(UndoCheck.name, line: 1, "it is the inverse of another run")
         }

@@ -14,7 +14,7 @@ struct PlanCheck {
     let problems: RunProblems
 
     func check(counts: inout RunCounts) async throws(UnreadableFile) {
-        var list = try SealedList(folder + "/" + Self.name, list: "corrections")
+        var list = try SealedList(folder + "/" + Self.name)
         if let head = list.head {
             for name in Self.shared where !JSONValue.areSame(head[name], manifest.record[name]) {
                 problems.add(Self.name, line: 1, "its \(name) is another than manifest.json's")

@@ -29,9 +29,12 @@ struct RunAuditor {
         problems = RunProblems(folder: folder, manifest: manifest)
     }
 
+    /// Audits the folder.
+    ///
     /// - Parameters:
     ///   - trust: Whose signatures count.
     ///   - trail: The ledger up to this run; it is taken further.
+    /// - Returns: What is in it, and what is wrong.
     func audit(trust: AuditTrust, trail: inout LedgerTrail) async -> RunAudit {
         let name = folder.split(separator: "/").last.map(String.init) ?? folder
         var audit = RunAudit(folder: folder, runID: manifest?.runID ?? name)

@@ -7,7 +7,6 @@ struct SealedList {
     typealias Report = (_ line: Int, _ text: String) -> Void
 
     private let lines: LineFile
-    private let list: String
     private var hash = SHA256()
     /// Handed out last, or read ahead, and not sealed yet.
     private var ahead: [UInt8]?
@@ -15,11 +14,10 @@ struct SealedList {
     /// The head, without the list; `nil` when the first line is none.
     let head: JSONRecord?
 
-    /// - Parameters:
-    ///   - path: The file.
-    ///   - list: The member that holds the items.
-    init(_ path: String, list: String) throws(UnreadableFile) {
-        self.list = list
+    /// Opens a file and reads its head.
+    ///
+    /// - Throws: When it cannot be read.
+    init(_ path: String) throws(UnreadableFile) {
         lines = try LineFile(path)
         let first = try lines.next() ?? []
         hash.update(data: first + [0x0A])

@@ -88,7 +88,7 @@ extension Tampering {
         },
         Tampering(
             "the newest night is removed with every trace", names: "anchor",
-            anchor: { try $0.manifestDigest(Night.newest) }
+            anchor: .manifest(Night.newest)
         ) {
             try FileManager.default.removeItem(at: $0.url(Night.newest))
             try $0.index { $0.removeLast() }
@@ -96,7 +96,7 @@ extension Tampering {
         },
         Tampering(
             "everything from a night on is written anew", names: "anchor",
-            anchor: { try $0.manifestDigest(Night.second) }
+            anchor: .manifest(Night.second)
         ) { reports in
             try reports.editWhole(Night.second, "summary.json") { $0["messages"] = ["All well."] }
             try reports.relink(from: Night.second)

@@ -28,13 +28,21 @@ extension Tampering {
         },
         Tampering(
             "one night's ledger is numbered anew, the next is not",
+            names: "corrections.jsonl:1", "the ledger has a gap"
+        ) { reports in
+            try keepingNewest(reports) {
+                try reports.editLines(Night.second, "corrections.jsonl") { $0.remove(at: 0) }
+                try reports.rehashLedger(from: Night.second, renumbering: true)
+            }
+        },
+        Tampering(
+            "an entry is edited and its night hashed anew, the next is not",
             names: "corrections.jsonl:1", "does not rest on the entry before"
         ) { reports in
-            let later = try reports.text(Night.newest, "corrections.jsonl")
-            try reports.editLines(Night.second, "corrections.jsonl") { $0.remove(at: 0) }
-            try reports.rehashLedger(from: Night.second, renumbering: true)
-            try reports.write(later, Night.newest, "corrections.jsonl")
-            try reports.relink(from: Night.second)
+            try keepingNewest(reports) {
+                try reports.edit(Night.second, "corrections.jsonl") { $0["reason"] = "Other." }
+                try reports.rehashLedger(from: Night.second)
+            }
         },
         Tampering("the ledger's head is edited", names: "manifest.json", "ledger_head") { reports in
             for file in ["summary.json", "manifest.json"] {
@@ -50,7 +58,7 @@ extension Tampering {
         },
         Tampering(
             "the tail of the ledger is cut and the newest night made anew",
-            names: "anchor", anchor: { try newestHead($0) }
+            names: "anchor", anchor: .ledgerHead(Night.newest)
         ) { reports in
             try reports.editLines(Night.newest, "corrections.jsonl") { $0.removeLast() }
             try reports.rehashLedger(from: Night.newest)
@@ -58,7 +66,7 @@ extension Tampering {
         },
         Tampering(
             "what a row held before is edited and all nights are made anew", names: "anchor",
-            anchor: { try $0.manifestDigest(Night.newest) }
+            anchor: .manifest(Night.newest)
         ) { reports in
             let place = try reports.correction(Night.first, setting: "product_id")
             try reports.editCorrection(Night.first, place) { entry in
@@ -79,8 +87,14 @@ extension Tampering {
         },
     ]
 
-    private static func newestHead(_ reports: ForgedReports) throws -> String {
-        let last = try #require(try reports.objects(Night.newest, "corrections.jsonl").last)
-        return try #require(last["ledger_hash"] as? String)
+    /// Puts back what the newest night said; only its digests and links are computed anew.
+    private static func keepingNewest(_ reports: ForgedReports, _ body: () throws -> Void) throws {
+        let files = ["corrections.jsonl", "corrections.csv", "undo.json", "summary.json"]
+        let kept = try files.map { try reports.text(Night.newest, $0) }
+        let head = try Anchor.ledgerHead(Night.newest).digest(in: reports)
+        try body()
+        for (file, text) in zip(files, kept) { try reports.write(text, Night.newest, file) }
+        try reports.editWhole(Night.newest, "manifest.json") { $0["ledger_head"] = head }
+        try reports.relink(from: Night.second)
     }
 }

@@ -7,8 +7,8 @@ struct Tampering: Sendable, CustomTestStringConvertible {
     let name: String
     /// All of it must stand in what `verify` prints.
     let named: [String]
-    /// What was written down before, if nothing else can show it.
-    let anchor: (@Sendable (ForgedReports) throws -> String)?
+    /// What was written down before, where nothing else can show it.
+    let anchor: Anchor?
     /// Does it; the result is handed to `verify` as further arguments.
     let apply: @Sendable (ForgedReports) throws -> [String]
 
@@ -16,7 +16,7 @@ struct Tampering: Sendable, CustomTestStringConvertible {
 
     init(
         _ name: String, names named: String...,
-        anchor: (@Sendable (ForgedReports) throws -> String)? = nil,
+        anchor: Anchor? = nil,
         _ apply: @escaping @Sendable (ForgedReports) throws -> Void
     ) {
         self.name = name
@@ -40,6 +40,21 @@ struct Tampering: Sendable, CustomTestStringConvertible {
             let chain = try TestSigningChain(chain)
             try apply(reports, chain)
             return ["--trusted-root", try reports.rootFile(of: chain)]
+        }
+    }
+
+    /// A digest of an untouched night.
+    enum Anchor: Sendable {
+        case manifest(Int)
+        case ledgerHead(Int)
+
+        func digest(in reports: ForgedReports) throws -> String {
+            switch self {
+            case .manifest(let night): return try reports.manifestDigest(night)
+            case .ledgerHead(let night):
+                let last = try reports.objects(night, "corrections.jsonl").last
+                return try #require(last?["ledger_hash"] as? String)
+            }
         }
     }
 

@@ -75,7 +75,7 @@ import Testing
     @Test(arguments: Tampering.all)
     func `is found, and the place is named`(tampering: Tampering) throws {
         let (reports, root) = try forged()
-        let anchor = try tampering.anchor?(reports)
+        let anchor = try tampering.anchor?.digest(in: reports)
         var arguments = ["--trusted-root", root] + (try tampering.apply(reports))
         if anchor != nil {
             let unseen = try verify(reports, arguments)

@@ -1,0 +1,113 @@
+import Foundation
+import ReportAudit
+import TestSupport
+import Testing
+
+/// What the nights of a simulator do not show: ledgers that go back, repeat and begin late.
+@Suite struct `The audit of a hand-made report` {
+    private typealias Correction = HandMadeReports.Correction
+
+    private static var product: Correction {
+        Correction(before: ["product_id": "basic"], after: ["product_id": "pro.monthly"])
+    }
+
+    @Test func `passes what the contract describes`() async throws {
+        let reports = try HandMadeReports()
+        try reports.addNight([Self.product])
+        try reports.addNight([])
+        try reports.addNight([
+            Correction(
+                before: ["auto_renew_status": 0, "signed_date": NSNull()],
+                after: ["auto_renew_status": 1, "signed_date": HandMadeReports.signedDate])
+        ])
+        let (result, problems, _) = try await reports.audit()
+        #expect(problems == [])
+        #expect(result.runs == 3)
+        #expect(result.reverifiedCorrections == 2)
+        #expect(result.roots.map(\.fingerprint) == [reports.chain.rootFingerprint])
+    }
+
+    @Test func `holds a period against its payload`() async throws {
+        for (price, isRight) in [(9990, true), (1, false)] {
+            let reports = try HandMadeReports()
+            try reports.addNight([
+                Correction(
+                    table: "transactions",
+                    before: ["price": NSNull(), "transaction_id": NSNull()],
+                    after: ["price": price, "transaction_id": "2000000000000009"])
+            ])
+            let problems = try await reports.audit().problems
+            #expect(problems.isEmpty == isRight)
+            #expect(problems.contains { $0.contains("its price is 1") } == !isRight)
+        }
+    }
+
+    @Test(arguments: [("basic", true), ("gold", false)])
+    func `holds an entry that takes another back against that one`(
+        product: String, isRight: Bool
+    ) async throws {
+        let reports = try HandMadeReports()
+        try reports.addNight([Self.product])
+        try reports.addNight([
+            Correction(
+                before: ["product_id": "pro.monthly"], after: ["product_id": product], undoOf: 1)
+        ])
+        let (result, problems, _) = try await reports.audit()
+        #expect(problems.isEmpty == isRight)
+        #expect(problems.contains { $0.contains("does not go back") } == !isRight)
+        #expect(result.reverifiedCorrections == 1)
+    }
+
+    @Test func `says when the entry that is taken back is out of sight`() async throws {
+        let reports = try HandMadeReports()
+        try reports.addNight([Self.product])
+        try reports.addNight([
+            Correction(
+                before: ["product_id": "pro.monthly"], after: ["product_id": "basic"], undoOf: 1)
+        ])
+        try FileManager.default.removeItem(atPath: reports.directory + "/" + reports.runs[0])
+        let (_, problems, notes) = try await reports.audit()
+        #expect(problems == [])
+        #expect(notes.contains { $0.contains("which is not in the folders at hand") })
+        #expect(notes.contains { $0.contains("retention") })
+    }
+
+    @Test func `lets a run report again what a killed one had reported`() async throws {
+        let reports = try HandMadeReports()
+        try reports.addNight([Self.product, Self.product])
+        try reports.addNight([
+            Correction(before: [:], after: [:], repeats: 2), Self.product,
+        ])
+        #expect(try await reports.audit().problems == [])
+    }
+
+    @Test func `lets the newest run wait for its line in the index`() async throws {
+        let reports = try HandMadeReports()
+        try reports.addNight([Self.product])
+        try reports.addNight([], isListed: false)
+        let (_, problems, notes) = try await reports.audit()
+        #expect(problems == [])
+        #expect(notes.contains { $0.contains("stopped at the last step") })
+        // Without the draft nobody was about to list it.
+        try FileManager.default.removeItem(atPath: reports.directory + "/index.csv.partial")
+        #expect(
+            try await reports.audit().problems.contains { $0.contains("is not listed") })
+    }
+
+    @Test func `lists a hundred problems of a run and counts the rest`() async throws {
+        let reports = try HandMadeReports()
+        try reports.addNight([])
+        let lines = String(repeating: "no JSON\n", count: 500)
+        try reports.folder.write(lines, to: "reports/\(reports.runs[0])/discrepancies.jsonl")
+        let (result, problems, _) = try await reports.audit()
+        #expect(problems.count == ProblemList.kept)
+        #expect(result.problemCount > 500)
+    }
+
+    @Test(arguments: ["abc", String(repeating: "G", count: 64)])
+    func `refuses an anchor that is no digest`(anchor: String) throws {
+        let trust = try AuditTrust(certificateFiles: [])
+        #expect(throws: AuditFailure.self) { try ReportAudit(trust: trust, anchors: [anchor]) }
+        #expect(throws: AuditFailure.self) { try AuditTrust(certificateFiles: [[1, 2, 3]]) }
+    }
+}
