@@ -154,7 +154,7 @@ import Testing
                 "never sent: Apple's history holds no notification of the change", "untold", 1
             ),
             "late": (
-                "late: delivered by a retry after (UNSUCCESSFUL_HTTP_RESPONSE_CODE), not applied",
+                "late: delivered by a retry, not applied; first attempt (UNSUCCESSFUL_HTTP_RESPONSE_CODE)",
                 "late", 1
             ),
             "out_of_order": (

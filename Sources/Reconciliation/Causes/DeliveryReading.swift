@@ -103,7 +103,7 @@ struct DeliveryReading: Hashable {
         case .late:
             result == "SUCCESS"
                 ? "late: delivered long after it was signed, not applied"
-                : "late: delivered by a retry after\(named), not applied"
+                : "late: delivered by a retry, not applied; first attempt\(named)"
         case .outOfOrder: "out of order: an older notification came after it and overwrote it"
         case .neverSent: "never sent: Apple's history holds no notification of the change"
         case .changedByUs: "changed by us: the row contradicts the statement that it rests on"
