@@ -72,9 +72,9 @@ struct ChildProcess: Sendable {
 
         var process: pid_t = 0
         var argumentList = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        defer { unsafe argumentList.forEach { unsafe free($0) } }
+        defer { for index in unsafe argumentList.indices { unsafe free(argumentList[index]) } }
         var variables = unsafe environment.map { unsafe strdup($0) } + [nil]
-        defer { unsafe variables.forEach { unsafe free($0) } }
+        defer { for index in unsafe variables.indices { unsafe free(variables[index]) } }
         let code = unsafe posix_spawn(
             &process, arguments[0], &actions, &attributes, &argumentList, &variables)
         guard code == 0 else { throw SystemFailure(code: code) }
