@@ -18,7 +18,7 @@ struct ReportedRun {
     /// What the lock says is going on, such as `run nightly`.
     let description: String
 
-    /// - Parameter appStores: Whom the run may ask; none for a run that asks nothing.
+    /// Runs to the end: `appStores` are whom it may ask, none for a run that asks nothing.
     func perform(asking appStores: [any AppStore]) async throws -> ExitStatus {
         let trust = try settings.apps.map(AppTrust.init)
         let lock = try RunLock.acquire(
