@@ -113,20 +113,26 @@ private struct PlanReading {
                 HeadWire.self, from: Data(line.dropLast(opening.count) + [UInt8(ascii: "}")]))
         else { throw foreign }
         let head = PlanHead(
-            database: wire.database, plannedBy: wire.planned_by, job: wire.job,
+            database: wire.database, plannedBy: wire.plannedBy, job: wire.job,
             scope: wire.scope ?? [])
         self.head = head
-        statedIdentity = wire.plan_sha256
+        statedIdentity = wire.identity
         identity.update(data: Array((head.canonical.rendered + "\n").utf8))
     }
 
-    /// The members of the head that say which plan it is, spelled as in the file.
+    /// The members of the head that say which plan it is.
     private struct HeadWire: Decodable {
         var database: String
-        var plan_sha256: String
-        var planned_by: String
+        var identity: String
+        var plannedBy: String
         var job: String
         var scope: [String]?
+
+        enum CodingKeys: String, CodingKey {
+            case database, job, scope
+            case identity = "plan_sha256"
+            case plannedBy = "planned_by"
+        }
     }
 
     /// A correction's line as the plan's identity covers it: what became of it is cut out.

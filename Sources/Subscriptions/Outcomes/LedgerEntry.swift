@@ -20,8 +20,9 @@ package struct LedgerEntry: Hashable, Sendable {
     package var writtenAt: Timestamp
     /// Who ran the job: `user@host`.
     package var actor: String
-    /// The machine it ran on. This and the three below are `nil` in entries of versions that did
-    /// not record them.
+    /// The machine it ran on.
+    ///
+    /// This and the three below are `nil` in entries of versions that did not record them.
     package var host: String?
     package var action: RowAction?
     /// The identity of the plan under which it was written.

@@ -23,7 +23,7 @@ struct PlannedRun {
             told: ["undo \(runID)"])
     }
 
-    /// - Parameter told: What else the run was told: only the same is continued after a kill.
+    /// `told` is what else the run was told: only the same is continued after a kill.
     private func perform(
         _ source: PlanSource, name: String, limitedBy settingsOfJob: JobSettings,
         narrowing: [String], told: [String], guards: GuardOptions? = nil
