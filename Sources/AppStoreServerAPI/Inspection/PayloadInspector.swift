@@ -57,9 +57,11 @@ package struct PayloadInspector: Sendable {
             }
             if found.judgement.verdict == .valid { break }
         }
-        var result = best ?? InspectedPayload(
-            path: path, judgement: .invalid(.app, "no app is known that it could be for"),
-            digest: VerifiedJWS.digest(of: jws))
+        var result =
+            best
+            ?? InspectedPayload(
+                path: path, judgement: .invalid(.app, "no app is known that it could be for"),
+                digest: VerifiedJWS.digest(of: jws))
         await inspectInside(&result, nesting: nesting)
         return result
     }

@@ -101,7 +101,8 @@ struct AppleChecks {
         _ signed: [UInt8]?, roots: TrustedRoots, storedID: String?
     ) async -> (Diagnosis, intermediate: CertificateFacts?) {
         guard let signed else {
-            let about = storedID.map { "does not find the stored id \($0), but" } ?? "is reached and"
+            let about =
+                storedID.map { "does not find the stored id \($0), but" } ?? "is reached and"
             return (.ok("apple", identity, "\(app.endpoint.url) \(about) accepts the key"), nil)
         }
         let clock = invocation.now
@@ -147,7 +148,8 @@ struct AppleChecks {
             $0.identity.bundleID == identity.bundleID && $0.keyID == app.keyID
                 && $0.identity.environment == .sandbox
         }
-        let endpoint = sandbox?.endpoint ?? (app.endpoint.isLoopback ? nil : .standard(for: .sandbox))
+        let endpoint =
+            sandbox?.endpoint ?? (app.endpoint.isLoopback ? nil : .standard(for: .sandbox))
         guard let endpoint,
             let second = try? await probe.ask(about: AppleProbe.absentID, at: endpoint)
         else { return (text, checkKey) }

@@ -41,15 +41,17 @@ package enum CertificateEnds {
         }
         if isSoon(first.end, now) {
             return .warning(
-                "roots", app, "\(first.name) ends on \(first.end.utcDay), \(inDays(first.end, now))",
+                "roots", app,
+                "\(first.name) ends on \(first.end.utcDay), \(inDays(first.end, now))",
                 fix: first.isApple
                     ? "install a version of trueup that knows Apple's next root before that day"
                     : "make a new root before that day")
         }
         if ends.contains(where: { !$0.isApple }) {
             return .warning(
-                "roots", app, "trusted: \(listed). Not Apple's alone: a rehearsal, and every "
-                    + "report says so", fix: "for real data write trusted_roots: [apple]")
+                "roots", app,
+                "trusted: \(listed). Not Apple's alone: a rehearsal, and every report says so",
+                fix: "for real data write trusted_roots: [apple]")
         }
         return .ok("roots", app, listed)
     }
@@ -59,8 +61,8 @@ package enum CertificateEnds {
         ofIntermediate seen: CertificateFacts?, of app: AppIdentity, now: Timestamp
     ) -> Diagnosis {
         let end = seen.map { Timestamp(unixMilliseconds: $0.notAfter) } ?? appleIntermediateG6
-        let name = (seen?.name ?? "Apple's intermediate G6")
-            + (seen == nil ? " (not seen now; the one known to be in use)" : "")
+        let name =
+            seen?.name ?? "Apple's intermediate G6 (not seen now; the one known to be in use)"
         guard end > now else {
             return .warning(
                 "certificates", app, "\(name) ended on \(end.utcDay)",

@@ -45,7 +45,8 @@ enum InspectionJSON {
         var members = head(answer.overall, kind: answer.kind?.rawValue, payload: nil)
         if let document = answer.document {
             let places = Dictionary(
-                answer.parts.enumerated().map { ($1.path, $0) }, uniquingKeysWith: { first, _ in first })
+                answer.parts.enumerated().map { ($1.path, $0) },
+                uniquingKeysWith: { first, _ in first })
             // Nobody signed this part; the JWS in it stand in `layers`.
             members.append(
                 (
