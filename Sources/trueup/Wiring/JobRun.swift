@@ -32,10 +32,10 @@ struct JobRun {
                 app, environment: invocation.environment, deadline: clock.deadline,
                 wallClock: invocation.now)
         }
-        // A ledger entry that rests on another root than Apple's says so for ever.
-        if let notice = connections.flatMap(\.reportedRoots).uniqued().notice {
-            header.actor += " (\(notice))"
-        }
+        // A ledger entry of a narrowed run, or one that rests on another root, says so for ever.
+        let roots = connections.flatMap(\.reportedRoots).uniqued()
+        let notices = header.narrowing + [roots.notice].compactMap(\.self)
+        if !notices.isEmpty { header.actor += " (\(notices.joined(separator: "; ")))" }
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath,
             holder: RunningUser.lockHolder(
