@@ -3,6 +3,7 @@ extension JSONValue {
     ///
     /// - Parameter replacing: What stands in place of a value, by its path (member names and array
     ///   indexes joined by dots); `nil` keeps it.
+    /// - Returns: One line of JSON.
     package func compact(
         replacing: (_ path: String, _ value: JSONValue) -> String? = { _, _ in nil }
     ) -> String {

@@ -17,7 +17,7 @@ package struct GuardLimits: Hashable, Sendable {
     package init(
         maxChanges: Int = 500, maxChangeShare: Double = 0.05, minChanges: Int = 5,
         maxNotFoundShare: Double = 0.01, maxVerificationFailures: Int = 10,
-        maxSameDirectionShare: Double = 0.1, maxShrinkShare: Double = 0.5, maxOwnFault: Int? = 5
+        maxSameDirectionShare: Double = 0.3, maxShrinkShare: Double = 0.5, maxOwnFault: Int? = 5
     ) {
         self.maxChanges = maxChanges
         self.maxChangeShare = maxChangeShare

@@ -4,8 +4,8 @@ extension ReportFile {
     static let summaryJSON = ReportFile(
         name: "summary.json", purpose: "the summary for machines: outcome, totals, counts, money"
     ) { source, file in
-        try file.write(
-            source.summary.json(scope: source.scope, notice: source.noticeMember).indented)
+        let json = source.summary.json(scope: source.scope, notice: source.noticeMember)
+        try file.write(json.indented)
     }
 }
 

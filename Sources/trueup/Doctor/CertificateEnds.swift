@@ -50,8 +50,8 @@ package enum CertificateEnds {
         if ends.contains(where: { !$0.isApple }) {
             return .warning(
                 "roots", app,
-                "trusted: \(listed). Not Apple's alone: a rehearsal, and every "
-                    + "report says so", fix: "for real data write trusted_roots: [apple]")
+                "trusted: \(listed). Not Apple's alone: a rehearsal, and every report says so",
+                fix: "for real data write trusted_roots: [apple]")
         }
         return .ok("roots", app, listed)
     }
@@ -62,8 +62,7 @@ package enum CertificateEnds {
     ) -> Diagnosis {
         let end = seen.map { Timestamp(unixMilliseconds: $0.notAfter) } ?? appleIntermediateG6
         let name =
-            (seen?.name ?? "Apple's intermediate G6")
-            + (seen == nil ? " (not seen now; the one known to be in use)" : "")
+            seen?.name ?? "Apple's intermediate G6 (not seen now; the one known to be in use)"
         guard end > now else {
             return .warning(
                 "certificates", app, "\(name) ended on \(end.utcDay)",

@@ -32,7 +32,7 @@ package enum JobTemplates {
           min_changes: 5              # never stop a run for fewer than this many
           max_not_found_share: 0.01
           max_verification_failures: 10
-          max_same_direction_share: 0.1  # access ended for more of the rows than this, or given to them
+          max_same_direction_share: 0.3  # access ended for more of the rows than this, or given to them
           max_shrink_share: 0.5       # the table lost more than this since the last run
           max_own_fault: 5            # dates off by one time zone, or by a factor of 1000; none = no limit
 
@@ -80,7 +80,7 @@ package enum JobTemplates {
           max_change_share: 0.05
           min_changes: 5
           max_verification_failures: 10
-          max_same_direction_share: 0.1
+          max_same_direction_share: 0.3
 
         """
 

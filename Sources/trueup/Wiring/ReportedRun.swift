@@ -29,11 +29,11 @@ struct ReportedRun {
         asking appStores: [any AppStore], keeping revocationAnswers: RevocationAnswers? = nil
     ) async throws -> ExitStatus {
         let trust = try settings.apps.map(AppTrust.init)
-        // A ledger entry that rests on another root than Apple's says so for ever.
+        // A ledger entry of a narrowed run, or one that rests on another root, says so for ever.
         var marked = self
-        if let notice = trust.flatMap(\.reportedRoots).uniqued().notice {
-            marked.header.actor += " (\(notice))"
-        }
+        let roots = trust.flatMap(\.reportedRoots).uniqued()
+        let notices = header.narrowing + [roots.notice].compactMap(\.self)
+        if !notices.isEmpty { marked.header.actor += " (\(notices.joined(separator: "; ")))" }
         return try await marked.perform(
             asking: appStores, trust: trust, keeping: revocationAnswers)
     }
