@@ -49,7 +49,8 @@ import Testing
         #expect(
             model.multiSeatInfo?.source == #"{"invitationManagement":"DEVELOPER","seats":25}"#)
         #expect(model.advancedCommerceInfo?.source == #"{"items":[{"SKU":"s"}]}"#)
-        try #expect(Self.absentMembers(of: #require(model.commitmentInfo)) == [])
+        let commitment = try #require(model.commitmentInfo)
+        #expect(Self.absentMembers(of: commitment) == [])
     }
 
     @Test func `read renewal info of today whole`() throws {
@@ -58,7 +59,8 @@ import Testing
         #expect(Self.absentMembers(of: model) == [])
         #expect(model.renewalQuantity == 30)
         #expect(model.eligibleWinBackOfferIds == ["a", "b"])
-        try #expect(Self.absentMembers(of: #require(model.commitmentInfo)) == [])
+        let commitment = try #require(model.commitmentInfo)
+        #expect(Self.absentMembers(of: commitment) == [])
     }
 
     @Test(arguments: [
