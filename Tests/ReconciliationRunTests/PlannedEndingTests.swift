@@ -1,3 +1,4 @@
+import Reconciliation
 import ReconciliationRun
 import Subscriptions
 import Testing
@@ -6,7 +7,7 @@ import Testing
 struct PlannedEndingTests {
     private func decision(
         _ source: PlanSource, _ fates: [CorrectionFate: Int] = [:], undo: UndoCounts? = nil,
-        end: RunEnd = .completed, breaches: [String] = []
+        end: RunEnd = .completed, breaches: [GuardBreach] = []
     ) -> ExitDecision {
         var unwritten = UnwrittenCorrections()
         for (fate, count) in fates {
@@ -17,7 +18,8 @@ struct PlannedEndingTests {
         totals.undecided = [.changedDuringRun: fates[.stale] ?? 0]
         var decision = ExitDecision(
             end: end, appleAnswered: nil, totals: totals, walks: false, unresolved: [:],
-            failOn: nil, guardBreaches: breaches, mode: .apply, incompleteReadings: [])
+            failOn: nil, plan: PlanOutcome(breaches: breaches), mode: .apply, job: "apply nightly",
+            runID: "run-7", incompleteReadings: [])
         decision.planned = PlannedEnding(source: source, unwritten: unwritten, undo: undo)
         return decision
     }
@@ -43,7 +45,10 @@ struct PlannedEndingTests {
     }
 
     @Test func `a guard and a signal keep their own statuses`() {
-        #expect(decision(.plan("p"), breaches: ["too many"]).statuses == [.guarded])
+        let tooMany = GuardBreach(name: .maxChanges, sentence: "Too many.")
+        #expect(decision(.plan("p"), breaches: [tooMany]).statuses == [.guarded])
+        let text = decision(.plan("p"), breaches: [tooMany]).messages.joined(separator: "\n")
+        #expect(text.contains("trueup apply PLAN --lift-guard max_changes"))
         #expect(decision(.plan("p"), end: .signal(2)).statuses == [.interrupted])
     }
 

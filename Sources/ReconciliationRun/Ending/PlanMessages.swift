@@ -16,11 +16,14 @@ extension ExitDecision {
             .joined(separator: " ")
         return plan.breaches.map { "Stopped by \($0.named)" } + [
             "No subscription row was changed. The plan is kept in plan.json, each difference in "
-                + "discrepancies.csv. If all is as it should be, let it through once: trueup run \(job) "
+                + "discrepancies.csv. If all is as it should be, let it through once: \(command) "
                 + "\(lifting) --reason \"…\" (adding --canary 20 writes 20 rows first and asks "
                 + "again). If not, the next run judges everything anew; nothing has to be undone."
         ]
     }
+
+    /// What to give again, with the guard lifted.
+    private var command: String { planned == nil ? "trueup run \(job)" : "trueup apply PLAN" }
 
     private var liftSentences: [String] {
         plan.lifts.map { lift in

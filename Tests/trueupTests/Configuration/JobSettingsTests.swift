@@ -40,7 +40,7 @@ import trueup
         #expect(job.guards.minChanges == 5)
         #expect(job.guards.maxNotFoundShare == 0.01)
         #expect(job.guards.maxVerificationFailures == 10)
-        #expect(job.guards.maxSameDirectionShare == 0.1)
+        #expect(job.guards.maxSameDirectionShare == 0.3)
         #expect(job.guards.maxShrinkShare == 0.5)
         #expect(job.guards.maxOwnFault == 5)
         #expect(job.reportOnlyFields == ["price", "currency"])
