@@ -98,6 +98,14 @@ import Testing
         #expect(model.unknowns.first == UnknownValue(field: "transaction.new0", value: nil))
     }
 
+    /// An object of a megabyte once took hours: every member was held against every other.
+    @Test(.timeLimit(.minutes(1)))
+    func `take an object of a hundred thousand members`() throws {
+        let many = (0..<100_000).map { "\"n\($0)\":0" }.joined(separator: ",")
+        let model = try ErrorPayload(json: Array("{\(many),\"errorCode\":4040010}".utf8))
+        #expect(model.errorCode == 4_040_010)
+    }
+
     @Test(arguments: [Int64.min, -1, 0, Int64.max])
     func `read every whole number exactly`(number: Int64) throws {
         let json = "{\"price\":\(number),\"expiresDate\":\(number),\"quantity\":\(number)}"

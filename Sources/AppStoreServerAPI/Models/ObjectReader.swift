@@ -21,6 +21,7 @@ package struct ObjectReader {
     private let members: [(name: JSONValue, value: JSONValue)]
     private let name: String
     private var isTaken: [Bool]
+    private var takenNames: [String] = []
     private var nextMember = 0
     private var unknowns: [UnknownValue] = []
 
@@ -121,14 +122,14 @@ package struct ObjectReader {
     /// - Throws: When a member that was asked for stands there twice: readers differ in which one
     ///   counts, so neither may.
     package mutating func finish() throws(UndecodableModel) -> [UnknownValue] {
+        // Models ask for a few dozen members; what was sent may have any number.
         for (index, member) in members.enumerated() where !isTaken[index] {
-            let text = member.name.text ?? ""
-            for (other, taken) in members.enumerated() where isTaken[other] {
-                if taken.name.isText(text) {
-                    throw UndecodableModel("\(name) has the member \(text) twice")
-                }
+            if let twice = takenNames.first(where: member.name.isText) {
+                throw UndecodableModel("\(name) has the member \(twice) twice")
             }
-            note(UnknownValue(field: "\(name).\(text.prefix(Self.keptTextLength))", value: nil))
+            guard unknowns.count < Self.keptUnknowns else { continue }
+            let text = (member.name.text ?? "").prefix(Self.keptTextLength)
+            note(UnknownValue(field: "\(name).\(text)", value: nil))
         }
         isTaken = [Bool](repeating: true, count: members.count)
         return unknowns
@@ -152,6 +153,7 @@ package struct ObjectReader {
             if index >= members.count { index -= members.count }
             if !isTaken[index], members[index].name.isText(member) {
                 isTaken[index] = true
+                takenNames.append(member)
                 nextMember = index + 1 == members.count ? 0 : index + 1
                 return members[index].value
             }

@@ -18,7 +18,7 @@ final class RunProblems {
     }
 
     /// Whether something names this run as its own.
-    func isOfRun(_ record: JSONRecord) -> Bool {
-        manifest.map { $0.runID.isSame(as: record.text("run_id")) } ?? true
+    func isOfRun(_ record: JSONRecord, _ member: String = "run_id") -> Bool {
+        manifest.map { $0.runID.isSame(as: record.text(member)) } ?? true
     }
 }

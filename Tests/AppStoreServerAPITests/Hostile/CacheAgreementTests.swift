@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `Remembered and first verdicts` {
     private static let seed: UInt64 = 4_711
     private static let orders = 3
-    private static let tasks = 8
+    private static let tasks = 4
 
     @Test func `agree on made payloads, in any order and from many tasks`() async throws {
         let cases = try CacheCases.made()
