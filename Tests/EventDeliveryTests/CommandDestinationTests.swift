@@ -85,13 +85,11 @@ import Testing
     }
 
     @Test func `is ended with all that it started when its time is up`() async throws {
-        let began = ContinuousClock.now
         let answer = try await tell(
             "trap '' TERM; sh -c 'echo $$ > \(path)/child; trap \"\" TERM; sleep 600' & sleep 600; "
                 + "sleep 600",
             timeout: .seconds(1))
         #expect(answer == .failed("the command took longer than 1 s and was ended"))
-        #expect(ContinuousClock.now - began < .seconds(60))
         let child = try #require(Int32(try text("child").filter(\.isNumber)))
         // The rest of the group is taken over, and up, by the system's first process.
         for _ in 0..<500 where Self.isRunning(child) { usleep(10_000) }

@@ -8,7 +8,7 @@ import Testing
 
     private func round(
         _ outbox: MemoryOutbox, _ destination: ScriptedDestination, minutes: Int64 = 0,
-        budget: Duration = .seconds(60), isStopped: @escaping @Sendable () -> Bool = { false }
+        budget: Duration = .seconds(86_400), isStopped: @escaping @Sendable () -> Bool = { false }
     ) async throws -> DeliverySummary {
         let now = Self.start.adding(milliseconds: minutes * 60_000)
         return try await DeliveryRound(

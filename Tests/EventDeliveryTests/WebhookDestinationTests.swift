@@ -99,10 +99,9 @@ import Testing
         #expect(silent == .failed("the receiver answered \(status.prefix(3))"))
     }
 
-    @Test func `that hangs, drips, breaks off or is not there costs its time and no more`()
+    @Test func `that hangs, drips, breaks off or is not there is a failure with its reason`()
         async throws
     {
-        let began = ContinuousClock.now
         for script in [
             { $0.waitForEnd() }, { $0.resetAtEnd() }, { $0.write("not HTTP at all\r\n\r\n") },
             { connection in
@@ -123,7 +122,6 @@ import Testing
             return
         }
         #expect(reason.contains("127.0.0.1:\(absent.port)"))
-        #expect(ContinuousClock.now - began < .seconds(30))
     }
 
     @Test func `keeps its path out of what is said of it`() async throws {

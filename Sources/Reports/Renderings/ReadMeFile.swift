@@ -133,8 +133,9 @@ extension ReportFile {
            correction. Times are milliseconds since 1970. The first payload of this folder (an empty
            evidence.jsonl: nothing rests on any), then all of them:
 
-            check "$(head -n 1 evidence.jsonl | cut -d'"' -f8)"
-            cut -d'"' -f8 evidence.jsonl | while read -r digest; do check "$digest"; done
+            digests() { sed 's/.*"sha256":"\([0-9a-f]*\)".*/\1/' evidence.jsonl; }
+            check "$(digests | head -n 1)"
+            digests | while read -r digest; do check "$digest"; done
 
            A payload that a finding of the kind verification_failed names does not pass, which is what
            that finding says.

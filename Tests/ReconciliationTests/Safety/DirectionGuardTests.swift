@@ -5,7 +5,7 @@ import Testing
 struct DirectionGuardTests {
     private func sentence(
         of rows: Int, from ours: Int?, to apple: Int, inScope: Int = 1_000,
-        _ limits: GuardLimits = GuardLimits()
+        _ limits: GuardLimits = GuardLimits(maxSameDirectionShare: 0.1)
     ) -> String? {
         let corrections = (0..<rows).map {
             GuardedPlan.update($0, [.status: GuardedPlan.status(ours, apple)])

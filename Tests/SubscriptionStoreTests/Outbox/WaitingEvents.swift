@@ -100,8 +100,8 @@ import Testing
         #expect(
             try await due(store).map(\.subscription.originalTransactionID) == ["1", "3"])
         #expect(
-            try database.rows("SELECT ledger_entry FROM trueup_outbox")
-                == database.rows("SELECT entry FROM trueup_ledger"))
+            try database.rows("SELECT ledger_entry FROM trueup_outbox ORDER BY 1")
+                == database.rows("SELECT entry FROM trueup_ledger ORDER BY 1"))
     }
 
     @Test func `take their correction back when they cannot be written`() async throws {
