@@ -51,6 +51,30 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(10)))
+    func `a killed apply is finished by giving it again`() throws {
+        let place = try imported()
+        #expect(try place.run("check", "nightly").status == 2)
+        // The link `latest` moves with every run: the plan is named by its own folder.
+        let plan = try FileManager.default.destinationOfSymbolicLink(
+            atPath: place.folder.url.appendingPathComponent("reports/latest").path)
+        try killEverywhere(["apply", "reports/" + plan], in: place) { killed, _ in
+            #expect(killed.ledgerNumbers == Array(1..<(killed.ledgerNumbers.count + 1)))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a killed undo is finished by giving it again`() throws {
+        let place = try imported()
+        #expect(try place.run("run", "nightly").status == 2)
+        let run = try FileManager.default.destinationOfSymbolicLink(
+            atPath: place.folder.url.appendingPathComponent("reports/latest").path)
+        let runID = try #require(run.split(separator: "/").last)
+        try killEverywhere(["undo", String(runID), "--execute"], in: place) { killed, _ in
+            #expect(killed.ledgerNumbers == Array(1..<(killed.ledgerNumbers.count + 1)))
+        }
+    }
+
     @Test(.timeLimit(.minutes(15)))
     func `a disk that fills during a run gives 74 and loses nothing`() throws {
         let place = try imported()
