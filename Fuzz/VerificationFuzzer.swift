@@ -29,7 +29,10 @@ private let verification: FuzzedVerification = waiting {
 public func initialize(_ count: UnsafeRawPointer, _ arguments: UnsafeRawPointer) -> CInt {
     guard let folder = ProcessInfo.processInfo.environment["FUZZ_SEEDS"] else { return 0 }
     for (number, seed) in verification.seeds(for: entry).enumerated() {
-        FileManager.default.createFile(atPath: "\(folder)/seed-\(number)", contents: Data(seed))
+        let path = "\(folder)/seed-\(number)"
+        guard FileManager.default.createFile(atPath: path, contents: Data(seed)) else {
+            fatalError("cannot write \(path)")
+        }
     }
     return 0
 }

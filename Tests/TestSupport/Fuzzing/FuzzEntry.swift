@@ -4,7 +4,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
     case jws
     /// A decoded protected header, put before a genuine payload and signature.
     case header
-    /// A decoded payload; it is well signed, so that everything behind the signature is reached.
+    /// A decoded payload; an object is well signed, so that everything behind a signature is met.
     case payload
     /// The body of an answer, unsigned.
     case answer

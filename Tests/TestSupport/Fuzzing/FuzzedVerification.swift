@@ -86,12 +86,14 @@ package struct FuzzedVerification: Sendable {
     }
 
     private func fault(ofPayload bytes: [UInt8]) async throws -> String? {
+        _ = try? JWSTransactionDecodedPayload(json: bytes)
+        _ = try? JWSRenewalInfoDecodedPayload(json: bytes)
+        _ = try? ResponseBodyV2DecodedPayload(json: bytes)
+        _ = try? AppTransaction(json: bytes)
+        // What is no object is refused right behind the signature; signing it would tell no more.
+        guard let document = try? JSONDocument(bytes), document.root.isObject else { return nil }
         let text = Array(
             try ES256PrivateKey(chain.leafKey).compactJWS(header: header, payload: bytes).utf8)
-        let verdict = await Self.verdict(on: text, by: met)
-        guard verdict == (try await Self.verdict(on: text, by: Self.verifier(roots))) else {
-            return "a verifier that has met the header answers otherwise: \(verdict)"
-        }
         let unknowns: [[UnknownValue]] = [
             (try? await decoder.signedTransaction(text[...]))?.unknowns ?? [],
             (try? await decoder.signedRenewal(text[...]))?.unknowns ?? [],
