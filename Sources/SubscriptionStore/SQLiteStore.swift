@@ -79,6 +79,12 @@ package final class SQLiteStore: ReconciliationStore {
             try check.verify(connection)
             return SQLiteStore(
                 file: file, access: access, connection: connection, naming: naming)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
+            // The file is there and may be written: it is what SQLite keeps beside it.
+            throw .notWritten(
+                "The files that belong to the database \(path) (-wal, -shm) cannot be made: the "
+                    + "disk is full, or nobody may write to its folder. Nothing was changed. Make "
+                    + "room or check the rights, then run again.")
         } catch {
             throw StoreError(error, doing: "opening the database \(path)")
         }

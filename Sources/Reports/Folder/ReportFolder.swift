@@ -48,6 +48,16 @@ package struct ReportFolder: Hashable, Sendable {
         return folder
     }
 
+    /// Whether the report of a run stands under its final name.
+    ///
+    /// The rename is what publishes a report: a run that is killed right after it has published.
+    package static func isPublished(_ runID: String, in directory: String) -> Bool {
+        let directory = directory.withoutTrailingSlashes
+        return FileSystem.names(in: directory).contains { day in
+            day.isDay && FileSystem.entry(at: "\(directory)/\(day)/\(runID)") == .folder
+        }
+    }
+
     /// Where the run appends its structured log while it goes on.
     ///
     /// The log must be closed before `finish`, which seals it.

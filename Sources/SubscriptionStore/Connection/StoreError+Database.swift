@@ -29,8 +29,8 @@ extension StoreError {
                     + "Check the rights on the file, on its folder and on the file system. \(said)")
         case .SQLITE_IOERR:
             self = .notWritten(
-                "The disk failed while \(doing); nothing of this step was written. Check the disk, "
-                    + "then run again. \(said)")
+                "The disk failed or is full while \(doing); nothing of this step was written. Check "
+                    + "the disk and its free space, then run again. \(said)")
         case .SQLITE_CANTOPEN:
             self = .unavailable(
                 "The database cannot be opened while \(doing). Check the path and the rights on "

@@ -43,7 +43,9 @@ struct PlanReader {
     func plan(_ digest: String) throws -> KnownPlan? {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT p.planned_by, p.changes, p.applied_by, p.applied_at, r.job, r.narrowing
+                SELECT p.planned_by, p.changes, p.applied_by, p.applied_at, r.job, r.narrowing,
+                    EXISTS (SELECT 1 FROM trueup_awaited_reports AS a
+                        WHERE a.run_id = p.applied_by)
                 FROM trueup_plans AS p JOIN trueup_runs AS r ON r.run_id = p.planned_by
                 WHERE p.plan = ?
                 """)
@@ -51,9 +53,12 @@ struct PlanReader {
         let head = PlanHead(
             database: try databaseIdentity(), plannedBy: row.requiredText(at: 0),
             job: row.requiredText(at: 4), scope: TextList.decode(row.requiredText(at: 5)))
+        // Killed before its report stood, a run has not applied the plan to its end.
+        let isReported = row.integer(at: 6) != 1
         return KnownPlan(
             seal: PlanSeal(sha256: digest, head: head, changes: row.number(at: 1) ?? 0),
-            appliedBy: row.text(at: 2), appliedAt: row.time(at: 3))
+            appliedBy: isReported ? row.text(at: 2) : nil,
+            appliedAt: isReported ? row.time(at: 3) : nil)
     }
 
     /// Computes the identity of what a run plans.

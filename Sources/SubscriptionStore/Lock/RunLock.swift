@@ -43,7 +43,7 @@ package struct RunLock: ~Copyable {
         case .failure(let failure):
             throw .cannotLock(
                 "The lock file \(lockPath) cannot be opened: \(failure.text). Nothing was changed. "
-                    + "Check the rights on its folder.")
+                    + "Check the rights on its folder and the free space.")
         }
         var patience = max(waitMilliseconds, StoreLimits.lockPatienceMilliseconds)
         while true {

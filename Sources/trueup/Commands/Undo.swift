@@ -33,8 +33,8 @@ package struct Undo: Verb {
             return try show(settings, in: invocation)
         }
         let counts = try preview(settings) { _ in }
-        // Without a row to write there is no run to report.
-        guard counts.ready > 0 else {
+        // Without a row to write there is no run to report, unless one was killed before its report.
+        guard try counts.ready > 0 || isUnreported(settings) else {
             let status = counts.conflicts > 0 ? ExitStatus.stale : .ok
             try tellNothingToDo(counts, status, in: invocation)
             return status
@@ -45,6 +45,11 @@ package struct Undo: Verb {
 
     /// A report folder has the name of its run.
     private var runID: String { run.split(separator: "/").last.map(String.init) ?? run }
+
+    private func isUnreported(_ settings: Settings) throws -> Bool {
+        try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+            .awaitsReportOfUndo(ofRun: runID)
+    }
 
     private func preview(
         _ settings: Settings, _ body: (UndoItem) throws -> Void

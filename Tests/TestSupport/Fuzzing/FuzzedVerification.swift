@@ -15,6 +15,7 @@ package struct FuzzedVerification: Sendable {
     /// Compact texts that verify: nothing else may.
     private let genuine: Set<[UInt8]>
     private let seedsByEntry: [FuzzEntry: [[UInt8]]]
+    private let revocation: FuzzedRevocation
 
     /// - Parameter vectors: Further compact texts and the roots under which they may verify.
     /// - Throws: When the chain to sign with cannot be made.
@@ -39,11 +40,13 @@ package struct FuzzedVerification: Sendable {
             genuine.insert(text)
         }
         self.genuine = genuine
+        revocation = try FuzzedRevocation()
         let answers = FuzzSeeds.answers + vectors.compactMap { $0.text("response_body") }
         seedsByEntry = [
             .jws: texts, .header: texts.compactMap { Self.segment(0, of: $0) },
             .payload: texts.compactMap { Self.segment(1, of: $0) },
             .answer: answers.map { Array($0.utf8) }, .certificate: chain.certificates,
+            .revocation: revocation.seeds,
         ]
     }
 
@@ -64,6 +67,7 @@ package struct FuzzedVerification: Sendable {
             _ = ErrorPayload(body: bytes)
             return nil
         case .certificate: return try await fault(ofCertificate: bytes)
+        case .revocation: return try await revocation.fault(of: bytes)
         }
     }
 
