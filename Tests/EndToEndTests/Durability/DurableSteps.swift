@@ -19,7 +19,7 @@ struct DurableSteps {
     private let trueup = BuiltExecutable("trueup")
 
     init() throws {
-        library = try Self.library.get()
+        library = try Self.compiled.get()
     }
 
     /// Runs a command undisturbed and counts its steps.
@@ -67,7 +67,7 @@ struct DurableSteps {
     }
 
     /// Compiled once, by the compiler that comes with Swift or by the system's.
-    private static let library = Result { () throws -> URL in
+    private static let compiled = Result { () throws -> URL in
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("durable_steps.c")
         let library = FileManager.default.temporaryDirectory
