@@ -47,11 +47,11 @@ package enum ValuePattern: Hashable, Sendable {
     private init?(ours: Timestamp, theirs: Timestamp, mayBeZone: Bool) {
         let (our, their) = (ours.unixMilliseconds, theirs.unixMilliseconds)
         guard our > 0, their >= Self.earliestMilliseconds else { return nil }
-        if Self.isScaled(our, to: their) {
+        if Self.isScaled(our, to: their, roundedTo: Self.roundingMilliseconds) {
             self = .secondsForMilliseconds
             return
         }
-        if Self.isScaled(their, to: our) {
+        if Self.isScaled(their, to: our, roundedTo: Self.roundingMilliseconds * 1000) {
             self = .millisecondsForSeconds
             return
         }
@@ -67,12 +67,14 @@ package enum ValuePattern: Hashable, Sendable {
         self = .offset(minutes: minutes)
     }
 
-    /// Whether `small` is `large` in seconds instead of milliseconds, to the second.
-    private static func isScaled(_ small: Int64, to large: Int64) -> Bool {
+    /// Whether `large` is a thousand times `small`, but for a rounding in units of `large`.
+    private static func isScaled(
+        _ small: Int64, to large: Int64, roundedTo step: Int64
+    ) -> Bool {
         let (scaled, overflow) = small.multipliedReportingOverflow(by: 1000)
         guard !overflow else { return false }
         let (distance, tooFar) = scaled.subtractingReportingOverflow(large)
-        return !tooFar && abs(distance) < roundingMilliseconds
+        return !tooFar && abs(distance) < step
     }
 
     /// Units and cents for milliunits.

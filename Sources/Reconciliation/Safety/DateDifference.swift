@@ -39,12 +39,7 @@ struct DateDifference: Hashable, Sendable {
         .latestTransactionID, .webOrderLineItemID, .productID,
     ]
 
-    private static let quarterMilliseconds: Int64 = 15 * 60 * 1000
-    /// The farthest that a time zone is from UTC.
-    private static let mostQuarters: Int64 = 14 * 4
-    private static let secondMilliseconds: Int64 = 1000
-    /// Below it a date in seconds and one in milliseconds are no longer told apart (1970).
-    private static let leastMilliseconds: Int64 = 1_000_000_000
+    private static let minutesPerQuarter: Int64 = 15
 
     private static func times(
         of field: SubscriptionField, in correction: PlannedCorrection
@@ -70,26 +65,11 @@ struct DateDifference: Hashable, Sendable {
     }
 
     private static func relation(of ours: Timestamp, to apple: Timestamp) -> Relation {
-        let (ourTime, appleTime) = (ours.unixMilliseconds, apple.unixMilliseconds)
-        if appleTime >= leastMilliseconds {
-            let (scaled, overflow) = ourTime.multipliedReportingOverflow(by: 1000)
-            if !overflow, isNear(scaled, appleTime) { return .divided }
-            if isNear(ourTime / 1000, appleTime) { return .multiplied }
+        switch ValuePattern(ours: .time(ours), theirs: .time(apple)) {
+        case .secondsForMilliseconds: .divided
+        case .millisecondsForSeconds: .multiplied
+        case .offset(let minutes): .quarterHours(Int(minutes / minutesPerQuarter))
+        case .factor, nil: .other
         }
-        let difference = ours.milliseconds(since: apple)
-        guard difference.magnitude <= (mostQuarters * quarterMilliseconds + 1000).magnitude else {
-            return .other
-        }
-        let quarters = Int((Double(difference) / Double(quarterMilliseconds)).rounded())
-        guard quarters != 0, isNear(difference, Int64(quarters) * quarterMilliseconds) else {
-            return .other
-        }
-        return .quarterHours(quarters)
-    }
-
-    /// Equal but for a second's rounding: many tables keep whole seconds.
-    private static func isNear(_ left: Int64, _ right: Int64) -> Bool {
-        let (difference, overflow) = left.subtractingReportingOverflow(right)
-        return !overflow && difference.magnitude <= secondMilliseconds.magnitude
     }
 }
