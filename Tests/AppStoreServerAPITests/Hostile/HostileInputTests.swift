@@ -6,7 +6,7 @@ import Testing
 ///
 /// `TRUEUP_FUZZ_SEED` takes the place of the seed. Keys are new in every process: what a seed repeats
 /// is the changes, not every byte, so that a fault also names its input.
-@Suite(.timeLimit(.minutes(3))) struct `Hostile input` {
+@Suite(.timeLimit(.minutes(10))) struct `Hostile input` {
     private static let seed: UInt64 =
         ProcessInfo.processInfo.environment["TRUEUP_FUZZ_SEED"].flatMap(UInt64.init) ?? 20_261_121
 

@@ -7,7 +7,7 @@ import Testing
 @Suite struct `A live writer` {
     @Test(.timeLimit(.minutes(4)))
     func `keeps every newer value that it wrote during a run, and each conflict is counted`()
-        async throws
+        throws
     {
         let simulator = try RunningSimulator([
             "--customers", "300", "--drift", "0.6", "--seed", "23",
@@ -22,7 +22,7 @@ import Testing
         let path = place.folder.url.appendingPathComponent("trueup.sqlite").path
 
         let running = try place.start("run", "nightly")
-        let written = try await Self.write(to: planted, of: path, while: running)
+        let written = try Self.write(to: planted, of: path, while: running)
         let finished = running.wait()
         #expect([2, 3].contains(finished.status), "\(finished.errors)\n\(finished.output)")
         #expect(written.count > 50)
@@ -43,9 +43,11 @@ import Testing
 
     /// Writes to the rows over and over, each time a value that nobody has written before, for as
     /// long as the run goes on; the last value of each row.
+    ///
+    /// It blocks its thread: a writer that others can keep waiting would write nothing.
     private static func write(
         to ids: [String], of path: String, while running: BuiltExecutable.Running
-    ) async throws -> [String: String] {
+    ) throws -> [String: String] {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
         let service = try DatabaseQueue(path: path, configuration: configuration)
@@ -57,7 +59,7 @@ import Testing
             let product = "live.\(count)"
             // Apple's statement that a service got a moment ago is newer than the run's answer.
             let now = Int64(Date().timeIntervalSince1970 * 1000) + 60_000
-            let didWrite = try await service.write { db in
+            let didWrite = try service.write { db in
                 try db.execute(
                     sql: """
                         UPDATE subscriptions SET product_id = ?, signed_date = ?
@@ -67,7 +69,7 @@ import Testing
                 return db.changesCount == 1
             }
             if didWrite { written[id] = product }
-            try await Task.sleep(for: .milliseconds(8))
+            usleep(8000)
         }
         try service.close()
         return written
