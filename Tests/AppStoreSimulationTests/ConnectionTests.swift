@@ -4,27 +4,7 @@ import Testing
 
 /// The listeners as libcurl's own tool meets them.
 @Suite(.serialized) struct `Connections` {
-    private static let curl = "/usr/bin/curl"
-
-    private static var hasCurl: Bool { FileManager.default.isExecutableFile(atPath: curl) }
-
-    private func run(_ arguments: [String]) async throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.curl)
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let handle = output.fileHandleForReading
-        let data = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(returning: handle.readDataToEndOfFile())
-            }
-        }
-        process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self)
-    }
+    private static var hasCurl: Bool { CurlCommand.isInstalled }
 
     /// Asks so many times over one kind of HTTP and returns the simulator's log.
     private func ask(
@@ -45,10 +25,10 @@ import Testing
             }
             try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
             defer { try? FileManager.default.removeItem(atPath: file) }
-            return try await run([
+            return try await CurlCommand.run([
                 version, "--silent", "--show-error", "--max-time", "60", "--config", file,
                 "--write-out", "%{http_code} %{http_version}\\n",
-            ])
+            ]).output
         }
         return (try client.control("GET", "/_simulator/log").json, output)
     }

@@ -61,4 +61,99 @@ import Testing
             #expect(retried[1].count == 6)
         }
     }
+
+    private func address(_ report: SimulatorReport, _ path: String) -> String {
+        report.control + "/_simulator/" + path
+    }
+
+    @Test func `sends a test notification at once, though the clock stands`() async throws {
+        let client = try SimulatorClient(customers: 0)
+        let start = try client.now()
+        try await client.whileListening { report in
+            let working = address(report, "log/reset")
+            #expect(try await control(report, "notifications", ["address": working]) == 200)
+            let asked = try client.post("/inApps/v1/notifications/test", [:])
+            #expect(asked.json["testNotificationToken"] != nil)
+            var found: [[String]] = []
+            for _ in 0..<100 where found.flatMap(\.self).isEmpty {
+                try await Task.sleep(for: .milliseconds(20))
+                found = try results(client, since: start)
+            }
+            #expect(found == [["SUCCESS"]])
+        }
+    }
+
+    @Test func `takes a redirect for a failure and does not follow it`() async throws {
+        let client = try SimulatorClient(now: nil) { settings in
+            settings.customers = 0
+            settings.scenario = Self.scenario
+        }
+        let start = Int64(Date().timeIntervalSince1970 * 1000)
+        let receiver = try RedirectingReceiver()
+        try await client.whileListening { report in
+            let sent = try await control(report, "notifications", ["address": receiver.address])
+            #expect(sent == 200)
+            #expect(try await control(report, "advance", ["days": 7]) == 200)
+            let results = try results(client, since: start)
+            #expect(Set(results.flatMap(\.self)) == ["UNSUCCESSFUL_HTTP_RESPONSE_CODE"])
+            #expect(receiver.targets.allSatisfy { $0 == "/apple" } && !receiver.targets.isEmpty)
+        }
+    }
+
+    @Test func `never sends what was due while there was no address`() async throws {
+        let client = try SimulatorClient(now: nil) { settings in
+            settings.customers = 0
+            settings.scenario = Self.scenario
+        }
+        let receiver = try RedirectingReceiver()
+        try await client.whileListening { report async throws in
+            let broken = ["address": receiver.address]
+            #expect(try await control(report, "notifications", broken) == 200)
+            #expect(try await control(report, "notifications", ["address": NSNull()]) == 200)
+            #expect(try await control(report, "advance", ["days": 21]) == 200)
+            #expect(try await control(report, "notifications", broken) == 200)
+            #expect(try await control(report, "advance", ["seconds": 1]) == 200)
+            #expect(receiver.targets.isEmpty)
+        }
+    }
+
+    @Test func `sends production and sandbox to addresses of their own`() async throws {
+        let client = try SimulatorClient(now: nil) { settings in
+            settings.customers = 0
+            settings.scenario = """
+                customers:
+                  - name: real
+                    life: [{at: -20d, buy: news.weekly}]
+                  - name: tester
+                    environment: Sandbox
+                    life: [{at: -20d, buy: news.weekly}]
+                """
+        }
+        let real = try RedirectingReceiver()
+        let tester = try RedirectingReceiver()
+        try await client.whileListening { report async throws in
+            for (receiver, environment) in [(real, "Production"), (tester, "Sandbox")] {
+                let body = ["address": receiver.address, "environment": environment]
+                #expect(try await control(report, "notifications", body) == 200)
+            }
+            #expect(try await control(report, "advance", ["days": 8]) == 200)
+            #expect(!real.targets.isEmpty && !tester.targets.isEmpty)
+        }
+    }
+
+    @Test func `does not hold the clock for a receiver that is silent`() async throws {
+        let client = try SimulatorClient(now: nil) { settings in
+            settings.customers = 0
+            settings.scenario = Self.scenario
+        }
+        let receiver = try RedirectingReceiver(isSilent: true)
+        try await client.whileListening { report async throws in
+            let silent = ["address": receiver.address]
+            #expect(try await control(report, "notifications", silent) == 200)
+            let begin = ContinuousClock.now
+            let moved: [String: Any] = ["days": 7, "wait_seconds": 0]
+            #expect(try await control(report, "advance", moved) == 200)
+            #expect(ContinuousClock.now - begin < .seconds(4))
+        }
+    }
 }

@@ -1,48 +1,104 @@
+import Subscriptions
 import Synchronization
 
 /// What clients asked, for tests to read: counts by endpoint and id, concurrency, tokens, protocol.
+///
+/// Its memory has a bound, however many requests and tokens come.
 final class RequestLog: Sendable {
     /// Beyond so many different ids of one endpoint, further ones are only counted in total.
     private static let countedIDs = 500_000
+    /// The same for texts that are no ids, which need more room.
+    private static let countedTexts = 1000
+    private static let longestText = 64
+    /// Beyond so many different tokens or connections, further ones are not told apart.
+    private static let distinctValues = 65_536
+
+    /// The last requests are kept for people to look at.
+    private static let recentRequests = 50
+
+    /// One request that was answered.
+    struct RecentRequest: Sendable {
+        /// Real time.
+        let date: Timestamp
+        /// Method and target.
+        let line: String
+        /// 0 where the connection was cut instead of an answer.
+        let status: Int
+        /// Names of the faults that it met.
+        let faults: [String]
+    }
 
     struct EndpointCounts: Sendable {
         var total = 0
         var byStatus: [Int: Int] = [:]
-        var byID: [String: Int] = [:]
+        var byNumber: [UInt64: UInt32] = [:]
+        var byText: [String: Int] = [:]
+
+        /// Counts an id; one that is a decimal number needs no text of its own.
+        mutating func count(_ id: String) {
+            if let number = UInt64(id), String(number) == id {
+                guard byNumber.count < countedIDs || byNumber[number] != nil else { return }
+                byNumber[number, default: 0] &+= 1
+                return
+            }
+            let text = String(id.prefix(longestText))
+            guard byText.count < countedTexts || byText[text] != nil else { return }
+            byText[text, default: 0] += 1
+        }
     }
 
     struct Snapshot: Sendable {
         var endpoints: [String: EndpointCounts] = [:]
         var inFlight = 0
         var peakConcurrency = 0
-        var tokens: Set<String> = []
-        var connections: Set<String> = []
+        /// Digests: a token is four hundred bytes.
+        var tokens: Set<UInt64> = []
+        var connections: Set<UInt64> = []
         var byProtocol: [String: Int] = [:]
         var total = 0
+        /// Up to fifty, in no order.
+        var recent: [RecentRequest] = []
+        fileprivate var nextRecent = 0
+
+        fileprivate mutating func keep(_ request: RecentRequest) {
+            if recent.count < RequestLog.recentRequests {
+                recent.append(request)
+            } else {
+                recent[nextRecent] = request
+                nextRecent = (nextRecent + 1) % RequestLog.recentRequests
+            }
+        }
     }
 
     private let state = Mutex(Snapshot())
 
     func begin(token: String?, connection: String, protocolName: String) {
+        let token = token.map { PageTokens.digest(Array($0.utf8)) }
+        let connection = PageTokens.digest(Array(connection.utf8))
         state.withLock { state in
             state.total += 1
             state.inFlight += 1
             state.peakConcurrency = max(state.peakConcurrency, state.inFlight)
-            if let token { state.tokens.insert(token) }
-            state.connections.insert(connection)
+            if let token, state.tokens.count < Self.distinctValues { state.tokens.insert(token) }
+            if state.connections.count < Self.distinctValues {
+                state.connections.insert(connection)
+            }
             state.byProtocol[protocolName, default: 0] += 1
         }
     }
 
     /// `status`: 0 where the connection was cut instead of an answer.
-    func end(endpoint: String, id: String, status: Int) {
+    func end(
+        endpoint: String, id: String, status: Int, line: String, faults: [String] = []
+    ) {
+        let request = RecentRequest(
+            date: SimulatedClock.realNow, line: line, status: status, faults: faults)
         state.withLock { state in
             state.inFlight -= 1
+            state.keep(request)
             state.endpoints[endpoint, default: EndpointCounts()].total += 1
             state.endpoints[endpoint]?.byStatus[status, default: 0] += 1
-            if (state.endpoints[endpoint]?.byID.count ?? 0) < Self.countedIDs {
-                state.endpoints[endpoint]?.byID[id, default: 0] += 1
-            }
+            state.endpoints[endpoint]?.count(id)
         }
     }
 
@@ -86,7 +142,7 @@ extension RequestLog.Snapshot {
 extension RequestLog.EndpointCounts {
     func write(into json: inout JSONWriter) {
         json.field("total", total)
-        json.field("distinct_ids", byID.count)
+        json.field("distinct_ids", byNumber.count + byText.count)
         json.key("statuses")
         json.object { json in
             for (status, count) in byStatus.sorted(by: { $0.key < $1.key }) {
@@ -95,9 +151,10 @@ extension RequestLog.EndpointCounts {
         }
         json.key("ids")
         json.object { json in
-            for (id, count) in byID.sorted(by: { $0.key < $1.key }) {
-                json.field(id, count)
+            for (id, count) in byNumber.sorted(by: { $0.key < $1.key }) {
+                json.field(String(id), count)
             }
+            for (id, count) in byText.sorted(by: { $0.key < $1.key }) { json.field(id, count) }
         }
     }
 }

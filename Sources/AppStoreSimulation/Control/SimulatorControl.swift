@@ -14,23 +14,43 @@ struct SimulatorControl: Sendable {
     let courier: NotificationCourier
     /// `nil` where no revocation service was asked for.
     let ocsp: OCSPListener?
+    let listeners: [StoreListener]
+    let announcement: Announcement
+    /// `nil` where nothing is kept for the next start.
+    let journal: WorldJournal?
     let token: ClientToken
 
     /// Answers a control call; after a move of the clock, what became due is also delivered.
     func answer(_ request: ServiceRequest) async -> ServiceAnswer {
         let answer = answerAtOnce(request)
-        if request.path.last == "advance" { await courier.deliverDue() }
+        if request.path.last == "advance", answer.status == 200 {
+            let text = try? decode(AdvanceText.self, request, form: "")
+            await courier.deliverDue(waitingAtMost: text?.waitSeconds ?? 0)
+        }
         if request.path.last == "ocsp" { await ocsp?.follow() }
+        if request.path.last == "faults" {
+            for listener in listeners { try? await listener.follow() }
+        }
         return answer
     }
 
     /// Answers a control call; notifications are delivered later, if at all.
     func answerAtOnce(_ request: ServiceRequest) -> ServiceAnswer {
+        let moment = clock.now
+        let answer = answerUnkept(request)
+        if answer.status == 200 { journal?.note(control: request, at: moment) }
+        return answer
+    }
+
+    private func answerUnkept(_ request: ServiceRequest) -> ServiceAnswer {
+        if request.path == [""], request.method == "GET" { return page() }
         guard request.path.first == "_simulator" else { return .noSuchPath }
+        let call = request.path.dropFirst().joined(separator: "/")
         do throws(SimulatorError) {
-            switch (request.method, request.path.dropFirst().joined(separator: "/")) {
+            try refuseUnknownParameters(of: request, call: call)
+            switch (request.method, call) {
             case ("GET", "health"): return health()
-            case ("GET", "log"): return log(request)
+            case ("GET", "log"): return try log(request)
             case ("POST", "log/reset"):
                 for log in logs.values { log.reset() }
                 ocsp?.service.resetCounts()
@@ -52,29 +72,51 @@ struct SimulatorControl: Sendable {
         }
     }
 
+    /// A misspelt parameter must not be taken for the default.
+    private func refuseUnknownParameters(
+        of request: ServiceRequest, call: String
+    ) throws(SimulatorError) {
+        let known = call == "log" ? ["environment"] : []
+        guard let unknown = request.query.first(where: { !known.contains($0.name) }) else { return }
+        throw .badOption(
+            "The parameter \"\(unknown.name)\" is unknown here"
+                + (known.isEmpty ? "." : "; known are \(known.joined(separator: ", "))."))
+    }
+
     private func health() -> ServiceAnswer {
         .json { json in
             json.field("status", "ok")
             json.field("now", clock.now.rfc3339)
             for service in services {
                 json.key(service.environment.rawValue.lowercased())
-                let counts = service.world.state.withLock { world in
-                    (world.accounts.count, world.chains.count, world.notifications.count)
+                let (counts, skipped) = service.world.state.withLock { world in
+                    (
+                        (world.accounts.count, world.chains.count, world.notifications.count),
+                        world.skippedSteps
+                    )
                 }
                 json.object { json in
                     json.field("customers", counts.0)
                     json.field("purchases", counts.1)
                     json.field("notifications", counts.2)
+                    if !skipped.isEmpty {
+                        json.key("skipped_steps")
+                        json.array { json in
+                            for reason in skipped { json.string(reason) }
+                        }
+                    }
                 }
             }
         }
     }
 
     /// The production log, or the sandbox's with `?environment=Sandbox`.
-    private func log(_ request: ServiceRequest) -> ServiceAnswer {
+    private func log(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         let name = request.value("environment") ?? SimulatedEnvironment.production.rawValue
         guard let environment = SimulatedEnvironment(rawValue: name), let log = logs[environment]
-        else { return .noSuchPath }
+        else {
+            throw .badOption("The environment \"\(name)\" is neither Production nor Sandbox.")
+        }
         return .json { log.snapshot.write(into: &$0) }
     }
 
@@ -119,58 +161,33 @@ struct SimulatorControl: Sendable {
     /// Replaces the fault plan; one without rules ends all faults.
     private func setFaults(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         let text = try FaultPlanText.read(String(decoding: request.body, as: UTF8.self))
-        faults.replace(with: try text.rules())
+        faults.replace(with: text.rules)
         if let limits = text.limits { self.limits.apply(limits) }
         return faultReport()
     }
 
     private func setLimits(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
-        let plan = "limits: " + String(decoding: request.body, as: UTF8.self)
-        guard let limits = try FaultPlanText.read(plan).limits else {
-            throw .badOption("The body must be an object of limits.")
-        }
+        let limits = try decode(LimitsText.self, request, form: #"{"statuses": 100}"#)
         self.limits.apply(limits)
         return .json { $0.field("status", "ok") }
-    }
-
-    private struct AdvanceText: Decodable {
-        var days: Double?
-        var hours: Double?
-        var seconds: Double?
-        var to: String?
     }
 
     /// Moves the clock forward and lets everything happen that is due until then.
     private func advance(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         let text = try decode(
             AdvanceText.self, request, form: #"{"days": 30} or {"to": "2026-12-31T00:00:00Z"}"#)
-        var milliseconds =
-            (text.days ?? 0) * 86_400_000 + (text.hours ?? 0) * 3_600_000
-            + (text.seconds ?? 0) * 1000
-        if let to = text.to {
-            guard let moment = Timestamp(rfc3339: to) else {
-                throw .badOption("\"to\" must be a time such as 2026-12-31T00:00:00Z.")
-            }
-            milliseconds += Double(moment.milliseconds(since: clock.now))
-        }
+        var milliseconds = text.milliseconds
+        if let to = text.to { milliseconds += Double(to.milliseconds(since: clock.now)) }
         guard milliseconds >= 0, milliseconds < 100 * 366 * 86_400_000.0 else {
             throw .badOption("The clock moves forward only, by at most a hundred years.")
         }
+        let before = clock.now
         clock.advance(milliseconds: Int64(milliseconds))
+        journal?.note(clockMovedAt: before, aheadMilliseconds: clock.aheadMilliseconds)
         for service in services {
             service.world.state.withLock { $0.advance(to: clock.now) }
         }
         return health()
-    }
-
-    private struct AppText: Decodable {
-        var released: Bool?
-        var notificationAddress: Bool?
-
-        private enum CodingKeys: String, CodingKey {
-            case released
-            case notificationAddress = "notification_address"
-        }
     }
 
     private func setApp(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
@@ -186,15 +203,11 @@ struct SimulatorControl: Sendable {
         return .json { $0.field("status", "ok") }
     }
 
-    private struct AddressText: Decodable {
-        var address: String?
-    }
-
     /// Where notifications are sent from now on; without an address nothing is sent.
     private func setAddress(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         let text = try decode(
             AddressText.self, request, form: #"{"address": "http://127.0.0.1:8080/apple"}"#)
-        try courier.configure(address: text.address, since: clock.now)
+        try courier.configure(text, since: clock.now)
         return .json { $0.field("status", "ok") }
     }
 
@@ -214,7 +227,8 @@ struct SimulatorControl: Sendable {
         do {
             return try JSONDecoder().decode(type, from: Data(request.body))
         } catch {
-            throw .badOption("The body must be JSON such as \(form).")
+            throw .badOption(
+                "The body must be JSON such as \(form): \(SimulatorError.sentence(of: error))")
         }
     }
 }

@@ -3,17 +3,47 @@ import Synchronization
 /// The faults in force, with their counters.
 ///
 /// A plan is read from a file or a control call, replaces the one before and starts its counters
-/// anew. The first rule that fires decides.
+/// anew. The first rule that fires decides, and those behind it as far as rules say `combine`.
 final class FaultPlan: Sendable {
     private struct Entry {
         let rule: FaultRule
         var matched = 0
         var fired = 0
+        /// When it fired first (UNIX milliseconds).
+        var began: Int64?
+
+        /// Counts a match; whether the rule fires.
+        mutating func takes(now: Int64) -> Bool {
+            if case .quotaUsedUp(_, let seconds) = rule.fault, let began,
+                now >= began + seconds * 1000
+            {
+                return false
+            }
+            matched += 1
+            let number = matched - rule.skip
+            guard number > 0, number % rule.every == 0, fired < rule.count else { return false }
+            fired += 1
+            began = began ?? now
+            return true
+        }
     }
 
     private struct State {
         var entries: [Entry] = []
         var start: ContinuousClock.Instant = .now
+
+        var age: Double {
+            let elapsed = ContinuousClock.now - start
+            return Double(elapsed.components.seconds)
+                + Double(elapsed.components.attoseconds) * 1e-18
+        }
+    }
+
+    /// A rule that fires.
+    struct Firing: Sendable {
+        let rule: FaultRule
+        /// When the rule fired first (UNIX milliseconds).
+        let began: Int64
     }
 
     private let state = Mutex(State())
@@ -25,30 +55,48 @@ final class FaultPlan: Sendable {
         }
     }
 
-    /// The rule that a request runs into, or none.
-    func next(
-        _ endpoint: Endpoint, id: String, environment: SimulatedEnvironment
-    ) -> FaultRule? {
+    /// The rules that a request runs into, in their order.
+    func firings(_ subject: FaultSubject, unixMilliseconds now: Int64) -> [Firing] {
         state.withLock { state in
-            guard !state.entries.isEmpty else { return nil }
-            let elapsed = ContinuousClock.now - state.start
-            let age =
-                Double(elapsed.components.seconds)
-                + Double(elapsed.components.attoseconds) * 1e-18
+            guard !state.entries.isEmpty else { return [] }
+            let age = state.age
+            var firings: [Firing] = []
             for index in state.entries.indices {
-                let rule = state.entries[index].rule
-                guard rule.concerns(endpoint, id: id, environment: environment, age: age) else {
-                    continue
-                }
-                state.entries[index].matched += 1
-                let number = state.entries[index].matched - rule.skip
-                guard number > 0, number % rule.every == 0,
-                    state.entries[index].fired < rule.count
+                guard state.entries[index].rule.concerns(subject, age: age),
+                    state.entries[index].takes(now: now)
                 else { continue }
-                state.entries[index].fired += 1
-                return rule
+                let entry = state.entries[index]
+                firings.append(Firing(rule: entry.rule, began: entry.began ?? now))
+                if !entry.rule.combines { break }
+            }
+            return firings
+        }
+    }
+
+    /// What a new connection runs into, or nothing.
+    func nextConnection(_ environment: SimulatedEnvironment) -> ConnectionFault? {
+        state.withLock { state in
+            let age = state.age
+            for index in state.entries.indices {
+                guard case .connection(let fault) = state.entries[index].rule.fault,
+                    fault != .refused,
+                    state.entries[index].rule.holds(in: environment, age: age),
+                    state.entries[index].takes(now: 0)
+                else { continue }
+                return fault
             }
             return nil
+        }
+    }
+
+    /// Whether nobody listens at present.
+    func refusesConnections(_ environment: SimulatedEnvironment) -> Bool {
+        state.withLock { state in
+            let age = state.age
+            return state.entries.contains { entry in
+                guard case .connection(.refused) = entry.rule.fault else { return false }
+                return entry.rule.holds(in: environment, age: age)
+            }
         }
     }
 

@@ -12,7 +12,8 @@ struct FaultPlanText: Decodable {
         do {
             return try YAMLDecoder().decode(FaultPlanText.self, from: text)
         } catch {
-            throw .badOption("The fault plan cannot be read: \(SimulatorError.sentence(of: error))")
+            throw .badOption(
+                "The fault plan cannot be read: \(SimulatorError.sentence(of: error, in: text))")
         }
     }
 
@@ -22,36 +23,5 @@ struct FaultPlanText: Decodable {
         limits = try keys.value(LimitsText.self, "limits")
     }
 
-    func rules() throws(SimulatorError) -> [FaultRule] {
-        var rules: [FaultRule] = []
-        for text in faults { rules.append(try text.rule()) }
-        return rules
-    }
-}
-
-/// Keys of an object, each of which must be known.
-struct StrictKeys {
-    private struct Key: CodingKey {
-        var stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
-    private let container: KeyedDecodingContainer<Key>
-
-    init(_ decoder: any Decoder, allowed: [String]) throws {
-        container = try decoder.container(keyedBy: Key.self)
-        let unknown = container.allKeys.map(\.stringValue).first { !allowed.contains($0) }
-        if let unknown {
-            throw SimulatorError.badOption(
-                "the key \"\(unknown)\" is unknown; known are \(allowed.joined(separator: ", ")).")
-        }
-    }
-
-    func value<Value: Decodable>(_ type: Value.Type, _ name: String) throws -> Value? {
-        try container.decodeIfPresent(type, forKey: Key(stringValue: name))
-    }
-
-    var names: [String] { container.allKeys.map(\.stringValue) }
+    var rules: [FaultRule] { faults.map(\.rule) }
 }

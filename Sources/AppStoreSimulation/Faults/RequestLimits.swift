@@ -18,6 +18,8 @@ final class RequestLimits: Sendable {
     private struct State {
         var perWindow: [Endpoint: Int]
         var windowMilliseconds: Int64 = 3_600_000
+        /// The share of every limit that others have used when a window begins.
+        var usedPortion = 0.0
         var windows: [Key: Window] = [:]
     }
 
@@ -37,6 +39,7 @@ final class RequestLimits: Sendable {
         state.withLock { state in
             guard var limit = state.perWindow[endpoint] else { return nil }
             if environment == .sandbox { limit = max(1, limit / 10) }
+            limit -= Int(Double(limit) * state.usedPortion)
             let key = Key(endpoint: endpoint, environment: environment)
             var window = state.windows[key] ?? Window(start: now)
             if now - window.start >= state.windowMilliseconds { window = Window(start: now) }
@@ -53,6 +56,7 @@ final class RequestLimits: Sendable {
             if let seconds = text.windowSeconds {
                 state.windowMilliseconds = Int64(seconds * 1000)
             }
+            if let portion = text.usedPortion { state.usedPortion = portion }
             for (endpoint, limit) in text.perWindow {
                 state.perWindow[endpoint] = limit < 0 ? nil : limit
             }
@@ -60,21 +64,21 @@ final class RequestLimits: Sendable {
     }
 }
 
-/// Limits as written: requests per window by endpoint name (-1: none), and the window's length.
+/// Limits as written: requests per window by endpoint name (-1: none), the window's length, and the
+/// share that the app's other servers have used of it.
 struct LimitsText: Decodable, Sendable {
     var perWindow: [Endpoint: Int] = [:]
     var windowSeconds: Double?
+    var usedPortion: Double?
 
     init(from decoder: any Decoder) throws {
         let names = Endpoint.allCases.map(\.rawValue)
-        let keys = try StrictKeys(decoder, allowed: names + ["window_seconds", "all"])
-        windowSeconds = try keys.value(Double.self, "window_seconds")
-        if let windowSeconds, !(0.001...86_400).contains(windowSeconds) {
-            throw SimulatorError.badOption("\"window_seconds\" must be from 0.001 to 86400.")
-        }
-        let all = try keys.value(Int.self, "all")
+        let keys = try StrictKeys(decoder, allowed: names + ["window_seconds", "used", "all"])
+        windowSeconds = try keys.number("window_seconds", in: 0.001...86_400.0)
+        usedPortion = try keys.number("used", in: 0.0...1.0)
+        let all = try keys.number("all", in: -1...Int.max)
         for endpoint in Endpoint.allCases {
-            perWindow[endpoint] = try keys.value(Int.self, endpoint.rawValue) ?? all
+            perWindow[endpoint] = try keys.number(endpoint.rawValue, in: -1...Int.max) ?? all
         }
     }
 }

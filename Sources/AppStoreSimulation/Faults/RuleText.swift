@@ -1,136 +1,111 @@
 /// One rule of a fault plan as written.
 struct RuleText: Decodable {
-    private static let keys = [
-        "fault", "endpoint", "endpoints", "environment", "ids", "share", "skip", "count", "every",
-        "after_seconds", "for_seconds", "delay_ms", "code", "message", "status", "body",
-        "content_type", "headers", "retry_after", "wait_seconds", "after_bytes", "interval_ms",
-        "location",
+    /// What says when a rule holds.
+    private static let conditions = [
+        "fault", "endpoint", "endpoints", "environment", "ids", "matches", "body_matches", "share",
+        "skip", "count", "every", "after_seconds", "for_seconds", "delay_ms", "combine",
+    ]
+    /// Conditions that make sense before any request is read.
+    private static let connectionConditions: Set<String> = [
+        "fault", "environment", "skip", "count", "every", "after_seconds", "for_seconds",
+    ]
+    /// What may be said beside the name, by the faults that know it.
+    private static let keysByFault: [String: [String]] = [
+        "error": ["code", "message"], "status": ["status", "body", "content_type", "headers"],
+        "rate_limited": ["retry_after", "wait_seconds"],
+        "quota_used_up": ["retry_after", "wait_seconds"], "reset": ["after_bytes"],
+        "cut": ["after_bytes"], "drip": ["interval_ms"], "redirect": ["location"],
+        "short_body": ["bytes"], "long_body": ["bytes"], "rst_stream": ["form"], "gzip": ["form"],
+        "broken_jws": ["form", "in"], "change": ["set", "drop"], "list_order": ["order"],
+        "page_size": ["size"], "late_notifications": ["seconds"],
+        "lost_notifications": ["portion"], "as_of": ["seconds"],
     ]
 
-    private let values: StrictKeys
-    private let name: String
+    let values: StrictKeys
+    let name: String
+    private(set) var rule = FaultRule(fault: .delay, name: "")
 
     init(from decoder: any Decoder) throws {
-        values = try StrictKeys(decoder, allowed: Self.keys)
+        let special = Set(Self.keysByFault.values.joined()).sorted()
+        values = try StrictKeys(decoder, allowed: Self.conditions + special)
         guard let name = try values.value(String.self, "fault") else {
-            throw SimulatorError.badOption("a rule lacks its \"fault\".")
+            throw values.refused("a rule lacks its \"fault\".")
         }
         self.name = name
-    }
-
-    func rule() throws(SimulatorError) -> FaultRule {
-        do {
-            return try decoded()
-        } catch let error as SimulatorError {
-            throw error
-        } catch {
-            throw .badOption("The rule with the fault \"\(name)\" cannot be read: \(error)")
+        rule = try decoded()
+        let mine = Self.keysByFault[name] ?? []
+        if let foreign = values.names.first(where: { special.contains($0) && !mine.contains($0) }) {
+            throw values.refused("\"\(foreign)\" does not belong to \"\(name)\".", at: foreign)
         }
     }
 
     private func decoded() throws -> FaultRule {
         var rule = FaultRule(fault: try fault(), name: name)
+        try refuseSurplusKeys(of: rule.fault)
         var names = try values.value([String].self, "endpoints") ?? []
         if let one = try values.value(String.self, "endpoint") { names.append(one) }
         for text in names where text != "any" {
             guard let endpoint = Endpoint(rawValue: text) else {
                 let known = Endpoint.allCases.map(\.rawValue).joined(separator: ", ")
-                throw SimulatorError.badOption(
+                throw values.refused(
                     "The endpoint \"\(text)\" is unknown; known are any, \(known).")
             }
             rule.endpoints.append(endpoint)
         }
         if let text = try values.value(String.self, "environment") {
             guard let environment = SimulatedEnvironment(rawValue: text) else {
-                throw SimulatorError.badOption(
+                throw values.refused(
                     "The environment \"\(text)\" is neither Production nor Sandbox.")
             }
             rule.environment = environment
         }
         rule.ids = Set(try values.value([String].self, "ids") ?? [])
-        rule.share = try values.value(Double.self, "share") ?? 1
-        rule.skip = try number("skip", in: 0...Int.max) ?? 0
-        rule.count = try number("count", in: 0...Int.max) ?? Int.max
-        rule.every = try number("every", in: 1...Int.max) ?? 1
-        rule.afterSeconds = try values.value(Double.self, "after_seconds") ?? 0
-        rule.forSeconds = try values.value(Double.self, "for_seconds") ?? .infinity
-        rule.delayMilliseconds = Int64(try number("delay_ms", in: 0...3_600_000) ?? 0)
+        rule.requestPattern = try pattern("matches")
+        rule.bodyPattern = try pattern("body_matches")
+        rule.share = try values.number("share", in: 0.0...1.0) ?? 1
+        rule.skip = try values.number("skip", in: 0...Int.max) ?? 0
+        rule.count = try values.number("count", in: 0...Int.max) ?? Int.max
+        rule.every = try values.number("every", in: 1...Int.max) ?? 1
+        rule.afterSeconds = try values.number("after_seconds", in: 0...Double.infinity) ?? 0
+        rule.forSeconds =
+            try values.number("for_seconds", in: 0...Double.infinity) ?? .infinity
+        rule.delayMilliseconds = Int64(try values.number("delay_ms", in: 0...3_600_000) ?? 0)
+        rule.combines = try values.value(Bool.self, "combine") ?? false
         return rule
     }
 
-    private func fault() throws -> Fault {
-        switch name {
-        case "error":
-            guard let code = try values.value(Int.self, "code"), (4_000_000..<6_000_000) ~= code
-            else {
-                throw SimulatorError.badOption(
-                    "The fault \"error\" needs Apple's seven-digit code.")
-            }
-            let message = try values.value(String.self, "message")
-            return .failure(
-                code: code, message: message ?? APIFailure(rawValue: code)?.message ?? "Error.")
-        case "status":
-            let headers = try values.value([String: String].self, "headers") ?? [:]
-            return .status(
-                try number("status", in: 200...599) ?? 500,
-                contentType: try values.value(String.self, "content_type"),
-                body: try values.value(String.self, "body") ?? "",
-                headers: headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-        case "rate_limited": return try rateLimited()
-        case "unauthorized": return .unauthorized
-        case "delay": return .delay
-        case "reset":
-            return .reset(afterBytes: try number("after_bytes", in: 0...1_000_000_000) ?? 1000)
-        case "drop_connection": return .dropConnection
-        case "drip":
-            return .drip(
-                intervalMilliseconds: Int64(try number("interval_ms", in: 0...3_600_000) ?? 1000))
-        case "cut":
-            return .cut(afterBytes: try number("after_bytes", in: 0...1_000_000_000) ?? 1000)
-        case "endless": return .endless
-        case "empty_body":
-            return .status(200, contentType: "application/json", body: "", headers: [])
-        case "html":
-            let page = "<!DOCTYPE html><html><body><h1>Please sign in</h1></body></html>"
-            return .status(200, contentType: "text/html", body: page, headers: [])
-        case "redirect":
-            let target = try values.value(String.self, "location") ?? "https://127.0.0.1:9/"
-            return .status(302, contentType: nil, body: "", headers: [("Location", target)])
-        default:
-            guard let distortion = Distortion(rawValue: name) else { throw Self.unknown(name) }
-            return .distorted(distortion)
+    /// A key that has no effect on this fault would be believed in vain.
+    private func refuseSurplusKeys(of fault: Fault) throws {
+        guard case .connection(let connection) = fault else { return }
+        var allowed = Self.connectionConditions
+        // The system refuses connections, which nobody counts.
+        if connection == .refused { allowed.subtract(["skip", "count", "every"]) }
+        if let surplus = values.names.first(where: { !allowed.contains($0) }) {
+            throw values.refused(
+                "\"\(surplus)\" has no meaning for the fault \"\(name)\", which concerns "
+                    + "connections; it takes \(allowed.sorted().joined(separator: ", ")).")
         }
     }
 
-    private func number(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
-        guard let value = try values.value(Int.self, name) else { return nil }
-        guard range.contains(value) else {
-            throw SimulatorError.badOption(
-                "\"\(name)\" must be from \(range.lowerBound) to \(range.upperBound).")
+    private func pattern(_ key: String) throws -> TextPattern? {
+        guard let text = try values.value(String.self, key) else { return nil }
+        do {
+            return try TextPattern(text, key: key)
+        } catch {
+            throw values.refused(error.description, at: key)
         }
-        return value
     }
 
-    private func rateLimited() throws -> Fault {
-        let text =
-            try values.value(String.self, "retry_after")
-            ?? RetryAfterForm.unixMilliseconds.rawValue
-        guard let form = RetryAfterForm(rawValue: text) else {
-            let known = RetryAfterForm.allCases.map(\.rawValue).joined(separator: ", ")
-            throw SimulatorError.badOption(
-                "The form \"\(text)\" of retry_after is unknown; known are \(known).")
+    /// One of the names of an enumeration.
+    func choice<Choice: RawRepresentable & CaseIterable>(
+        _ key: String, _ type: Choice.Type
+    ) throws -> Choice? where Choice.RawValue == String {
+        guard let text = try values.value(String.self, key) else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            throw values.refused(
+                "\"\(key)\" of the fault \"\(name)\" cannot be \"\(text)\"; known are \(known).")
         }
-        return .rateLimited(
-            form, waitSeconds: Int64(try number("wait_seconds", in: 0...1_000_000_000) ?? 1))
-    }
-
-    private static func unknown(_ name: String) -> SimulatorError {
-        let plain = [
-            "error", "status", "rate_limited", "unauthorized", "delay", "reset",
-            "drop_connection", "drip", "cut",
-            "endless", "empty_body", "html", "redirect",
-        ]
-        let known = (plain + Distortion.allCases.map(\.rawValue)).joined(separator: ", ")
-        return .badOption("The fault \"\(name)\" is unknown; known are \(known).")
+        return choice
     }
 }

@@ -9,21 +9,21 @@ extension World {
         notify(
             on ? .didChangeRenewalStatusEnabled : .didChangeRenewalStatusDisabled, chain: index,
             at: moment)
-        if chains[index].phase == .active { planEnd(chain: index) }
+        if chains[index].phase == .active { planEnd(chain: index, from: moment) }
     }
 
-    /// Takes effect at once: the old transaction is marked, a new period begins.
+    /// An upgrade, or a crossgrade of equal duration, takes effect at once: the old transaction is
+    /// marked, a new period begins.
     mutating func upgrade(chain index: Int, to product: UInt16, offer: UInt8, at moment: Timestamp)
     {
         let last = chains[index].transactions.count - 1
         guard last >= 0, chains[index].phase == .active else { return }
         chains[index].transactions[last].isUpgraded = true
         chains[index].transactions[last].modifiedDate = moment
+        chains[index].renewal.dropPriceIncrease()
         chains[index].renewal.nextProduct = product
         chains[index].renewal.nextOffer = offer
-        beginPeriod(
-            chain: index, at: moment,
-            until: Catalogue.products[Int(product)].period.end(after: moment), isRenewal: false)
+        beginPeriod(chain: index, at: moment, isRenewal: false)
         notify(
             offer == 0 ? .didChangeRenewalPrefUpgrade : .offerRedeemedUpgrade, chain: index,
             at: moment)
@@ -34,72 +34,24 @@ extension World {
     mutating func changeNextProduct(chain index: Int, to product: UInt16, at moment: Timestamp) {
         guard let current = chains[index].current else { return }
         chains[index].renewal.nextProduct = product
+        if product != current.product { chains[index].renewal.dropPriceIncrease() }
         notify(
             product == current.product ? .didChangeRenewalPref : .didChangeRenewalPrefDowngrade,
             chain: index, at: moment)
-    }
-
-    /// Refunds one period; the subscription ends only when it is the current one.
-    ///
-    /// `percent`: 100 for a full refund, less for a prorated one.
-    mutating func refund(
-        chain index: Int, period: Int, percent: UInt8, reason: UInt8, at moment: Timestamp
-    ) {
-        guard chains[index].transactions.indices.contains(period) else { return }
-        chains[index].transactions[period].revocationDate = moment
-        chains[index].transactions[period].modifiedDate = moment
-        chains[index].transactions[period].revocation =
-            percent == 100 ? .refundFull : .refundProrated
-        chains[index].transactions[period].revocationPercent = percent
-        chains[index].transactions[period].revocationReason = reason
-        let isCurrent = period == chains[index].transactions.count - 1
-        if isCurrent, chains[index].isSubscription {
-            chains[index].phase = .revoked
-            chains[index].renewal.willRenew = false
-            chains[index].renewal.isInBillingRetry = false
-            chains[index].renewal.gracePeriodExpiresDate = nil
-            chains[index].event = .none
-            chains[index].eventDate = PurchaseChain.never
-        }
-        notify(
-            chains[index].isFamilyShared ? .revoke : .refund, chain: index, period: period,
-            at: moment)
-    }
-
-    /// Gives back what the refund of the current period took; dates stay as they were.
-    mutating func reverseRefund(chain index: Int, at moment: Timestamp) {
-        let last = chains[index].transactions.count - 1
-        guard last >= 0, chains[index].transactions[last].revocationDate != nil else { return }
-        chains[index].transactions[last].revocationDate = nil
-        chains[index].transactions[last].revocation = .none
-        chains[index].transactions[last].revocationPercent = 0
-        chains[index].transactions[last].modifiedDate = moment
-        if chains[index].isSubscription {
-            if chains[index].transactions[last].expiresDate > moment {
-                chains[index].phase = .active
-                chains[index].renewal.expirationIntent = 0
-                planEnd(chain: index)
-            } else {
-                chains[index].phase = .expired
-                chains[index].renewal.expirationIntent = 1
-                planReturn(chain: index, after: moment)
-            }
-        }
-        notify(.refundReversed, chain: index, at: moment)
     }
 
     /// Bought again after its end, under the same original id.
     mutating func resubscribe(
         chain index: Int, product: UInt16, offer: UInt8, at moment: Timestamp
     ) {
-        let lapse = chains[index].current.map { moment.milliseconds(since: $0.expiresDate) } ?? 0
+        let current = chains[index].current
+        let lapse = current.map { moment.milliseconds(since: $0.expiresDate) } ?? 0
         if lapse > 60 * BillingPeriod.millisecondsPerDay { chains[index].streakStart = moment }
+        if product != current?.product { chains[index].renewal.dropPriceIncrease() }
         chains[index].renewal.nextProduct = product
         chains[index].renewal.nextOffer = offer
         chains[index].renewal.willRenew = true
-        beginPeriod(
-            chain: index, at: moment,
-            until: Catalogue.products[Int(product)].period.end(after: moment), isRenewal: false)
+        beginPeriod(chain: index, at: moment, isRenewal: false)
         notify(.subscribedResubscribe, chain: index, at: moment)
         planPeriod(chain: index)
     }
@@ -109,11 +61,9 @@ extension World {
         guard let current = chains[index].current,
             [.grace, .billingRetry].contains(chains[index].phase)
         else { return }
-        let product = Catalogue.products[Int(chains[index].renewal.nextProduct)]
         let start = chains[index].phase == .grace ? current.expiresDate : moment
         chains[index].paymentFails = false
-        beginPeriod(
-            chain: index, at: moment, until: product.period.end(after: start), isRenewal: true)
+        beginPeriod(chain: index, at: moment, countedFrom: start, isRenewal: true)
         notify(.didRenewBillingRecovery, chain: index, at: moment)
         planPeriod(chain: index)
     }
@@ -144,33 +94,36 @@ extension World {
         chains[index].transactions[last].modifiedDate = moment
         chains[index].renewal.renewalDate = end
         notify(.renewalExtended, chain: index, at: moment)
-        planEnd(chain: index)
+        planEnd(chain: index, from: moment)
     }
 
     /// Adds a period with all that follows from it for status and renewal info.
+    ///
+    /// `start`: what its length is counted from, where that is not the moment of the charge.
     mutating func beginPeriod(
-        chain index: Int, at moment: Timestamp, until end: Timestamp, isRenewal: Bool
+        chain index: Int, at moment: Timestamp, countedFrom start: Timestamp? = nil,
+        isRenewal: Bool
     ) {
-        let product = chains[index].renewal.nextProduct
-        let offer = chains[index].renewal.nextOffer
-        let storefront = accounts[Int(chains[index].account)].storefront
+        let before = chains[index].current
+        let goesOn = isRenewal && before?.owesPayments == true
+        let product =
+            goesOn ? before?.product ?? 0 : chains[index].renewal.nextProduct
+        let offer = goesOn ? 0 : chains[index].renewal.nextOffer
         if chains[index].renewal.priceIncrease == .accepted {
             chains[index].renewal.priceIncrease = .none
         }
-        let ordinary = Catalogue.price(of: product, storefront: storefront, offer: offer)
-        let increase = Int64(chains[index].renewal.priceIncreasePercent)
+        let end = Catalogue.period(of: product, offer: offer).end(after: start ?? moment)
         var transaction = StoredTransaction(
-            purchaseDate: moment, expiresDate: end, modifiedDate: moment,
-            price: ordinary + ordinary * increase / 100, product: product, isRenewal: isRenewal,
-            offer: offer)
+            purchaseDate: moment, expiresDate: end, modifiedDate: moment, product: product,
+            priceIncreasePercent: chains[index].renewal.priceIncreasePercent,
+            isRenewal: isRenewal, offer: offer)
         if Catalogue.products[Int(product)].isMonthlyCommitment {
-            let before = chains[index].current?.commitmentPayment ?? 0
-            transaction.commitmentPayment = isRenewal && before < 12 ? before + 1 : 1
+            transaction.commitmentPayment = goesOn ? (before?.commitmentPayment ?? 0) + 1 : 1
         }
         chains[index].transactions.append(transaction)
         chains[index].phase = .active
         chains[index].renewal.renewalDate = end
-        chains[index].renewal.nextOffer = 0
+        if !goesOn { chains[index].renewal.nextOffer = 0 }
         chains[index].renewal.isInBillingRetry = false
         chains[index].renewal.gracePeriodExpiresDate = nil
         chains[index].renewal.expirationIntent = 0

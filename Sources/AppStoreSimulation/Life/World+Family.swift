@@ -3,18 +3,11 @@ import Subscriptions
 /// Family Sharing: a member has an Apple Account, transactions and ids of its own, which follow
 /// the purchaser's subscription.
 extension World {
-    /// Brings the members of a chain to its state.
-    mutating func mirror(chain leader: Int) {
-        var follower = chains[leader].firstFollower
-        while follower >= 0 {
-            mirror(leader: leader, to: Int(follower))
-            follower = chains[Int(follower)].nextFollower
-        }
-    }
-
-    /// Shares the subscription with one more account.
+    /// Shares the subscription with one more account, which is told so.
+    ///
+    /// The member's first period begins with the sharing, and ends when the purchaser's does.
     @discardableResult
-    mutating func share(chain leader: Int, with account: Int) -> Int {
+    mutating func share(chain leader: Int, with account: Int, at moment: Timestamp) -> Int {
         let shared = chains.count
         var chain = PurchaseChain(
             account: Int32(account), phase: chains[leader].phase,
@@ -27,76 +20,105 @@ extension World {
         chain.nextFollower = chains[leader].firstFollower
         chains.append(chain)
         chains[leader].firstFollower = Int32(shared)
+        mirror(leader: leader, to: shared)
+        if !chains[shared].transactions.isEmpty {
+            chains[shared].transactions[0].purchaseDate = moment
+            chains[shared].transactions[0].modifiedDate = moment
+            chains[shared].transactions[0].isRenewal = false
+        }
+        record(.subscribedInitialBuy, chain: shared, at: moment)
         return shared
     }
 
-    /// The members lose access: sharing ended, or they left the family.
+    /// Brings the members of a chain to its state.
+    mutating func mirror(chain leader: Int) {
+        var follower = chains[leader].firstFollower
+        while follower >= 0 {
+            mirror(leader: leader, to: Int(follower))
+            follower = chains[Int(follower)].nextFollower
+        }
+    }
+
+    /// Tells the members what the purchaser was told, about their own transactions.
+    mutating func tellFamily(
+        _ event: NotificationEvent, leader: Int, period: Int?, at moment: Timestamp
+    ) {
+        guard let told = event.asToldToFamily else { return }
+        let last = chains[leader].transactions.count - 1
+        // The refund of an earlier period takes nothing from the members.
+        if let period, period != last { return }
+        var follower = chains[leader].firstFollower
+        while follower >= 0 {
+            record(told, chain: Int(follower), at: moment)
+            follower = chains[Int(follower)].nextFollower
+        }
+    }
+
+    /// The members lose access: sharing ended.
     mutating func endSharing(leader: Int, at moment: Timestamp) {
         var follower = Int(chains[leader].firstFollower)
         while follower >= 0 {
             let next = Int(chains[follower].nextFollower)
             revokeSharing(member: follower, at: moment)
-            chains[follower].leader = -1
-            chains[follower].nextFollower = -1
             follower = next
         }
         chains[leader].firstFollower = -1
     }
 
+    /// One member leaves the family.
+    mutating func leaveFamily(member: Int, at moment: Timestamp) {
+        let leader = Int(chains[member].leader)
+        guard leader >= 0 else { return }
+        if Int(chains[leader].firstFollower) == member {
+            chains[leader].firstFollower = chains[member].nextFollower
+        } else {
+            var before = Int(chains[leader].firstFollower)
+            while before >= 0, Int(chains[before].nextFollower) != member {
+                before = Int(chains[before].nextFollower)
+            }
+            if before >= 0 { chains[before].nextFollower = chains[member].nextFollower }
+        }
+        revokeSharing(member: member, at: moment)
+    }
+
     private mutating func revokeSharing(member: Int, at moment: Timestamp) {
+        chains[member].leader = -1
+        chains[member].nextFollower = -1
         let last = chains[member].transactions.count - 1
         guard last >= 0, chains[member].transactions[last].revocationDate == nil else { return }
-        chains[member].transactions[last].revocationDate = moment
-        chains[member].transactions[last].modifiedDate = moment
-        chains[member].transactions[last].revocation = .familyRevoke
+        chains[member].transactions[last].revoke(
+            .familyRevoke, percent: 0, reason: 0, at: moment)
         chains[member].phase = .revoked
         chains[member].renewal.willRenew = false
         chains[member].renewal.isInBillingRetry = false
         chains[member].renewal.gracePeriodExpiresDate = nil
-        notify(.revoke, chain: member, at: moment)
+        record(.revoke, chain: member, at: moment)
     }
 
-    /// Copies periods that the member lacks and the state of the last one.
+    /// Copies periods that the member lacks and what changed in the others.
     private mutating func mirror(leader: Int, to member: Int) {
-        let from = Array(chains[leader].transactions.dropFirst(Int(chains[member].sharedFrom)))
-        let known = chains[member].transactions.count
-        let before = chains[member].phase
-        for index in from.indices where index >= known {
-            var period = from[index]
-            period.price = 0
+        let offset = Int(chains[member].sharedFrom)
+        for index in chains[leader].transactions.indices where index >= offset {
+            var period = chains[leader].transactions[index]
             period.offer = 0
-            chains[member].transactions.append(period)
+            period.priceIncreasePercent = 0
+            if period.revocation != .none { period.revocation = .familyRevoke }
+            let place = index - offset
+            guard place < chains[member].transactions.count else {
+                chains[member].transactions.append(period)
+                continue
+            }
+            let mine = chains[member].transactions[place]
+            period.purchaseDate = mine.purchaseDate
+            period.modifiedDate = max(mine.modifiedDate, period.modifiedDate)
+            period.isRenewal = mine.isRenewal
+            period.isFinished = mine.isFinished
+            chains[member].transactions[place] = period
         }
-        let last = from.count - 1
-        guard last >= 0 else { return }
         chains[member].renewal = chains[leader].renewal
         chains[member].phase = chains[leader].phase
-        for index in from.indices {
-            chains[member].transactions[index].isUpgraded = from[index].isUpgraded
-            chains[member].transactions[index].expiresDate = from[index].expiresDate
-            chains[member].transactions[index].modifiedDate = from[index].modifiedDate
-            chains[member].transactions[index].revocationDate = from[index].revocationDate
-            chains[member].transactions[index].revocation =
-                from[index].revocation == .none ? .none : .familyRevoke
-            chains[member].transactions[index].revocationReason = from[index].revocationReason
-        }
-        tellMember(member, before: before, hasNewPeriod: last >= known, isFirst: known == 0)
-    }
-
-    private mutating func tellMember(
-        _ member: Int, before: PurchaseChain.Phase, hasNewPeriod: Bool, isFirst: Bool
-    ) {
-        guard let current = chains[member].current else { return }
-        if isFirst {
-            notify(.subscribedInitialBuy, chain: member, at: current.purchaseDate)
-        } else if hasNewPeriod {
-            notify(
-                current.isRenewal ? .didRenew : .subscribedResubscribe, chain: member,
-                at: current.purchaseDate)
-        } else if chains[member].phase == .revoked, before != .revoked {
-            notify(.revoke, chain: member, at: current.modifiedDate)
-        } else if chains[member].phase == .expired, before != .expired {
-            notify(.expired, chain: member, at: current.expiresDate)
-        }
+        chains[member].streakStart = max(
+            chains[member].transactions.first?.purchaseDate ?? chains[leader].streakStart,
+            chains[leader].streakStart)
     }
 }

@@ -17,8 +17,17 @@ extension World {
         case .retryEnd: giveUpRetry(chain: index, at: moment)
         case .recovery: recover(chain: index, at: moment)
         case .expiry: expire(chain: index, at: moment)
-        case .refundReversal: reverseRefund(chain: index, at: moment)
+        case .refundReversal:
+            guard let period = refundedPeriod(chain: index) else { break }
+            reverseRefund(chain: index, period: period, at: moment)
         case .resubscription: resubscribeByChance(chain: index, at: moment)
+        case .reenabling: setRenewal(chain: index, on: true, at: moment)
+        case .priceConsent:
+            acceptPriceIncrease(chain: index, at: moment)
+            planEnd(chain: index, from: moment)
+        case .refundAnswer:
+            notify(.refundDeclined, chain: index, at: moment)
+            planEnd(chain: index, from: moment)
         }
         mirror(chain: index)
     }
@@ -31,11 +40,16 @@ extension World {
     /// After a period began: first something in its middle, by chance, else its end.
     mutating func planPeriod(chain index: Int) {
         guard !chains[index].isScripted, let current = chains[index].current else {
-            return planEnd(chain: index)
+            if let begin = chains[index].current?.purchaseDate {
+                planEnd(chain: index, from: begin)
+            }
+            return
         }
         let length = current.expiresDate.milliseconds(since: current.purchaseDate)
         let sum = rates.midPeriodProbability
-        guard chains[index].random.chance(sum) else { return planEnd(chain: index) }
+        guard chains[index].random.chance(sum) else {
+            return planEnd(chain: index, from: current.purchaseDate)
+        }
         let part = 0.05 + 0.8 * chains[index].random.fraction()
         schedule(
             .midPeriod, at: current.purchaseDate.adding(milliseconds: Int64(Double(length) * part)),
@@ -43,29 +57,30 @@ extension World {
     }
 
     /// The end of the current period: a renewal attempt shortly before it, or the expiry.
-    mutating func planEnd(chain index: Int) {
+    ///
+    /// Nothing is planned for a time before `moment`: what was stated by then stays true.
+    mutating func planEnd(chain index: Int, from moment: Timestamp) {
         guard let current = chains[index].current else { return }
         let end = current.expiresDate
-        guard chains[index].renewal.willRenew else {
+        guard chains[index].renewsNextPeriod, !isDeleted(chain: index) else {
             return schedule(.expiry, at: end, chain: index)
         }
         // Apple charges within the 24 hours before the end; a week's period less early.
         let length = end.milliseconds(since: current.purchaseDate)
         guard !chains[index].isScripted else {
             // A script can be reasoned about: charged one hour before the end.
-            return schedule(
-                .renewal, at: end.adding(milliseconds: -min(3_600_000, length / 8)), chain: index)
+            let attempt = end.adding(milliseconds: -min(3_600_000, length / 8))
+            return schedule(.renewal, at: max(attempt, moment), chain: index)
         }
         let lead = chains[index].random.integer(
             in: 60_000...max(60_000, min(72_000_000, length / 8)))
         let attempt = end.adding(milliseconds: -lead)
-        schedule(.renewal, at: max(attempt, current.purchaseDate), chain: index)
+        schedule(.renewal, at: max(attempt, moment), chain: index)
     }
 
     private mutating func attemptRenewal(chain index: Int, at moment: Timestamp) {
         guard let current = chains[index].current else { return }
-        let product = Catalogue.products[Int(chains[index].renewal.nextProduct)]
-        if chains[index].renewal.priceIncrease == .pending {
+        if chains[index].renewal.priceIncrease == .pending, !current.owesPayments {
             // Without the consent that Apple asked for, the subscription ends with its period.
             chains[index].renewal.expirationIntent = 3
             chains[index].renewal.willRenew = false
@@ -79,8 +94,7 @@ extension World {
             return schedule(.billingFailure, at: current.expiresDate, chain: index)
         }
         beginPeriod(
-            chain: index, at: moment, until: product.period.end(after: current.expiresDate),
-            isRenewal: true)
+            chain: index, at: moment, countedFrom: current.expiresDate, isRenewal: true)
         notify(.didRenew, chain: index, at: moment)
         planPeriod(chain: index)
     }
@@ -101,7 +115,9 @@ extension World {
         chains[index].phase = .grace
         chains[index].renewal.gracePeriodExpiresDate = graceEnd
         notify(.didFailToRenewGracePeriod, chain: index, at: moment)
-        if !chains[index].isScripted, chains[index].random.chance(rates.recoveryInGrace) {
+        if !chains[index].isScripted, !isDeleted(chain: index),
+            chains[index].random.chance(rates.recoveryInGrace)
+        {
             let length = Double(graceEnd.milliseconds(since: moment))
             let part = 0.05 + 0.9 * chains[index].random.fraction()
             schedule(.recovery, at: moment.adding(milliseconds: Int64(length * part)), chain: index)
@@ -119,15 +135,22 @@ extension World {
 
     /// Apple retries for sixty days after the period's end, grace included.
     private mutating func planRetry(chain index: Int, after moment: Timestamp) {
-        guard let current = chains[index].current else { return }
-        let end = current.expiresDate.adding(milliseconds: 60 * BillingPeriod.millisecondsPerDay)
-        if !chains[index].isScripted, chains[index].random.chance(rates.recoveryInRetry) {
+        guard let end = retryEnd(chain: index) else { return }
+        if !chains[index].isScripted, !isDeleted(chain: index),
+            chains[index].random.chance(rates.recoveryInRetry)
+        {
             let length = Double(end.milliseconds(since: moment))
             let part = 0.05 + 0.9 * chains[index].random.fraction()
             schedule(.recovery, at: moment.adding(milliseconds: Int64(length * part)), chain: index)
         } else {
             schedule(.retryEnd, at: end, chain: index)
         }
+    }
+
+    /// When Apple gives up: sixty days after the period's end.
+    func retryEnd(chain index: Int) -> Timestamp? {
+        chains[index].current?.expiresDate.adding(
+            milliseconds: 60 * BillingPeriod.millisecondsPerDay)
     }
 
     private mutating func giveUpRetry(chain index: Int, at moment: Timestamp) {
@@ -159,7 +182,7 @@ extension World {
 
     /// Some customers come back later, under the same original id.
     mutating func planReturn(chain index: Int, after moment: Timestamp) {
-        guard !chains[index].isScripted, !chains[index].isFamilyShared,
+        guard !chains[index].isScripted, !chains[index].isFamilyShared, !isDeleted(chain: index),
             chains[index].random.chance(rates.resubscription)
         else { return }
         let days = chains[index].random.integer(in: 4...150)

@@ -1,13 +1,19 @@
 import Subscriptions
 
 /// What happens in the middle of a period by chance: a draw, then one of the customer's actions.
+///
+/// What follows from it later, but before the period's end, is an event of its own: nothing here may
+/// depend on how far the clock is being moved.
 extension World {
+    /// How long Apple takes to decide on a refund, in a life by chance.
+    private static let refundAnswerMilliseconds: Int64 = 5_400_000
+
     mutating func midPeriod(chain index: Int, at moment: Timestamp) {
         let action = drawAction(chain: index)
         take(action, chain: index, at: moment)
         // Most actions leave the end of the period to come; some have planned another future.
         if chains[index].event == .none, chains[index].phase == .active {
-            planEnd(chain: index)
+            planEnd(chain: index, from: moment)
         }
     }
 
@@ -33,7 +39,9 @@ extension World {
             refund(chain: index, period: period, percent: 100, reason: 0, at: moment)
         case .refundDeclined:
             notify(.consumptionRequest, chain: index, at: moment)
-            notify(.refundDeclined, chain: index, at: moment.adding(milliseconds: 5_400_000))
+            schedule(
+                .refundAnswer, at: moment.adding(milliseconds: Self.refundAnswerMilliseconds),
+                chain: index)
         case .upgrade:
             guard let product = otherProduct(chain: index, higher: true) else { return }
             upgrade(chain: index, to: product, offer: 0, at: moment)
@@ -64,9 +72,7 @@ extension World {
         guard let current = chains[index].current, chains[index].random.chance(rates.reenable)
         else { return }
         let left = current.expiresDate.milliseconds(since: moment)
-        let later = moment.adding(milliseconds: left / 3)
-        guard later < now else { return }
-        setRenewal(chain: index, on: true, at: later)
+        schedule(.reenabling, at: moment.adding(milliseconds: left / 3), chain: index)
     }
 
     private mutating func refundByChance(chain index: Int, at moment: Timestamp) {
@@ -94,9 +100,7 @@ extension World {
             let current = chains[index].current
         else { return }
         let left = current.expiresDate.milliseconds(since: moment)
-        let later = moment.adding(milliseconds: left / 4)
-        guard later < now else { return }
-        acceptPriceIncrease(chain: index, at: later)
+        schedule(.priceConsent, at: moment.adding(milliseconds: left / 4), chain: index)
     }
 
     /// Another product of the group at a higher (or lower) level of service.

@@ -1,22 +1,55 @@
 import Subscriptions
 
 extension World {
-    /// Records that Apple sends a notification, with the state as it is now.
+    /// Records that Apple sends a notification, with the state as it is now, to the customer and to
+    /// the family members who share the purchase.
     mutating func notify(
         _ event: NotificationEvent, chain index: Int, period: Int? = nil, at moment: Timestamp
     ) {
-        guard moment >= notificationsSince else { return }
+        record(event, chain: index, period: period, at: moment)
+        guard chains[index].firstFollower >= 0 else { return }
+        mirror(chain: index)
+        tellFamily(event, leader: index, period: period, at: moment)
+    }
+
+    /// Records a notification of one chain; nothing is sent about a deleted account.
+    mutating func record(
+        _ event: NotificationEvent, chain index: Int, period: Int? = nil, at moment: Timestamp
+    ) {
+        guard moment >= notificationsSince, !accounts[Int(chains[index].account)].isDeleted else {
+            return
+        }
         let place = period ?? chains[index].transactions.count - 1
+        let known = chains[index].transactions.indices.contains(place)
         notifications.append(
             NotificationRecord(
-                date: moment, chain: Int32(index), transaction: Int32(place), event: event,
-                status: UInt8(chains[index].phase.status),
+                date: moment, chain: Int32(index), transaction: known ? Int16(place) : -1,
+                event: event, status: UInt8(chains[index].phase.status),
                 delivery: delivery(chain: index, at: moment, event: event),
                 failure: UInt8(
                     truncatingIfNeeded: SeededRandom.mixed(UInt64(index) &+ seed) % 3),
-                revocationDate: chains[index].transactions.indices.contains(place)
-                    ? chains[index].transactions[place].revocationDate : nil,
-                renewal: chains[index].renewal))
+                repetition: repetition(of: event, chain: index, at: moment),
+                transactionThen: known
+                    ? StatedTransaction(chains[index].transactions[place]) : nil,
+                streakStart: chains[index].streakStart, renewal: chains[index].renewal))
+        deliverLater(notifications[notifications.count - 1])
+    }
+
+    /// Notes a new notification for delivery where there is an address.
+    mutating func deliverLater(_ record: NotificationRecord) {
+        guard let deliveredSince, record.date >= deliveredSince else { return }
+        freshNotifications.append(record.key)
+    }
+
+    /// How many notifications of this kind the chain already has at this moment; they were made
+    /// just before.
+    private func repetition(
+        of event: NotificationEvent, chain: Int, at moment: Timestamp
+    ) -> UInt8 {
+        let same = notifications.suffix(16).filter {
+            $0.date == moment && Int($0.chain) == chain && $0.event == event
+        }
+        return UInt8(truncatingIfNeeded: same.count)
     }
 
     /// How delivery goes follows from the notification itself, not from a running sequence.

@@ -75,8 +75,7 @@ extension World {
             account: account, product: product, offer: offer, at: start, random: random)
         if isShared {
             let member = addAccount(storefront: accounts[account].storefront, hasToken: false)
-            share(chain: index, with: member)
-            mirror(chain: index)
+            share(chain: index, with: member, at: start)
         }
         planPeriod(chain: index)
         live(chain: index, until: now)
@@ -92,11 +91,7 @@ extension World {
                 account: Int32(account), phase: .active, product: product, start: start,
                 random: random))
         chains[index].renewal.nextOffer = offer
-        let isTrial = Catalogue.offers[Int(offer)].discountType == "FREE_TRIAL"
-        let period =
-            isTrial
-            ? Catalogue.offers[Int(offer)].period : Catalogue.products[Int(product)].period
-        beginPeriod(chain: index, at: start, until: period.end(after: start), isRenewal: false)
+        beginPeriod(chain: index, at: start, isRenewal: false)
         notify(.subscribedInitialBuy, chain: index, at: start)
         return index
     }
@@ -112,10 +107,7 @@ extension World {
             StoredTransaction(
                 purchaseDate: moment,
                 expiresDate: Catalogue.products[Int(product)].period.end(after: moment),
-                modifiedDate: moment,
-                price: Catalogue.price(
-                    of: product, storefront: accounts[account].storefront, offer: 0),
-                product: product, isRenewal: false, offer: 0))
+                modifiedDate: moment, product: product, isRenewal: false, offer: 0))
         chains.append(chain)
         link(chain: index)
         notify(.oneTimeCharge, chain: index, at: moment)

@@ -5,17 +5,23 @@ enum Base64URL {
 
     static func append(_ bytes: some Collection<UInt8>, to output: inout [UInt8]) {
         output.reserveCapacity(output.count + (bytes.count * 4 + 2) / 3)
-        var buffer: UInt32 = 0
-        var bits: UInt32 = 0
-        for byte in bytes {
-            buffer = buffer << 8 | UInt32(byte)
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                output.append(alphabet[Int(buffer >> bits & 63)])
+        // Looked up once, not for every character.
+        let alphabet = alphabet
+        var rest = bytes.makeIterator()
+        while let first = rest.next() {
+            output.append(alphabet[Int(first >> 2)])
+            guard let second = rest.next() else {
+                output.append(alphabet[Int(first & 3) << 4])
+                return
             }
+            output.append(alphabet[Int(first & 3) << 4 | Int(second >> 4)])
+            guard let third = rest.next() else {
+                output.append(alphabet[Int(second & 15) << 2])
+                return
+            }
+            output.append(alphabet[Int(second & 15) << 2 | Int(third >> 6)])
+            output.append(alphabet[Int(third & 63)])
         }
-        if bits > 0 { output.append(alphabet[Int(buffer << (6 - bits) & 63)]) }
     }
 
     static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {

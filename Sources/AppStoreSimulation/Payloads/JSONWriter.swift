@@ -55,6 +55,12 @@ struct JSONWriter {
         bytes.append(contentsOf: String(value).utf8)
     }
 
+    /// A number as it was written elsewhere.
+    mutating func number(_ text: String) {
+        separate()
+        bytes.append(contentsOf: text.utf8)
+    }
+
     mutating func bool(_ value: Bool) {
         separate()
         bytes.append(contentsOf: (value ? "true" : "false").utf8)

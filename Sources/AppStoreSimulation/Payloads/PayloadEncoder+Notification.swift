@@ -33,7 +33,8 @@ extension PayloadEncoder {
     func notificationUUID(_ record: NotificationRecord) -> String {
         identifiers.uuid(
             UInt64(bitPattern: record.date.unixMilliseconds),
-            UInt64(bitPattern: Int64(record.chain)) << 8 | UInt64(record.event.rawValue))
+            UInt64(bitPattern: Int64(record.chain)) << 8 | UInt64(record.event.rawValue)
+                | UInt64(record.repetition) << 56)
     }
 
     func appTransaction(account: Int, bought: Timestamp, now: Timestamp) -> [UInt8] {

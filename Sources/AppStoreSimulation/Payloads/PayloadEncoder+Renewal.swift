@@ -10,7 +10,10 @@ extension PayloadEncoder {
     ) -> [UInt8] {
         let chain = snapshot.chain
         let storefront = Catalogue.storefronts[Int(snapshot.account.storefront)]
-        let next = Catalogue.products[Int(renewal.nextProduct)]
+        // A commitment goes on with its own product until its last payment.
+        let nextProduct = transaction.owesPayments ? transaction.product : renewal.nextProduct
+        let next = Catalogue.products[Int(nextProduct)]
+        let renews = renewal.renewsNextPeriod(after: transaction)
         var json = JSONWriter(capacity: 800)
         json.object { json in
             if [2, 3, 4].contains(status), renewal.expirationIntent > 0 {
@@ -21,9 +24,13 @@ extension PayloadEncoder {
                 String(identifiers.transactionID(chain: snapshot.index, period: 0)))
             json.field("autoRenewProductId", next.id)
             json.field("productId", Catalogue.products[Int(transaction.product)].id)
-            json.field("autoRenewStatus", renewal.willRenew ? 1 : 0)
-            if let price = renewalPrice(of: snapshot, renewal: renewal) {
-                json.field("renewalPrice", price)
+            json.field("autoRenewStatus", renews ? 1 : 0)
+            if renews, !chain.isFamilyShared {
+                json.field(
+                    "renewalPrice",
+                    Catalogue.price(
+                        of: nextProduct, storefront: snapshot.account.storefront,
+                        offer: renewal.nextOffer, increasePercent: renewal.priceIncreasePercent))
                 json.field("currency", storefront.currency)
             }
             json.field("signedDate", signedDate)
@@ -37,7 +44,7 @@ extension PayloadEncoder {
             case .pending: json.field("priceIncreaseStatus", 0)
             case .accepted: json.field("priceIncreaseStatus", 1)
             }
-            offer(renewal.nextOffer, into: &json)
+            offer(renewal.nextOffer, of: nextProduct, into: &json)
             if status == 2, renewal.expirationIntent == 1 {
                 json.key("eligibleWinBackOfferIds")
                 json.array { $0.string("winback.monthly") }
@@ -50,35 +57,29 @@ extension PayloadEncoder {
                 "appTransactionId",
                 String(identifiers.appTransactionID(account: Int(chain.account)))
             )
-            commitment(renewal, next: next, transaction: transaction, into: &json)
+            commitment(renewal, transaction: transaction, snapshot, into: &json)
         }
         return json.bytes
     }
 
-    private func renewalPrice(of snapshot: ChainSnapshot, renewal: RenewalState) -> Int64? {
-        guard renewal.willRenew, !snapshot.chain.isFamilyShared else { return nil }
-        let ordinary = Catalogue.price(
-            of: renewal.nextProduct, storefront: snapshot.account.storefront,
-            offer: renewal.nextOffer)
-        return ordinary + ordinary * Int64(renewal.priceIncreasePercent) / 100
-    }
-
     private func commitment(
-        _ renewal: RenewalState, next: Product, transaction: StoredTransaction,
+        _ renewal: RenewalState, transaction: StoredTransaction, _ snapshot: ChainSnapshot,
         into json: inout JSONWriter
     ) {
-        guard next.isMonthlyCommitment, transaction.commitmentPayment > 0 else { return }
-        json.field("renewalBillingPlanType", "MONTHLY")
+        guard transaction.commitmentPayment > 0 else { return }
+        let next = Catalogue.products[Int(renewal.nextProduct)]
+        let plan = next.isMonthlyCommitment ? "MONTHLY" : "BILLED_UPFRONT"
+        json.field("renewalBillingPlanType", transaction.owesPayments ? "MONTHLY" : plan)
         json.key("commitmentInfo")
         json.object { json in
             json.field("commitmentAutoRenewProductId", next.id)
             json.field("commitmentAutoRenewStatus", renewal.willRenew ? 1 : 0)
-            json.field("commitmentRenewalBillingPlanType", "MONTHLY")
+            json.field("commitmentRenewalBillingPlanType", plan)
             json.field(
                 "commitmentRenewalDate",
                 BillingPeriod.months(12 - Int(transaction.commitmentPayment)).end(
                     after: transaction.expiresDate))
-            json.field("commitmentRenewalPrice", transaction.price * 12)
+            json.field("commitmentRenewalPrice", price(of: transaction, snapshot) * 12)
         }
     }
 }

@@ -60,7 +60,7 @@ struct PayloadEncoder: Sendable {
             json.field("signedDate", signedDate)
             revocation(of: transaction, into: &json)
             if transaction.isUpgraded { json.field("isUpgraded", true) }
-            offer(transaction.offer, into: &json)
+            offer(transaction.offer, of: transaction.product, into: &json)
             if hasUnknownValues {
                 json.key("seatPlan")
                 json.object { $0.field("seats", 3) }
@@ -70,13 +70,13 @@ struct PayloadEncoder: Sendable {
             json.field("storefront", storefront.country)
             json.field("storefrontId", storefront.id)
             if !snapshot.chain.isFamilyShared {
-                json.field("price", transaction.price)
+                json.field("price", price(of: transaction, snapshot))
                 json.field("currency", storefront.currency)
             }
             json.field(
                 "appTransactionId",
                 String(identifiers.appTransactionID(account: Int(snapshot.chain.account))))
-            commitment(of: transaction, product: product, chain: snapshot.chain, into: &json)
+            commitment(of: transaction, product: product, snapshot, into: &json)
         }
         return json.bytes
     }
@@ -91,18 +91,19 @@ struct PayloadEncoder: Sendable {
         }
     }
 
-    func offer(_ index: UInt8, into json: inout JSONWriter) {
+    /// `product`: what the offer is for; it lasts one of its periods unless it is a free trial.
+    func offer(_ index: UInt8, of product: UInt16, into json: inout JSONWriter) {
         guard !hasUnknownValues else { return json.field("offerType", 9) }
         guard index > 0 else { return }
         let offer = Catalogue.offers[Int(index)]
         json.field("offerType", offer.type)
         json.field("offerIdentifier", offer.identifier)
         json.field("offerDiscountType", offer.discountType)
-        json.field("offerPeriod", offer.period.iso8601)
+        json.field("offerPeriod", Catalogue.period(of: product, offer: index).iso8601)
     }
 
     private func commitment(
-        of transaction: StoredTransaction, product: Product, chain: PurchaseChain,
+        of transaction: StoredTransaction, product: Product, _ snapshot: ChainSnapshot,
         into json: inout JSONWriter
     ) {
         guard product.isMonthlyCommitment, transaction.commitmentPayment > 0 else { return }
@@ -115,7 +116,13 @@ struct PayloadEncoder: Sendable {
             json.field(
                 "commitmentExpiresDate",
                 BillingPeriod.months(12 - number).end(after: transaction.expiresDate))
-            json.field("commitmentPrice", transaction.price * 12)
+            json.field("commitmentPrice", price(of: transaction, snapshot) * 12)
         }
+    }
+
+    func price(of transaction: StoredTransaction, _ snapshot: ChainSnapshot) -> Int64 {
+        Catalogue.price(
+            of: transaction.product, storefront: snapshot.account.storefront,
+            offer: transaction.offer, increasePercent: transaction.priceIncreasePercent)
     }
 }

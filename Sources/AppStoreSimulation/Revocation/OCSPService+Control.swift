@@ -7,10 +7,12 @@ struct OCSPChange: Decodable {
     var delayMilliseconds: Int64?
     var nextUpdateSeconds: Double?
 
-    private enum CodingKeys: String, CodingKey {
-        case mode
-        case delayMilliseconds = "delay_ms"
-        case nextUpdateSeconds = "next_update_seconds"
+    init(from decoder: any Decoder) throws {
+        let keys = try StrictKeys(decoder, allowed: ["mode", "delay_ms", "next_update_seconds"])
+        mode = try keys.value(String.self, "mode")
+        delayMilliseconds = try keys.number("delay_ms", in: 0...3_600_000)
+        nextUpdateSeconds = try keys.number(
+            "next_update_seconds", in: -1_000_000_000...1_000_000_000.0)
     }
 }
 

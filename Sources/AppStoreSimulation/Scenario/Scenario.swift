@@ -16,9 +16,12 @@ struct Scenario: Decodable, Sendable {
     /// Reads a scenario.
     static func read(_ text: String) throws(SimulatorError) -> Scenario {
         do {
-            return try YAMLDecoder().decode(Scenario.self, from: text)
+            var scenario = try YAMLDecoder().decode(Scenario.self, from: text)
+            scenario.noteLines(of: text)
+            return scenario
         } catch {
-            throw .badOption("The scenario cannot be read: \(SimulatorError.sentence(of: error))")
+            throw .badOption(
+                "The scenario cannot be read: \(SimulatorError.sentence(of: error, in: text))")
         }
     }
 
@@ -28,16 +31,41 @@ struct Scenario: Decodable, Sendable {
         about = try keys.value(String.self, "about")
         if let text = try keys.value(String.self, "now") {
             guard let moment = Timestamp(rfc3339: text) else {
-                throw SimulatorError.badOption("\"now\" must be a time, not \"\(text)\".")
+                throw keys.refused("\"now\" must be a time, not \"\(text)\".", at: "now")
             }
             now = moment
         }
         graceDays = try keys.value(Int.self, "grace_days")
         if let graceDays, ![0, 3, 16, 28].contains(graceDays) {
-            throw SimulatorError.badOption("\"grace_days\" is 3, 16, 28, or 0 for none.")
+            throw keys.refused("\"grace_days\" is 3, 16, 28, or 0 for none.", at: "grace_days")
         }
         customers = try keys.value([ScriptedCustomer].self, "customers") ?? []
         population = try keys.value(PopulationText.self, "population")
+    }
+
+    /// Writes down where each step and expectation stands, for what turns out to be impossible.
+    private mutating func noteLines(of text: String) {
+        guard let lines = SourceLines(of: text) else { return }
+        for number in customers.indices {
+            let customer: [any CodingKey] = [Place("customers"), Place(number)]
+            for step in customers[number].life.indices {
+                customers[number].life[step].line = lines.line(
+                    of: customer + [Place("life"), Place(step)])
+            }
+            for place in customers[number].expectations.indices {
+                customers[number].expectations[place].line = lines.line(
+                    of: customer + [Place("expect"), Place(place)])
+            }
+        }
+    }
+
+    private struct Place: CodingKey {
+        let stringValue: String
+        let intValue: Int?
+        init(_ name: String) { (stringValue, intValue) = (name, nil) }
+        init(_ index: Int) { (stringValue, intValue) = ("\(index)", index) }
+        init?(stringValue: String) { self.init(stringValue) }
+        init?(intValue: Int) { self.init(intValue) }
     }
 }
 
@@ -48,10 +76,7 @@ struct PopulationText: Decodable, Sendable {
 
     init(from decoder: any Decoder) throws {
         let keys = try StrictKeys(decoder, allowed: ["customers", "rates"])
-        customers = try keys.value(Int.self, "customers") ?? 0
-        guard (0...1_000_000).contains(customers) else {
-            throw SimulatorError.badOption("\"customers\" must be from 0 to 1000000.")
-        }
+        customers = try keys.number("customers", in: 0...1_000_000) ?? 0
         rates = try keys.value(RatesText.self, "rates")?.rates ?? LifeRates()
     }
 
@@ -61,10 +86,7 @@ struct PopulationText: Decodable, Sendable {
         init(from decoder: any Decoder) throws {
             let keys = try StrictKeys(decoder, allowed: LifeRates.names.map(\.name))
             for (name, path) in LifeRates.names {
-                guard let value = try keys.value(Double.self, name) else { continue }
-                guard (0...1).contains(value) else {
-                    throw SimulatorError.badOption("The rate \"\(name)\" must be from 0 to 1.")
-                }
+                guard let value = try keys.number(name, in: 0.0...1.0) else { continue }
                 rates[keyPath: path] = value
             }
         }

@@ -4,11 +4,12 @@ enum ScriptedAction: Sendable {
     case cancel
     case reenable
     case upgrade(product: UInt16, offer: UInt8)
-    case changeAtRenewal(product: UInt16)
+    case downgrade(product: UInt16)
+    case crossgrade(product: UInt16)
     case billingFails
     case billingRecovers
-    case refund(percent: UInt8, reason: UInt8, earlierPeriod: Int?)
-    case refundReversed
+    case refund(percent: UInt8, reason: UInt8, period: Int?)
+    case refundReversed(period: Int?)
     case refundDeclined
     case resubscribe(product: UInt16, offer: UInt8)
     case priceIncrease(percent: UInt8, needsConsent: Bool)
@@ -16,6 +17,7 @@ enum ScriptedAction: Sendable {
     case extend(days: Int)
     case redeemOffer(UInt8)
     case withdraw
+    case finish
     case share(customer: String)
     case stopSharing
     case migrate(label: String?)
@@ -24,54 +26,104 @@ enum ScriptedAction: Sendable {
     static let names = [
         "buy", "cancel", "reenable", "upgrade", "downgrade", "crossgrade", "billing_fails",
         "billing_recovers", "refund", "refund_reversed", "refund_declined", "resubscribe",
-        "price_increase", "accept_price_increase", "extend", "redeem_offer", "withdraw",
+        "price_increase", "accept_price_increase", "extend", "redeem_offer", "withdraw", "finish",
         "share_with", "stop_sharing", "migrate", "delete_account",
     ]
 
+    /// What may be said beside the name, by the actions that know it.
+    private static let parametersByName: [String: [String]] = [
+        "buy": ["offer", "label"], "upgrade": ["offer"], "resubscribe": ["offer"],
+        "refund": ["reason", "period"], "refund_reversed": ["period"],
+        "price_increase": ["consent"], "migrate": ["label"],
+    ]
+
+    static let parameters = Array(Set(parametersByName.values.joined())).sorted()
+
+    /// Whether it happens to something that was bought before.
+    var concernsPurchase: Bool {
+        switch self {
+        case .buy, .deleteAccount: false
+        default: true
+        }
+    }
+
+    /// The action that an object names, with what belongs to it and nothing else.
     init(_ keys: StrictKeys) throws {
         let found = Self.names.filter(keys.names.contains)
         guard found.count == 1, let name = found.first else {
-            throw SimulatorError.badOption(
+            throw keys.refused(
                 "a step must name exactly one thing that happens, of "
                     + Self.names.joined(separator: ", ") + ".")
         }
-        let offer = try Self.offer(keys)
+        try self.init(named: name, keys)
+    }
+
+    init(named name: String, _ keys: StrictKeys) throws {
+        let mine = Self.parametersByName[name] ?? []
+        if let foreign = keys.names.first(where: {
+            Self.parameters.contains($0) && !mine.contains($0)
+        }) {
+            throw keys.refused("\"\(foreign)\" does not belong to \"\(name)\".", at: foreign)
+        }
         switch name {
         case "buy":
             self = .buy(
-                product: try Self.product(keys, name), offer: offer,
+                product: try Self.product(keys, name), offer: try Self.offer(keys),
                 label: try keys.value(String.self, "label"))
-        case "cancel": self = .cancel
-        case "reenable": self = .reenable
-        case "upgrade": self = .upgrade(product: try Self.product(keys, name), offer: offer)
-        case "downgrade", "crossgrade":
-            self = .changeAtRenewal(product: try Self.product(keys, name))
-        case "billing_fails": self = .billingFails
-        case "billing_recovers": self = .billingRecovers
+        case "upgrade":
+            self = .upgrade(product: try Self.product(keys, name), offer: try Self.offer(keys))
+        case "downgrade": self = .downgrade(product: try Self.product(keys, name))
+        case "crossgrade": self = .crossgrade(product: try Self.product(keys, name))
         case "refund":
             self = .refund(
-                percent: try Self.percent(keys, name), reason: try Self.reason(keys),
-                earlierPeriod: try keys.value(Int.self, "period"))
-        case "refund_reversed": self = .refundReversed
-        case "refund_declined": self = .refundDeclined
+                percent: try Self.percent(keys, name),
+                reason: try keys.number("reason", in: 0...1).map(UInt8.init) ?? 0,
+                period: try keys.number("period", in: 0...4095))
         case "resubscribe":
-            self = .resubscribe(product: try Self.product(keys, name), offer: offer)
+            self = .resubscribe(product: try Self.product(keys, name), offer: try Self.offer(keys))
         case "price_increase":
             self = .priceIncrease(
                 percent: try Self.percent(keys, name),
                 needsConsent: try keys.value(Bool.self, "consent") ?? true)
-        case "accept_price_increase": self = .acceptPriceIncrease
         case "extend":
             guard let days = try keys.value(Int.self, name), (1...90).contains(days) else {
-                throw SimulatorError.badOption("\"extend\" is a number of days from 1 to 90.")
+                throw keys.refused("\"extend\" is a number of days from 1 to 90.", at: name)
             }
             self = .extend(days: days)
-        case "redeem_offer": self = .redeemOffer(try Self.offer(keys, named: name))
-        case "withdraw": self = .withdraw
-        case "share_with": self = .share(customer: try keys.value(String.self, name) ?? "")
-        case "stop_sharing": self = .stopSharing
-        case "migrate": self = .migrate(label: try keys.value(String.self, "label"))
-        default: self = .deleteAccount
+        case "redeem_offer":
+            let offer = try Self.offer(keys, named: name)
+            guard offer > 0 else {
+                throw keys.refused("\"redeem_offer\" names an offer.", at: name)
+            }
+            self = .redeemOffer(offer)
+        case "share_with":
+            guard let customer = try? keys.value(String.self, name), !customer.isEmpty else {
+                throw keys.refused("\"share_with\" names another customer.", at: name)
+            }
+            self = .share(customer: customer)
+        default:
+            try keys.requireTrue(name)
+            self = try Self.plain(name, keys)
+        }
+    }
+
+    /// The actions that are written as `true`.
+    private static func plain(_ name: String, _ keys: StrictKeys) throws -> ScriptedAction {
+        switch name {
+        case "cancel": .cancel
+        case "reenable": .reenable
+        case "billing_fails": .billingFails
+        case "billing_recovers": .billingRecovers
+        case "refund_reversed":
+            .refundReversed(period: try keys.number("period", in: 0...4095))
+        case "refund_declined": .refundDeclined
+        case "accept_price_increase": .acceptPriceIncrease
+        case "withdraw": .withdraw
+        case "finish": .finish
+        case "stop_sharing": .stopSharing
+        case "migrate": .migrate(label: try keys.value(String.self, "label"))
+        case "delete_account": .deleteAccount
+        default: throw keys.refused("the step \"\(name)\" is unknown.")
         }
     }
 
@@ -83,8 +135,9 @@ enum ScriptedAction: Sendable {
             ?? Catalogue.product(named: "com.example.app." + text)
         guard let found else {
             let known = Catalogue.products.map { $0.id.dropFirst("com.example.app.".count) }
-            throw SimulatorError.badOption(
-                "The product \"\(text)\" is unknown; known are \(known.joined(separator: ", ")).")
+            throw keys.refused(
+                "The product \"\(text)\" is unknown; known are \(known.joined(separator: ", ")).",
+                at: name)
         }
         return found
     }
@@ -99,22 +152,17 @@ enum ScriptedAction: Sendable {
             return 0
         }
         guard let index = offerNames.firstIndex(of: text) else {
-            throw SimulatorError.badOption(
+            throw keys.refused(
                 "The offer \"\(text)\" is unknown; known are "
-                    + offerNames.joined(separator: ", ") + ".")
+                    + offerNames.joined(separator: ", ") + ".", at: name)
         }
         return UInt8(index)
     }
 
     private static func percent(_ keys: StrictKeys, _ name: String) throws -> UInt8 {
-        let value = try keys.value(Int.self, name) ?? 100
-        guard (1...100).contains(value) else {
-            throw SimulatorError.badOption("\"\(name)\" is a percentage from 1 to 100.")
+        guard let value = try keys.value(Int.self, name), (1...100).contains(value) else {
+            throw keys.refused("\"\(name)\" is a percentage from 1 to 100.", at: name)
         }
         return UInt8(value)
-    }
-
-    private static func reason(_ keys: StrictKeys) throws -> UInt8 {
-        try keys.value(Int.self, "reason") == 1 ? 1 : 0
     }
 }

@@ -12,13 +12,14 @@ struct ScriptedCustomer: Decodable, Sendable {
             decoder,
             allowed: ["name", "environment", "storefront", "token", "life", "expect"])
         guard let name = try keys.value(String.self, "name") else {
-            throw SimulatorError.badOption("a customer lacks its \"name\".")
+            throw keys.refused("a customer lacks its \"name\".")
         }
         self.name = name
         if let text = try keys.value(String.self, "environment") {
             guard let environment = SimulatedEnvironment(rawValue: text) else {
-                throw SimulatorError.badOption(
-                    "The environment \"\(text)\" is neither Production nor Sandbox.")
+                throw keys.refused(
+                    "The environment \"\(text)\" is neither Production nor Sandbox.",
+                    at: "environment")
             }
             self.environment = environment
         }
@@ -26,8 +27,9 @@ struct ScriptedCustomer: Decodable, Sendable {
             guard let index = Catalogue.storefronts.firstIndex(where: { $0.country == country })
             else {
                 let known = Catalogue.storefronts.map(\.country).joined(separator: ", ")
-                throw SimulatorError.badOption(
-                    "The storefront \"\(country)\" is unknown; known are \(known).")
+                throw keys.refused(
+                    "The storefront \"\(country)\" is unknown; known are \(known).",
+                    at: "storefront")
             }
             storefront = UInt8(index)
         }
@@ -44,11 +46,22 @@ struct ScenarioExpectation: Decodable, Sendable {
     var status: Int?
     /// Events in the order of their sending, for example `DID_FAIL_TO_RENEW/GRACE_PERIOD`.
     var notifications: [String]?
+    /// Where it stands in its file.
+    var line: Int?
 
     init(from decoder: any Decoder) throws {
         let keys = try StrictKeys(decoder, allowed: ["of", "status", "notifications"])
         of = try keys.value(String.self, "of")
-        status = try keys.value(Int.self, "status")
+        status = try keys.number("status", in: 1...5)
         notifications = try keys.value([String].self, "notifications")
+        let known = NotificationEvent.allCases.map(\.name)
+        if let unknown = notifications?.first(where: { !known.contains($0) }) {
+            throw keys.refused(
+                "No notification is named \"\(unknown)\"; one is, for example, "
+                    + "\"DID_FAIL_TO_RENEW/GRACE_PERIOD\".", at: "notifications")
+        }
+        guard status != nil || notifications != nil else {
+            throw keys.refused("an expectation names a \"status\" or \"notifications\".")
+        }
     }
 }

@@ -20,29 +20,59 @@ struct ScriptedStep: Decodable, Sendable {
     var purchase: String?
     let action: ScriptedAction
     /// What becomes of the notifications that this step makes.
-    var delivery: String?
-
-    private static let parameters = ["at", "of", "offer", "percent", "reason", "period", "deliver"]
+    var delivery: ScriptedDelivery?
+    /// Where it stands in its file.
+    var line: Int?
 
     init(from decoder: any Decoder) throws {
         let keys = try StrictKeys(
-            decoder, allowed: Self.parameters + ["label", "consent"] + ScriptedAction.names)
+            decoder,
+            allowed: ["at", "of", "deliver"] + ScriptedAction.parameters + ScriptedAction.names)
         guard let at = try keys.value(String.self, "at") else {
-            throw SimulatorError.badOption("a step lacks its \"at\".")
+            throw keys.refused("a step lacks its \"at\".")
         }
-        moment = try Self.moment(at)
+        do {
+            moment = try Self.moment(at)
+        } catch {
+            throw keys.refused(error.description, at: "at")
+        }
         purchase = try keys.value(String.self, "of")
-        delivery = try keys.value(String.self, "deliver")
-        if let delivery, !["at_once", "late", "never", "unsent"].contains(delivery) {
-            throw SimulatorError.badOption(
-                "\"deliver\" is at_once, late, never or unsent, not \"\(delivery)\".")
+        if let text = try keys.value(String.self, "deliver") {
+            guard let known = ScriptedDelivery(rawValue: text) else {
+                throw keys.refused(
+                    "\"deliver\" is at_once, late, never or unsent, not \"\(text)\".",
+                    at: "deliver")
+            }
+            delivery = known
         }
         action = try ScriptedAction(keys)
+        if purchase != nil, !action.concernsPurchase {
+            throw keys.refused(
+                "this step concerns no earlier purchase, so it has no \"of\".", at: "of")
+        }
+    }
+
+    /// A step of a control call: it happens now.
+    init(action: ScriptedAction, purchase: String?, delivery: ScriptedDelivery?) {
+        moment = .relative(milliseconds: 0)
+        self.action = action
+        self.purchase = purchase
+        self.delivery = delivery
+    }
+
+    /// The same reason with the step that it was found in.
+    func refusal(_ error: SimulatorError, customer: String) -> SimulatorError {
+        let place = line.map { "line \($0), " } ?? ""
+        return .badOption("\(place)customer \"\(customer)\": \(error.description)")
     }
 
     /// For example `-90d`, `-3h`, `+10d12h` or `2026-08-01T00:00:00Z`.
     static func moment(_ text: String) throws(SimulatorError) -> Moment {
-        if let timestamp = Timestamp(rfc3339: text) { return .absolute(timestamp) }
+        if let timestamp = Timestamp(rfc3339: text) {
+            guard timestamp.unixMilliseconds >= 0 else { throw wrongMoment(text) }
+            return .absolute(timestamp)
+        }
+        guard !text.isEmpty else { throw wrongMoment(text) }
         var milliseconds: Int64 = 0
         var number = ""
         var isNegative = false

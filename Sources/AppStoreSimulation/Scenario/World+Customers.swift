@@ -45,7 +45,7 @@ extension World {
         json.array { json in
             for record in notifications where Int(record.chain) == purchase.chain {
                 guard record.date <= now else { continue }
-                json.string(record.event.type + (record.event.subtype.map { "/" + $0 } ?? ""))
+                json.string(record.event.name)
             }
         }
     }

@@ -3,8 +3,15 @@ import Subscriptions
 /// A step waiting for its moment.
 struct PendingStep: Sendable {
     let date: Timestamp
-    let customer: String
-    let step: ScriptedStep
+    let task: Task
+    /// What becomes of the notifications that it makes.
+    var delivery: ScriptedDelivery?
+
+    enum Task: Sendable {
+        case step(customer: String, ScriptedStep)
+        /// Apple's answer to a request for a refund.
+        case declineRefund(chain: Int)
+    }
 }
 
 /// Named customers and their purchases, by label.
@@ -41,14 +48,13 @@ extension World {
             }
             scripted.accounts[customer.name] = addAccount(
                 storefront: customer.storefront, hasToken: customer.hasToken)
-            pendingSteps += customer.life.map {
-                PendingStep(
-                    date: $0.moment.timestamp(now: now), customer: customer.name, step: $0)
+            for step in customer.life {
+                pend(
+                    PendingStep(
+                        date: step.moment.timestamp(now: now),
+                        task: .step(customer: customer.name, step), delivery: step.delivery))
             }
         }
-        pendingSteps = pendingSteps.enumerated().sorted {
-            ($0.element.date, $0.offset) < ($1.element.date, $1.offset)
-        }.map(\.element)
         try takeSteps(until: now)
         for index in chains.indices where chains[index].isScripted {
             live(chain: index, until: now)
@@ -57,141 +63,119 @@ extension World {
         refreshNextDue()
     }
 
+    /// Puts a step behind those of its moment and earlier ones.
+    mutating func pend(_ step: PendingStep) {
+        let place = pendingSteps.firstIndex { $0.date > step.date } ?? pendingSteps.endIndex
+        pendingSteps.insert(step, at: place)
+    }
+
     /// Takes the scripted steps that are due until `moment`, in their order.
     mutating func takeSteps(until moment: Timestamp) throws(SimulatorError) {
         while let pending = pendingSteps.first, pending.date <= moment {
             pendingSteps.removeFirst()
-            let known = notifications.count
             try take(pending)
-            guard let delivery = pending.step.delivery else { continue }
-            if delivery == "unsent" {
-                // Apple's own failure: no attempt, and nothing in the history.
-                let made = notifications[known...].filter { $0.date < pending.date }
-                notifications.replaceSubrange(known..., with: made)
-                continue
-            }
-            for index in known..<notifications.count where notifications[index].date >= pending.date
-            {
-                notifications[index].delivery =
-                    switch delivery {
-                    case "late": NotificationRecord.Delivery(failedAttempts: 2)
-                    case "never": .never
-                    default: .atOnce
-                    }
-            }
         }
     }
 
     private mutating func take(_ pending: PendingStep) throws(SimulatorError) {
-        let (name, date) = (pending.customer, pending.date)
-        guard let account = scripted.accounts[name] else { return }
-        switch pending.step.action {
-        case .buy(let product, let offer, let label):
-            buy(product, offer: offer, label: label, customer: name, account: account, at: date)
-        case .deleteAccount: accounts[account].isDeleted = true
-        default:
-            let chain = try scripted.chain(of: name, label: pending.step.purchase)
-            live(chain: chain, until: date)
-            try act(pending.step.action, chain: chain, customer: name, at: date)
-            mirror(chain: chain)
+        switch pending.task {
+        case .declineRefund(let chain):
+            try delivering(pending.delivery) { world throws(SimulatorError) in
+                world.notify(.refundDeclined, chain: chain, at: pending.date)
+            }
+        case .step(let customer, let step):
+            do throws(SimulatorError) {
+                try take(step, of: customer, at: pending.date)
+            } catch {
+                throw step.refusal(error, customer: customer)
+            }
         }
+    }
+
+    /// Takes one step of a customer, now that everything before it has happened.
+    mutating func take(
+        _ step: ScriptedStep, of customer: String, at date: Timestamp
+    ) throws(SimulatorError) {
+        guard let account = scripted.accounts[customer] else {
+            throw .badOption("There is no customer named \"\(customer)\".")
+        }
+        guard !accounts[account].isDeleted else {
+            throw .badOption("The account of \"\(customer)\" is deleted by then.")
+        }
+        switch step.action {
+        case .buy(let product, let offer, let label):
+            try delivering(step.delivery) { world throws(SimulatorError) in
+                let chain = try world.buy(product, offer: offer, account: account, at: date)
+                world.name(chain: chain, label: label, customer: customer)
+            }
+        case .deleteAccount:
+            for index in chains(ofAccount: account) {
+                live(
+                    chain: chains[index].leader >= 0 ? Int(chains[index].leader) : index,
+                    until: date)
+            }
+            delete(account: account, at: date)
+        default:
+            let chain = try scripted.chain(of: customer, label: step.purchase)
+            try act(
+                step.action, chain: chain, customer: customer, delivery: step.delivery, at: date)
+        }
+    }
+
+    /// Lets the chain live until the date, then does what the step says.
+    mutating func act(
+        _ action: ScriptedAction, chain: Int, customer: String?, delivery: ScriptedDelivery? = nil,
+        at date: Timestamp
+    ) throws(SimulatorError) {
+        live(chain: chains[chain].leader >= 0 ? Int(chains[chain].leader) : chain, until: date)
+        try delivering(delivery) { world throws(SimulatorError) in
+            let shown = try world.perform(action, chain: chain, delivery: delivery, at: date)
+            world.mirror(chain: chain)
+            if let shown {
+                world.name(
+                    chain: shown.chain, label: shown.label, customer: shown.customer ?? customer)
+            }
+        }
+    }
+
+    /// Does something, and settles what becomes of the notifications that it makes.
+    private mutating func delivering(
+        _ delivery: ScriptedDelivery?,
+        _ body: (inout World) throws(SimulatorError) -> Void
+    ) throws(SimulatorError) {
+        let known = notifications.count
+        try body(&self)
+        guard let delivery else { return }
+        guard let plan = delivery.plan else {
+            // Apple's own failure: no attempt, and nothing in the history.
+            notifications.removeSubrange(known...)
+            return
+        }
+        for index in known..<notifications.count { notifications[index].delivery = plan }
     }
 
     private mutating func buy(
-        _ product: UInt16, offer: UInt8, label: String?, customer: String, account: Int,
-        at date: Timestamp
-    ) {
-        let chain: Int
-        if Catalogue.products[Int(product)].kind == .autoRenewable {
-            chain = subscribe(
-                account: account, product: product, offer: offer, at: date,
-                random: SeededRandom(seed: seed, stream: UInt64(chains.count)))
-            chains[chain].isScripted = true
-            link(chain: chain)
-            planEnd(chain: chain)
-        } else {
-            chain = buyOnce(account: account, product: product, at: date)
+        _ product: UInt16, offer: UInt8, account: Int, at date: Timestamp
+    ) throws(SimulatorError) -> Int {
+        guard Catalogue.products[Int(product)].kind == .autoRenewable else {
+            guard offer == 0 else {
+                throw .badOption("An offer is for subscriptions only.")
+            }
+            return buyOnce(account: account, product: product, at: date)
         }
-        name(chain: chain, label: label, customer: customer)
+        let chain = subscribe(
+            account: account, product: product, offer: offer, at: date,
+            random: SeededRandom(seed: seed, stream: UInt64(chains.count)))
+        chains[chain].isScripted = true
+        link(chain: chain)
+        planEnd(chain: chain, from: date)
+        return chain
     }
 
-    private mutating func name(chain: Int, label: String?, customer: String) {
+    private mutating func name(chain: Int, label: String?, customer: String?) {
+        guard let customer else { return }
         let count = scripted.purchases[customer]?.count ?? 0
         scripted.purchases[customer, default: []].append(
             ScriptedNames.Purchase(label: label ?? "purchase \(count + 1)", chain: chain))
-    }
-
-    private mutating func act(
-        _ action: ScriptedAction, chain: Int, customer: String, at date: Timestamp
-    ) throws(SimulatorError) {
-        switch action {
-        case .buy, .deleteAccount: break
-        case .cancel: setRenewal(chain: chain, on: false, at: date)
-        case .reenable: setRenewal(chain: chain, on: true, at: date)
-        case .upgrade(let product, let offer):
-            upgrade(chain: chain, to: product, offer: offer, at: date)
-        case .changeAtRenewal(let product):
-            changeNextProduct(chain: chain, to: product, at: date)
-        case .billingFails: chains[chain].paymentFails = true
-        case .billingRecovers:
-            chains[chain].paymentFails = false
-            recover(chain: chain, at: date)
-        case .refund(let percent, let reason, let earlier):
-            let last = chains[chain].transactions.count - 1
-            refund(
-                chain: chain, period: earlier ?? last, percent: percent, reason: reason, at: date)
-        case .refundReversed: reverseRefund(chain: chain, at: date)
-        case .refundDeclined:
-            notify(.consumptionRequest, chain: chain, at: date)
-            notify(.refundDeclined, chain: chain, at: date.adding(milliseconds: 60_000))
-        case .resubscribe(let product, let offer):
-            resubscribe(chain: chain, product: product, offer: offer, at: date)
-        case .priceIncrease(let percent, let needsConsent):
-            increasePrice(chain: chain, percent: percent, needsConsent: needsConsent, at: date)
-        case .acceptPriceIncrease: acceptPriceIncrease(chain: chain, at: date)
-        case .extend(let days): extendRenewal(chain: chain, days: days, at: date)
-        case .redeemOffer(let offer):
-            chains[chain].renewal.nextOffer = offer
-            notify(.offerRedeemed, chain: chain, at: date)
-        case .withdraw:
-            chains[chain].renewal.willRenew = false
-            chains[chain].renewal.expirationIntent = 4
-            planEnd(chain: chain)
-        case .share(let member): try share(chain: chain, withCustomer: member)
-        case .stopSharing: endSharing(leader: chain, at: date)
-        case .migrate(let label):
-            name(chain: migrate(chain: chain, at: date), label: label, customer: customer)
-        }
-    }
-
-    private mutating func share(
-        chain: Int, withCustomer member: String
-    ) throws(SimulatorError) {
-        guard let account = scripted.accounts[member] else {
-            throw .badOption("There is no customer named \"\(member)\" to share with.")
-        }
-        let shared = share(chain: chain, with: account)
-        link(chain: shared)
-        name(chain: shared, label: "shared", customer: member)
-    }
-
-    /// The subscription goes on under a new original id, which names the old one.
-    private mutating func migrate(chain old: Int, at date: Timestamp) -> Int {
-        let index = chains.count
-        var chain = chains[old]
-        chain.predecessor = Int32(old)
-        chain.nextOfAccount = -1
-        chain.firstFollower = -1
-        chain.transactions = chains[old].transactions.suffix(1).map { last in
-            var last = last
-            last.modifiedDate = date
-            return last
-        }
-        chains.append(chain)
-        chains[old].isReplaced = true
-        chains[old].event = .none
-        chains[old].eventDate = PurchaseChain.never
-        link(chain: index)
-        return index
     }
 }

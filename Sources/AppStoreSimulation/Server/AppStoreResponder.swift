@@ -18,12 +18,14 @@ struct AppStoreResponder: HTTPResponder {
             protocolName: context.protocolName)
         let target = request.head.path ?? "/"
         var asked = ServiceRequest(
-            method: request.method.rawValue, target: target, authorization: authorization)
+            method: request.method.rawValue, target: target, authorization: authorization,
+            contentType: request.headers[.contentType])
         let match = Endpoint.match(asked.path)
         let name = match?.endpoint.rawValue ?? "other"
+        let line = "\(asked.method) \(target)"
         var outcome = FrontDoor.Outcome(answer: .noSuchPath)
         do {
-            if asked.method == "POST" {
+            if ["POST", "PUT"].contains(asked.method) {
                 let body = try await request.body.collect(upTo: Self.bodyLimitBytes)
                 asked.body = Array(body.readableBytesView)
             }
@@ -34,17 +36,32 @@ struct AppStoreResponder: HTTPResponder {
                 try await Task.sleep(for: .milliseconds(outcome.delayMilliseconds))
             }
         } catch {
-            log.end(endpoint: name, id: match?.id ?? target, status: 0)
+            log.end(endpoint: name, id: match?.id ?? target, status: 0, line: line)
             throw error
         }
-        log.end(endpoint: name, id: match?.id ?? target, status: outcome.answer.status)
-        outcome.answer.headers.append(("x-apple-request-uuid", UUID().uuidString.lowercased()))
-        if case .dropConnection = outcome.transport { context.closeConnection() }
-        return Self.response(outcome.answer, transport: outcome.transport)
+        log.end(
+            endpoint: name, id: match?.id ?? target, status: outcome.answer.status, line: line,
+            faults: outcome.faults)
+        outcome.answer.headers += Self.supportHeaders()
+        await context.suffer(outcome.transport)
+        return Self.response(
+            outcome.answer, transport: outcome.transport, endBody: context.endBody)
+    }
+
+    /// What a client quotes when it asks Apple for help; every answer carries both.
+    private static func supportHeaders() -> [(name: String, value: String)] {
+        let uuid = UUID()
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+        let key = (0..<26).map { _ in alphabet[Int.random(in: 0..<32)] }
+        return [
+            ("x-apple-request-uuid", uuid.uuidString.lowercased()),
+            ("x-apple-jingle-correlation-key", String(decoding: key, as: UTF8.self)),
+        ]
     }
 
     static func response(
-        _ answer: ServiceAnswer, transport: FrontDoor.Transport = .whole
+        _ answer: ServiceAnswer, transport: FrontDoor.Transport = .whole,
+        endBody: @escaping @Sendable () -> Void = {}
     ) -> Response {
         var headers = HTTPFields()
         if let type = answer.contentType { headers[.contentType] = type }
@@ -57,6 +74,6 @@ struct AppStoreResponder: HTTPResponder {
         }
         return Response(
             status: HTTPResponse.Status(code: answer.status), headers: headers,
-            body: BodyTransport.body(answer.body, transport: transport))
+            body: BodyTransport.body(answer.body, transport: transport, end: endBody))
     }
 }

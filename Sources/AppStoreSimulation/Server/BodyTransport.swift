@@ -8,9 +8,30 @@ enum BodyTransport {
     /// The connection is torn on purpose.
     struct TornOnPurpose: Error {}
 
-    static func body(_ bytes: [UInt8], transport: FrontDoor.Transport) -> ResponseBody {
+    /// `end`: called where the fault leaves a connection that nobody may go on using.
+    static func body(
+        _ bytes: [UInt8], transport: FrontDoor.Transport,
+        end: @escaping @Sendable () -> Void = {}
+    ) -> ResponseBody {
         switch transport {
-        case .whole, .dropConnection: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        case .whole, .dropConnection, .resetStream:
+            ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        case .goAway:
+            ResponseBody(contentLength: bytes.count) { writer in
+                try await writer.write(ByteBuffer(bytes: bytes))
+                try await writer.finish(nil)
+                end()
+            }
+        case .wrongLength(let missing):
+            ResponseBody(contentLength: bytes.count) { writer in
+                try await writer.write(ByteBuffer(bytes: bytes.dropLast(max(0, missing))))
+                if missing < 0 {
+                    let surplus = [UInt8](repeating: UInt8(ascii: "x"), count: -missing)
+                    try await writer.write(ByteBuffer(bytes: surplus))
+                }
+                try await writer.finish(nil)
+                end()
+            }
         case .reset(let count):
             ResponseBody(contentLength: bytes.count) { writer in
                 try await writer.write(ByteBuffer(bytes: bytes.prefix(count)))

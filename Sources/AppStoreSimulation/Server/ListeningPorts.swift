@@ -8,25 +8,40 @@ final class ListeningPorts: Sendable {
         case control(Int)
     }
 
-    private let report: Mutex<SimulatorReport>
+    private struct State {
+        var report: SimulatorReport
+        var isAnnounced = false
+    }
+
+    private let state: Mutex<State>
+    /// As addresses name it.
+    private let host: String
     private let whenReady: @Sendable (SimulatorReport) -> Void
 
-    init(report: SimulatorReport, whenReady: @escaping @Sendable (SimulatorReport) -> Void) {
-        self.report = Mutex(report)
+    init(
+        report: SimulatorReport, host: String,
+        whenReady: @escaping @Sendable (SimulatorReport) -> Void
+    ) {
+        state = Mutex(State(report: report))
+        self.host = host
         self.whenReady = whenReady
     }
 
+    var current: SimulatorReport { state.withLock { $0.report } }
+
+    /// A listener that is opened anew changes nothing.
     func note(_ listener: Listener) {
-        let complete = report.withLock { report -> SimulatorReport? in
+        let complete = state.withLock { state -> SimulatorReport? in
             switch listener {
-            case .production(let port): report.endpoint = "https://127.0.0.1:\(port)"
-            case .sandbox(let port): report.sandboxEndpoint = "https://127.0.0.1:\(port)"
-            case .control(let port): report.control = "http://127.0.0.1:\(port)"
+            case .production(let port): state.report.endpoint = "https://\(host):\(port)"
+            case .sandbox(let port): state.report.sandboxEndpoint = "https://\(host):\(port)"
+            case .control(let port): state.report.control = "http://\(host):\(port)"
             }
-            let isComplete =
-                !report.endpoint.isEmpty && !report.sandboxEndpoint.isEmpty
-                && !report.control.isEmpty
-            return isComplete ? report : nil
+            guard !state.isAnnounced, !state.report.endpoint.isEmpty,
+                !state.report.sandboxEndpoint.isEmpty, !state.report.control.isEmpty
+            else { return nil }
+            state.isAnnounced = true
+            return state.report
         }
         if let complete { whenReady(complete) }
     }

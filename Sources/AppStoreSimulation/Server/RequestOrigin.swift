@@ -7,6 +7,8 @@ struct RequestOrigin: RequestContext {
     /// One value per TCP connection.
     let connection: String
     let protocolName: String
+    /// `nil` over HTTP/1.1.
+    let stream: RequestStream?
     /// Closes the TCP connection, whatever else is going on over it.
     let closeConnection: @Sendable () -> Void
 
@@ -18,11 +20,32 @@ struct RequestOrigin: RequestContext {
         if let parent = channel.parent, parent.parent != nil {
             connection = "\(ObjectIdentifier(parent))"
             closeConnection = { parent.close(promise: nil) }
+            stream = RequestStream(stream: channel, connection: parent)
             protocolName = "HTTP/2"
         } else {
             connection = "\(ObjectIdentifier(channel))"
             closeConnection = { channel.close(promise: nil) }
+            stream = nil
             protocolName = "HTTP/1.1"
+        }
+    }
+
+    /// A stream of HTTP/2 ends with its own body; HTTP/1.1 has the connection's end alone.
+    var endBody: @Sendable () -> Void {
+        guard stream == nil else { return {} }
+        return closeConnection
+    }
+
+    /// What a fault does to the connection before an answer is sent.
+    func suffer(_ transport: FrontDoor.Transport) async {
+        switch transport {
+        case .dropConnection: closeConnection()
+        case .goAway(isProcessed: true): stream?.announceGoAway()
+        case .goAway(isProcessed: false):
+            if let stream { await stream.refuseWithGoAway() } else { closeConnection() }
+        case .resetStream(let code):
+            if let stream { await stream.reset(code) } else { closeConnection() }
+        case .whole, .reset, .drip, .endless, .wrongLength: break
         }
     }
 }

@@ -4,6 +4,10 @@ package import Subscriptions
 package struct SimulatorSettings: Sendable {
     /// Where the client's files are written; made where it is missing.
     package var folder: String
+    /// The IP address that all listeners but the revocation service take.
+    package var bindAddress = "127.0.0.1"
+    /// Further names and addresses in the TLS certificate.
+    package var hosts: [String] = []
     /// 0 takes a free port.
     package var port = 0
     package var sandboxPort = 0
@@ -30,6 +34,8 @@ package struct SimulatorSettings: Sendable {
     package var ocsp: OCSPMode?
     /// 0 takes a free port.
     package var ocspPort = 0
+    /// Whether the folder keeps keys, roots and world for the next start.
+    package var keeps = false
     package var app = SimulatedApp()
 
     package init(folder: String) {

@@ -1,4 +1,4 @@
-/// Apple's error codes, as far as read endpoints use them.
+/// Apple's error codes, as far as the simulated endpoints use them.
 ///
 /// The HTTP status is the code divided by 10,000. Source: App Store Server API, Error codes.
 package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
@@ -7,6 +7,9 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
     case invalidRequestRevision = 4_000_005
     case invalidTransactionID = 4_000_006
     case invalidOriginalTransactionID = 4_000_008
+    case invalidExtendByDays = 4_000_009
+    case invalidExtendReasonCode = 4_000_010
+    case invalidRequestIdentifier = 4_000_011
     case startDateTooFarInPast = 4_000_012
     case startDateAfterEndDate = 4_000_013
     case invalidPaginationToken = 4_000_014
@@ -22,9 +25,21 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
     case invalidSubscriptionGroupIdentifier = 4_000_024
     case invalidExcludeRevoked = 4_000_025
     case invalidInAppOwnershipType = 4_000_026
+    case invalidEmptyStorefrontCountryCodeList = 4_000_027
+    case invalidStorefrontCountryCode = 4_000_028
     case invalidRevoked = 4_000_030
     case invalidStatus = 4_000_031
+    case invalidCustomerConsented = 4_000_035
+    case invalidDeliveryStatus = 4_000_036
+    case invalidSampleContentProvided = 4_000_041
+    case invalidTransactionTypeNotSupported = 4_000_047
     case appTransactionIDNotSupported = 4_000_048
+    case invalidAppAccountTokenUUID = 4_000_183
+    case familyTransactionNotSupported = 4_000_185
+    case transactionIDIsNotOriginal = 4_000_187
+    case subscriptionExtensionIneligible = 4_030_004
+    case subscriptionMaxExtension = 4_030_005
+    case familySharedSubscriptionExtensionIneligible = 4_030_007
     case accountNotFound = 4_040_001
     case accountNotFoundRetryable = 4_040_002
     case appNotFound = 4_040_003
@@ -33,6 +48,7 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
     case originalTransactionIDNotFoundRetryable = 4_040_006
     case serverNotificationURLNotFound = 4_040_007
     case testNotificationNotFound = 4_040_008
+    case statusRequestNotFound = 4_040_009
     case transactionIDNotFound = 4_040_010
     case appTransactionDoesNotExist = 4_040_019
     case rateLimitExceeded = 4_290_000
@@ -48,6 +64,9 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
         case .invalidRequestRevision: "Invalid request revision."
         case .invalidTransactionID: "Invalid transaction id."
         case .invalidOriginalTransactionID: "Invalid original transaction id."
+        case .invalidExtendByDays: "Invalid extend by days value."
+        case .invalidExtendReasonCode: "Invalid extend reason code."
+        case .invalidRequestIdentifier: "Invalid request identifier."
         case .startDateTooFarInPast: "Invalid start date. The start date is too far in the past."
         case .startDateAfterEndDate: "Invalid start date. The start date is after the end date."
         case .invalidPaginationToken: "Invalid pagination token."
@@ -63,8 +82,21 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
         case .invalidSubscriptionGroupIdentifier: "Invalid subscription group identifier."
         case .invalidExcludeRevoked: "Invalid exclude revoked."
         case .invalidInAppOwnershipType: "Invalid in-app ownership type."
+        case .invalidEmptyStorefrontCountryCodeList: "Empty storefront country code list."
+        case .invalidStorefrontCountryCode: "Invalid storefront country code."
         case .invalidRevoked: "Invalid revoked."
         case .invalidStatus: "Invalid status."
+        case .invalidCustomerConsented: "Invalid customer consented."
+        case .invalidDeliveryStatus: "Invalid delivery status."
+        case .invalidSampleContentProvided: "Invalid sample content provided."
+        case .invalidTransactionTypeNotSupported: "Transaction type not supported."
+        case .invalidAppAccountTokenUUID: "Invalid app account token. It must be a UUID."
+        case .familyTransactionNotSupported: "Family shared transactions are not supported."
+        case .transactionIDIsNotOriginal: "Transaction id is not an original transaction id."
+        case .subscriptionExtensionIneligible: "Subscription is not eligible for an extension."
+        case .subscriptionMaxExtension: "Subscription has reached the maximum extensions."
+        case .familySharedSubscriptionExtensionIneligible:
+            "Family shared subscriptions are not eligible for an extension."
         case .appTransactionIDNotSupported: "App transaction id not supported."
         case .accountNotFound: "Account not found."
         case .accountNotFoundRetryable: "Account not found. Please try again."
@@ -75,6 +107,7 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
             "Original transaction id not found. Please try again."
         case .serverNotificationURLNotFound: "App Store server notification URL not found."
         case .testNotificationNotFound: "Test notification not found."
+        case .statusRequestNotFound: "Status request not found."
         case .transactionIDNotFound: "Transaction id not found."
         case .appTransactionDoesNotExist: "App transaction does not exist."
         case .rateLimitExceeded: "Rate limit exceeded."

@@ -10,8 +10,6 @@ struct HistoryEntry: Sendable {
 }
 
 extension AppStoreService {
-    static let transactionsPerPage = 20
-
     /// Get Transaction History, version 2 and 1.
     ///
     /// Version 1 leaves out consumables that the app has finished, unless they were revoked.
@@ -21,12 +19,14 @@ extension AppStoreService {
         let filter = try HistoryFilter(request)
         let (account, all, now) = try withWorld { world, now throws(APIFailure) in
             let account = try self.answeredAccount(of: id, in: world)
-            return (account, Self.entries(ofAccount: account, in: world), now)
+            return (account, self.entries(ofAccount: account, in: world, now: now), now)
         }
         let entries = all.filter { entry in
             let transaction = entry.transaction
             let kind = Catalogue.products[Int(transaction.product)].kind
-            if omitsFinishedConsumables, kind == .consumable, transaction.revocationDate == nil {
+            if omitsFinishedConsumables, kind == .consumable, transaction.isFinished,
+                transaction.revocationDate == nil
+            {
                 return false
             }
             return filter.admits(transaction, isFamilyShared: entry.snapshot.chain.isFamilyShared)
@@ -42,8 +42,8 @@ extension AppStoreService {
     /// Get Refund History, version 2: revoked transactions by the date of revocation.
     func refundHistory(id: String, request: ServiceRequest) throws(APIFailure) -> ServiceAnswer {
         let (account, all, now) = try withWorld { world, now throws(APIFailure) in
-            let account = try Self.account(of: id, in: world)
-            return (account, Self.entries(ofAccount: account, in: world), now)
+            let account = try self.answeredAccount(of: id, in: world)
+            return (account, self.entries(ofAccount: account, in: world, now: now), now)
         }
         let refunds = all.filter {
             [.refundFull, .refundProrated].contains($0.transaction.revocation)
@@ -54,10 +54,12 @@ extension AppStoreService {
             question: UInt64(account) ^ 0x7EF << 44, now: now, hasEnvelope: false)
     }
 
-    static func entries(ofAccount account: Int, in world: borrowing World) -> [HistoryEntry] {
+    func entries(
+        ofAccount account: Int, in world: borrowing World, now: Timestamp
+    ) -> [HistoryEntry] {
         var entries: [HistoryEntry] = []
         for index in world.chains(ofAccount: account) {
-            let snapshot = world.snapshot(chain: index)
+            guard let snapshot = shown(chain: index, in: world, now: now) else { continue }
             for period in snapshot.chain.transactions.indices {
                 entries.append(
                     HistoryEntry(
@@ -83,7 +85,7 @@ extension AppStoreService {
         }
         var last = PageTokens.Revision(
             modified: Timestamp(unixMilliseconds: isDescending ? Int64.max : 0), transactionID: 0)
-        if let text = request.value("revision"), distortion != .repeatedToken {
+        if let text = request.value("revision"), !distortions.contains(.repeatedToken) {
             guard let revision = pageTokens.revision(text, question: question) else {
                 throw .invalidRequestRevision
             }
@@ -92,8 +94,8 @@ extension AppStoreService {
                 isDescending ? place(entry) >= revision : place(entry) <= revision
             }
         }
-        if distortion == .emptyData { sorted = [] }
-        let shown = sorted.prefix(Self.transactionsPerPage)
+        if distortions.contains(.emptyData) { sorted = [] }
+        let shown = sorted.prefix(entriesPerPage)
         if let entry = shown.last { last = place(entry) }
         var jws: [[UInt8]] = []
         for entry in shown {
@@ -104,8 +106,8 @@ extension AppStoreService {
                         signedDate: signedDate(at: now))))
         }
         let hasMore =
-            sorted.count > shown.count || distortion == .hasMoreForever
-            || distortion == .repeatedToken
+            sorted.count > shown.count || distortions.contains(.hasMoreForever)
+            || distortions.contains(.repeatedToken)
         let revision = pageTokens.text(last, question: question)
         return .json { json in
             json.field("revision", revision)

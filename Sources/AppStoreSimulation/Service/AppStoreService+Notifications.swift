@@ -1,7 +1,6 @@
 import Subscriptions
 
 extension AppStoreService {
-    static let notificationsPerPage = 20
     /// A page token works for so long.
     ///
     /// Apple does not document its life.
@@ -9,68 +8,83 @@ extension AppStoreService {
 
     /// Get Notification History: oldest first, as sent.
     func notificationHistory(request: ServiceRequest) throws(APIFailure) -> ServiceAnswer {
-        let body = PageTokens.digest(request.body)
         let token = request.value("paginationToken").flatMap { $0.isEmpty ? nil : $0 }
         let page = try token.map { token throws(APIFailure) in
-            guard let page = pageTokens.page(token, body: body) else {
-                throw .invalidPaginationToken
-            }
+            guard let page = pageTokens.claimedPage(token) else { throw .invalidPaginationToken }
             return page
         }
         let answer = try withWorld { world, now throws(APIFailure) in
             var question = try NotificationHistoryQuestion(
                 body: request.body, now: page?.issued ?? now, environment: self.environment)
-            if let page {
+            let meaning = question.fingerprint
+            if let page, let token {
+                guard self.pageTokens.admits(token, page, question: meaning) else {
+                    throw .invalidPaginationToken
+                }
                 guard now.milliseconds(since: page.issued) <= Self.pageTokenLifeMilliseconds
                 else { throw .paginationTokenExpired }
                 question.endDate = page.end
             }
-            let place = self.distortion == .repeatedToken ? nil : page?.index
+            let place = self.distortions.contains(.repeatedToken) ? nil : page
             let found = try self.find(question, from: place, in: world, now: now)
             return NotificationPage(
-                records: found.records, next: found.next, end: question.endDate,
-                issued: page?.issued ?? now, now: now)
+                records: found.records, next: found.next, meaning: meaning,
+                end: question.endDate, issued: page?.issued ?? now, now: now)
         }
-        return try write(answer, body: body)
+        return try write(answer)
+    }
+
+    /// So many records after a moment.
+    private struct NotificationPlace: Sendable {
+        let from: Timestamp
+        let skip: Int
     }
 
     private struct NotificationPage: Sendable {
         let records: [(record: NotificationRecord, snapshot: ChainSnapshot?)]
-        let next: Int?
+        let next: NotificationPlace?
+        /// What was asked, as a page token is bound to it.
+        let meaning: UInt64
         let end: Timestamp
         let issued: Timestamp
         let now: Timestamp
     }
 
     private func find(
-        _ question: NotificationHistoryQuestion, from place: Int?, in world: borrowing World,
-        now: Timestamp
+        _ question: NotificationHistoryQuestion, from page: PageTokens.Page?,
+        in world: borrowing World, now: Timestamp
     ) throws(APIFailure) -> (
-        records: [(record: NotificationRecord, snapshot: ChainSnapshot?)], next: Int?
+        records: [(record: NotificationRecord, snapshot: ChainSnapshot?)], next: NotificationPlace?
     ) {
         var account: Int?
         if let id = question.transactionID { account = try Self.account(of: id, in: world) }
-        if distortion == .emptyData { return ([], nil) }
-        var index = place ?? world.firstNotification(notBefore: question.startDate)
+        if distortions.contains(.emptyData) { return ([], nil) }
+        var index =
+            page.map { world.firstNotification(notBefore: $0.from) + $0.skip }
+            ?? world.firstNotification(notBefore: question.startDate)
         var records: [(record: NotificationRecord, snapshot: ChainSnapshot?)] = []
         while index < world.notifications.count {
             let record = world.notifications[index]
             guard record.date <= question.endDate else { break }
             if isWanted(record, question: question, account: account, in: world, now: now) {
-                guard records.count < Self.notificationsPerPage else { return (records, index) }
+                guard records.count < entriesPerPage else {
+                    let first = world.firstNotification(notBefore: record.date)
+                    return (records, NotificationPlace(from: record.date, skip: index - first))
+                }
                 let snapshot = record.chain < 0 ? nil : world.snapshot(chain: Int(record.chain))
                 records.append((record, snapshot))
             }
             index += 1
         }
-        return (records, distortion == .hasMoreForever ? world.notifications.count : nil)
+        let beyond = NotificationPlace(from: question.endDate.adding(milliseconds: 1), skip: 0)
+        return (records, distortions.contains(.hasMoreForever) ? beyond : nil)
     }
 
     private func isWanted(
         _ record: NotificationRecord, question: NotificationHistoryQuestion, account: Int?,
         in world: borrowing World, now: Timestamp
     ) -> Bool {
-        guard question.admits(record) else { return false }
+        guard question.admits(record), !isHidden(record, now: now) else { return false }
         if let account {
             guard record.chain >= 0, Int(world.chains[Int(record.chain)].account) == account
             else { return false }
@@ -79,7 +93,13 @@ extension AppStoreService {
         return !record.attempts(in: environment, until: now).contains { $0.result == "SUCCESS" }
     }
 
-    private func write(_ page: NotificationPage, body: UInt64) throws(APIFailure) -> ServiceAnswer {
+    private func isHidden(_ record: NotificationRecord, now: Timestamp) -> Bool {
+        guard !listingFaults.isEmpty else { return false }
+        let uuid = encoder.notificationUUID(record)
+        return listingFaults.contains { $0.hides(uuid: uuid, date: record.date, now: now) }
+    }
+
+    private func write(_ page: NotificationPage) throws(APIFailure) -> ServiceAnswer {
         var signedRecords: [(jws: [UInt8], attempts: [(date: Timestamp, result: String)])] = []
         for (record, snapshot) in page.records {
             signedRecords.append(
@@ -90,7 +110,9 @@ extension AppStoreService {
         }
         let token = page.next.map { next in
             pageTokens.text(
-                PageTokens.Page(index: next, end: page.end, issued: page.issued), body: body)
+                PageTokens.Page(
+                    from: next.from, skip: next.skip, end: page.end, issued: page.issued),
+                question: page.meaning)
         }
         return .json { json in
             json.field("paginationToken", token)
@@ -128,25 +150,32 @@ extension AppStoreService {
     ) throws(APIFailure) -> [UInt8] {
         var transaction: [UInt8]?
         var renewal: [UInt8]?
-        if let snapshot {
-            var stored = snapshot.chain.transactions[Int(record.transaction)]
-            stored.revocationDate = record.revocationDate
-            if stored.modifiedDate > record.date { stored.isUpgraded = false }
+        if let snapshot, let then = record.transactionThen {
+            let period = Int(record.transaction)
+            let stored = then.restored(snapshot.chain.transactions[period])
             transaction = try signed(
                 encoder.transaction(
-                    snapshot, period: Int(record.transaction), transaction: stored,
-                    signedDate: record.date))
+                    snapshot, period: period, transaction: stored, signedDate: record.date))
             if snapshot.chain.isSubscription {
                 renewal = try signed(
                     encoder.renewalInfo(
-                        snapshot, renewal: record.renewal, transaction: stored,
-                        status: Int(record.status), signedDate: record.date))
+                        snapshot.with(streakStart: record.streakStart), renewal: record.renewal,
+                        transaction: stored, status: Int(record.status), signedDate: record.date))
             }
         }
         return try signed(
             encoder.notification(
                 record, uuid: encoder.notificationUUID(record), transaction: transaction,
                 renewal: renewal))
+    }
+}
+
+extension ChainSnapshot {
+    /// The same with the start of its streak as it was.
+    fileprivate func with(streakStart: Timestamp) -> ChainSnapshot {
+        var chain = chain
+        chain.streakStart = streakStart
+        return ChainSnapshot(index: index, chain: chain, account: account)
     }
 }
 

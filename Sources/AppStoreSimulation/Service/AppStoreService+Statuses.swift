@@ -6,15 +6,19 @@ extension AppStoreService {
         let filter = try statusFilter(request)
         let (entries, now) = try withWorld { world, now throws(APIFailure) in
             let account = try self.answeredAccount(of: id, in: world)
-            let chains = world.chains(ofAccount: account).filter {
-                world.chains[$0].isSubscription && !world.chains[$0].isReplaced
-                    && (filter.isEmpty || filter.contains(world.chains[$0].phase.status))
+            var snapshots: [ChainSnapshot] = []
+            for index in world.chains(ofAccount: account)
+            where world.chains[index].isSubscription && !world.chains[index].isReplaced {
+                guard let snapshot = self.shown(chain: index, in: world, now: now),
+                    filter.isEmpty || filter.contains(snapshot.chain.phase.status)
+                else { continue }
+                snapshots.append(snapshot)
             }
             // Apple promises no order; half of the accounts are answered backwards.
-            let ordered = account % 2 == 0 ? chains : chains.reversed()
-            return (ordered.map { world.snapshot(chain: $0) }, now)
+            if account % 2 == 1 { snapshots.reverse() }
+            return (snapshots, now)
         }
-        let shown = distortion == .emptyData ? [] : entries.map { distorted($0, now: now) }
+        let shown = distortions.contains(.emptyData) ? [] : entries
         let statements = try signedStatements(shown, now: signedDate(at: now))
         return .json { json in
             self.writeEnvelope(into: &json)
@@ -57,7 +61,7 @@ extension AppStoreService {
                     entry, period: period, transaction: current, signedDate: now))
             let renewal = try signed(
                 encoder.renewalInfo(
-                    distortion == .swappedRenewal ? entry.shifted : entry,
+                    distortions.contains(.swappedRenewal) ? entry.shifted : entry,
                     renewal: entry.chain.renewal, transaction: current, status: status,
                     signedDate: now))
             statements.append(

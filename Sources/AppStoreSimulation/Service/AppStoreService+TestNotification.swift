@@ -15,8 +15,10 @@ extension AppStoreService {
                     ?? now)
             let record = NotificationRecord(
                 date: date, chain: -1, transaction: -1, event: .test, status: 0,
-                delivery: .atOnce, renewal: RenewalState(renewalDate: date, nextProduct: 0))
+                delivery: .atOnce, streakStart: date,
+                renewal: RenewalState(renewalDate: date, nextProduct: 0))
             world.notifications.append(record)
+            world.deliverLater(record)
             world.sortNotifications(from: world.notifications.count - 1)
             return record
         }

@@ -8,11 +8,18 @@ extension AppStoreService {
             case .malformed: throw .invalidTransactionID
             case .unknown: throw .transactionIDNotFound
             case .appTransaction: throw .appTransactionIDNotSupported
-            case .transaction(let chain, let period):
+            case .transaction(var chain, var period):
                 guard !world.accounts[Int(world.chains[chain].account)].isDeleted else {
                     throw .transactionIDNotFound
                 }
-                return (world.snapshot(chain: chain), period, now)
+                if self.distortions.contains(.otherCustomer) {
+                    let other = try self.answeredAccount(of: id, in: world)
+                    (chain, period) = (world.chains(ofAccount: other).first ?? chain, 0)
+                }
+                guard let snapshot = self.shown(chain: chain, in: world, now: now),
+                    period < snapshot.chain.transactions.count
+                else { throw .transactionIDNotFound }
+                return (snapshot, period, now)
             }
         }
         let jws = try signed(
@@ -25,12 +32,20 @@ extension AppStoreService {
     /// Get App Transaction Info: of the id's Apple Account.
     func appTransactionInfo(id: String) throws(APIFailure) -> ServiceAnswer {
         let (account, bought, now) = try withWorld { world, now throws(APIFailure) in
-            let account = try Self.account(of: id, in: world)
-            let dates = Self.entries(ofAccount: account, in: world).map(\.transaction.purchaseDate)
+            let account: Int
+            do throws(APIFailure) {
+                account = try self.answeredAccount(of: id, in: world)
+            } catch {
+                // This endpoint knows no "account not found".
+                throw error == .accountNotFound ? .transactionIDNotFound : error
+            }
+            let dates = self.entries(ofAccount: account, in: world, now: now).map(
+                \.transaction.purchaseDate)
             return (account, dates.min() ?? now, now)
         }
         let jws = try signed(
-            encoder.appTransaction(account: account, bought: bought, now: now))
+            encoder.appTransaction(
+                account: account, bought: bought, now: signedDate(at: now)))
         return .json { $0.field("signedAppTransactionInfo", jws: jws) }
     }
 
@@ -42,15 +57,17 @@ extension AppStoreService {
         guard !id.isEmpty, id.utf8.count <= 64 else { throw .generalBadRequest }
         let found = try withWorld { world, now throws(APIFailure) in
             guard let (chain, period) = world.identifiers.place(ofOrder: id),
-                world.contains(chain: chain, period: period)
+                world.contains(chain: chain, period: period), !world.isDeleted(chain: chain),
+                let snapshot = self.shown(chain: chain, in: world, now: now),
+                period < snapshot.chain.transactions.count
             else { return (ChainSnapshot, Int, Timestamp)?.none }
-            return (world.snapshot(chain: chain), period, now)
+            return (snapshot, period, now)
         }
         guard let (snapshot, period, now) = found else { return .json { $0.field("status", 1) } }
         let jws = try signed(
             encoder.transaction(
                 snapshot, period: period, transaction: snapshot.chain.transactions[period],
-                signedDate: now))
+                signedDate: signedDate(at: now)))
         return .json { json in
             json.field("status", 0)
             json.key("signedTransactions")

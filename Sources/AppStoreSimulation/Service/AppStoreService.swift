@@ -3,7 +3,7 @@ import Synchronization
 
 /// The App Store Server API of one environment, free of any web server.
 ///
-/// Order of judgement as at Apple: path, token, parameters, id.
+/// Order of judgement as at Apple: path, token, form of the body, limits, parameters, id.
 struct AppStoreService: Sendable {
     let environment: SimulatedEnvironment
     /// The app that the unsigned parts of answers name.
@@ -15,8 +15,14 @@ struct AppStoreService: Sendable {
     let world: SharedWorld
     let pageTokens: PageTokens
     let switches: StoreSwitches
-    /// How answers are falsified; `nil` tells the truth.
-    var distortion: Distortion?
+    /// How answers are falsified; none tells the truth.
+    var distortions: Set<Distortion> = []
+    /// How many entries a page of history or of notifications has.
+    var entriesPerPage = 20
+    /// Answers show the state of so long ago, though signed now.
+    var asOfMilliseconds: Int64 = 0
+    /// How notification history fails to list.
+    var listingFaults: [ListingFault] = []
 
     init(
         world: consuming World, app: SimulatedApp, signer: PayloadSigner, clock: SimulatedClock,
@@ -36,13 +42,19 @@ struct AppStoreService: Sendable {
         self.world = SharedWorld(world)
     }
 
-    /// Answers one request.
-    func answer(_ request: ServiceRequest) -> ServiceAnswer {
-        guard let (endpoint, id) = Endpoint.match(request.path) else { return .noSuchPath }
+    /// Why a request is turned away before anything is counted or looked up; `nil` lets it in.
+    func refusal(of request: ServiceRequest) -> ServiceAnswer? {
+        guard let (endpoint, _) = Endpoint.match(request.path) else { return .noSuchPath }
         guard request.method == endpoint.method else { return .wrongMethod }
         guard switches.isReleased(in: environment),
             tokens.accepts(authorization: request.authorization)
         else { return .unauthorized }
+        return request.isJSON ? nil : .unsupportedMediaType
+    }
+
+    /// Answers a request that was let in.
+    func answer(_ request: ServiceRequest) -> ServiceAnswer {
+        guard let (endpoint, id) = Endpoint.match(request.path) else { return .noSuchPath }
         do throws(APIFailure) {
             return try answer(endpoint, id: id, request: request)
         } catch {
@@ -53,7 +65,7 @@ struct AppStoreService: Sendable {
     private func answer(
         _ endpoint: Endpoint, id: String, request: ServiceRequest
     ) throws(APIFailure) -> ServiceAnswer {
-        if distortion == .wrongTypes { return .wrongTypes }
+        if distortions.contains(.wrongTypes) { return .wrongTypes }
         return switch endpoint {
         case .statuses: try statuses(id: id, request: request)
         case .history: try history(id: id, request: request, omitsFinishedConsumables: false)
@@ -86,14 +98,14 @@ struct AppStoreService: Sendable {
 
     /// The moment that answers are signed at.
     func signedDate(at now: Timestamp) -> Timestamp {
-        distortion == .oldStatement
+        distortions.contains(.oldStatement)
             ? now.adding(milliseconds: -30 * BillingPeriod.millisecondsPerDay) : now
     }
 
-    /// The account whose subscriptions are answered for an id.
+    /// The account whose purchases are answered for an id.
     func answeredAccount(of id: String, in world: borrowing World) throws(APIFailure) -> Int {
         let account = try Self.account(of: id, in: world)
-        return distortion == .otherCustomer ? (account + 1) % world.accounts.count : account
+        return distortions.contains(.otherCustomer) ? world.otherAccount(than: account) : account
     }
 
     /// Finds the account that an id belongs to, with Apple's refusals.
@@ -109,7 +121,7 @@ struct AppStoreService: Sendable {
     func signed(_ payload: [UInt8]) throws(APIFailure) -> [UInt8] {
         do {
             let jws = try signer.sign(payload)
-            return distortion == .badSignature ? Distortion.breakingSignature(of: jws) : jws
+            return distortions.contains(.badSignature) ? Distortion.breakingSignature(of: jws) : jws
         } catch {
             throw .generalInternal
         }
@@ -120,6 +132,6 @@ struct AppStoreService: Sendable {
         json.field("environment", environment.rawValue)
         json.field("bundleId", app.bundleID)
         if environment == .production { json.field("appAppleId", app.appAppleID) }
-        if distortion == .unknownFields { json.field("serverMood", "calm") }
+        if distortions.contains(.unknownFields) { json.field("serverMood", "calm") }
     }
 }

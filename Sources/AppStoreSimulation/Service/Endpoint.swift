@@ -24,7 +24,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     ///
     /// `path`: decoded segments; `inApps` is case-sensitive.
     static func match(_ path: [String]) -> (endpoint: Endpoint, id: String)? {
-        guard path.count >= 4, path[0] == "inApps" else { return nil }
+        guard path.count >= 4, path[0] == "inApps", !path.contains("") else { return nil }
         let words = Array(path[1...])
         switch (words.count, words[0], words[1]) {
         case (3, "v1", "subscriptions"): return (.statuses, words[2])

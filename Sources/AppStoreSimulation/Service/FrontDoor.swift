@@ -6,12 +6,16 @@ struct FrontDoor: Sendable {
     let faults: FaultPlan
     let limits: RequestLimits
     let signers: FlawedSigners
+    /// `nil` where nothing is kept for the next start.
+    var journal: WorldJournal?
 
     /// An answer and how it travels.
     struct Outcome: Sendable {
         var answer: ServiceAnswer
         var delayMilliseconds: Int64 = 0
         var transport = Transport.whole
+        /// The faults that made it so.
+        var faults: [String] = []
     }
 
     /// What happens to the body on its way.
@@ -21,59 +25,105 @@ struct FrontDoor: Sendable {
         case drip(intervalMilliseconds: Int64)
         case endless
         case dropConnection
+        case wrongLength(missingBytes: Int)
+        case goAway(isProcessed: Bool)
+        case resetStream(StreamResetCode)
     }
 
     func outcome(_ request: ServiceRequest) -> Outcome {
         guard let (endpoint, id) = Endpoint.match(request.path) else {
             return Outcome(answer: .noSuchPath)
         }
-        let rule = faults.next(endpoint, id: id, environment: service.environment)
         let now = SimulatedClock.realNow.unixMilliseconds
-        if rule == nil || rule?.fault.reachesStore == true {
+        let firings = faults.firings(
+            FaultSubject(
+                endpoint: endpoint, id: id, environment: service.environment, request: request),
+            unixMilliseconds: now)
+        if firings.allSatisfy(\.rule.fault.reachesStore) {
+            // Whoever is not let in spends nothing of the app's quota.
+            if let refusal = service.refusal(of: request) {
+                return Outcome(
+                    answer: refusal,
+                    delayMilliseconds: firings.reduce(0) { $0 + $1.rule.delayMilliseconds })
+            }
             if let end = limits.refusal(
                 endpoint, environment: service.environment, unixMilliseconds: now)
             {
                 return Outcome(answer: .rateLimited(retryAfter: String(end)))
             }
         }
-        guard let rule else { return Outcome(answer: service.answer(request)) }
-        var outcome = faulty(rule.fault, request: request, now: now)
-        outcome.delayMilliseconds = rule.delayMilliseconds
+        let moment = service.clock.now
+        let outcome =
+            firings.isEmpty
+            ? Outcome(answer: service.answer(request))
+            : faulty(firings, request: request, now: now)
+        if outcome.answer.status == 200, firings.allSatisfy(\.rule.fault.reachesStore) {
+            journal?.note(request, in: service.environment, at: moment)
+        }
         return outcome
     }
 
-    private func faulty(_ fault: Fault, request: ServiceRequest, now: Int64) -> Outcome {
-        switch fault {
-        case .failure(let code, let message):
-            return Outcome(answer: .failure(code: code, message: message))
-        case .status(let status, let type, let body, let headers):
-            return Outcome(
-                answer: ServiceAnswer(
-                    status: status, contentType: type, headers: headers, body: Array(body.utf8)))
-        case .rateLimited(let form, let wait):
-            return Outcome(
-                answer: .rateLimited(
-                    retryAfter: form.value(unixMilliseconds: now, waitSeconds: wait)))
-        case .unauthorized: return Outcome(answer: .unauthorized)
-        case .delay: return Outcome(answer: service.answer(request))
-        case .reset(let bytes):
-            return Outcome(
-                answer: service.answer(request), transport: .reset(afterBytes: bytes))
-        case .drip(let interval):
-            return Outcome(
-                answer: service.answer(request), transport: .drip(intervalMilliseconds: interval))
-        case .cut(let bytes):
-            var answer = service.answer(request)
-            answer.body = Array(answer.body.prefix(bytes))
-            return Outcome(answer: answer)
-        case .endless:
-            return Outcome(answer: service.answer(request), transport: .endless)
-        case .dropConnection:
-            return Outcome(answer: service.answer(request), transport: .dropConnection)
-        case .distorted(let distortion):
-            return Outcome(
-                answer: service.distorted(by: distortion, signers: signers).answer(request))
+    /// The store as the faults make it answer, then the answer as they change it, then its way.
+    private func faulty(
+        _ firings: [FaultPlan.Firing], request: ServiceRequest, now: Int64
+    ) -> Outcome {
+        var service = self.service
+        for firing in firings { service.suffer(firing.rule.fault, signers: signers) }
+        let substitute = firings.lazy.compactMap { firing in
+            firing.rule.fault.substitute(for: request, now: now, began: firing.began)
+        }.first
+        var outcome = Outcome(answer: substitute ?? service.answer(request))
+        outcome.faults = firings.map(\.rule.name)
+        for firing in firings {
+            outcome.delayMilliseconds += firing.rule.delayMilliseconds
+            outcome.answer = changed(outcome.answer, by: firing.rule.fault, service: service)
+            if let transport = firing.rule.fault.transport { outcome.transport = transport }
         }
+        return outcome
+    }
+
+    private func changed(
+        _ answer: ServiceAnswer, by fault: Fault, service: AppStoreService
+    ) -> ServiceAnswer {
+        var answer = answer
+        switch fault {
+        case .cut(let bytes): answer.body = Array(answer.body.prefix(bytes))
+        case .gzip(let form):
+            answer.body = form.body(of: answer.body)
+            answer.headers.append(("Content-Encoding", "gzip"))
+        case .rewritten(let rewrite):
+            let rewriter = AnswerRewriter(
+                sign: { try? service.signed($0) },
+                breaker: { signers.breaker.text(breaking: $1, as: $0) },
+                nowMilliseconds: service.clock.now.unixMilliseconds)
+            return rewriter.apply(rewrite, to: answer)
+        default: break
+        }
+        return answer
+    }
+}
+
+extension AppStoreService {
+    /// Answers from now on as the fault says, where it concerns what the store says.
+    fileprivate mutating func suffer(_ fault: Fault, signers: FlawedSigners) {
+        switch fault {
+        case .distorted(let distortion): self = distorted(by: distortion, signers: signers)
+        case .pageSize(let size): entriesPerPage = size
+        case .asOf(let milliseconds): asOfMilliseconds = milliseconds
+        case .listing(let fault): listingFaults.append(fault)
+        default: break
+        }
+    }
+}
+
+extension ServiceAnswer {
+    /// A 429 tells when to come again, unless a fault says otherwise.
+    fileprivate func timed(now: Int64) -> ServiceAnswer {
+        guard status == 429, !headers.contains(where: { $0.name.lowercased() == "retry-after" })
+        else { return self }
+        var answer = self
+        answer.headers.append(("Retry-After", String(now + 1000)))
+        return answer
     }
 }
 
@@ -81,8 +131,45 @@ extension Fault {
     /// Whether the store itself is asked, so that its limits count the request.
     var reachesStore: Bool {
         switch self {
-        case .failure, .status, .rateLimited, .unauthorized: false
-        case .delay, .reset, .drip, .cut, .endless, .dropConnection, .distorted: true
+        case .failure, .status, .rateLimited, .quotaUsedUp, .unauthorized, .expiredToken: false
+        default: true
+        }
+    }
+
+    /// The answer that takes the place of the store's, or none.
+    fileprivate func substitute(
+        for request: ServiceRequest, now: Int64, began: Int64
+    ) -> ServiceAnswer? {
+        switch self {
+        case .failure(let code, let message):
+            ServiceAnswer.failure(code: code, message: message).timed(now: now)
+        case .status(let status, let type, let body, let headers):
+            ServiceAnswer(
+                status: status, contentType: type, headers: headers, body: Array(body.utf8)
+            ).timed(now: now)
+        case .rateLimited(let form, let wait):
+            .rateLimited(
+                retryAfter: form.value(unixMilliseconds: now, until: now + wait * 1000))
+        case .quotaUsedUp(let form, let wait):
+            .rateLimited(
+                retryAfter: form.value(unixMilliseconds: now, until: began + wait * 1000))
+        case .unauthorized: .unauthorized
+        case .expiredToken: request.pageTokenFailure.map { .failure($0) }
+        default: nil
+        }
+    }
+
+    /// How the answer travels, where the fault says so.
+    fileprivate var transport: FrontDoor.Transport? {
+        switch self {
+        case .reset(let bytes): .reset(afterBytes: bytes)
+        case .drip(let interval): .drip(intervalMilliseconds: interval)
+        case .endless: .endless
+        case .dropConnection: .dropConnection
+        case .wrongLength(let bytes): .wrongLength(missingBytes: bytes)
+        case .goAway(let isProcessed): .goAway(isProcessed: isProcessed)
+        case .resetStream(let code): .resetStream(code)
+        default: nil
         }
     }
 }

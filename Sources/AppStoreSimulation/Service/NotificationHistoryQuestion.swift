@@ -11,6 +11,8 @@ struct NotificationHistoryQuestion: Sendable {
     var subtype: String?
     var transactionID: String?
     var onlyFailures: Bool
+    /// The window's end as it was asked for.
+    private let askedEnd: Int64
 
     private struct Body: Decodable {
         var startDate: Int64?
@@ -39,6 +41,7 @@ struct NotificationHistoryQuestion: Sendable {
             milliseconds: -environment.notificationHistoryDays * BillingPeriod.millisecondsPerDay)
         guard start >= oldest.unixMilliseconds else { throw .startDateTooFarInPast }
         startDate = Timestamp(unixMilliseconds: start)
+        askedEnd = end
         endDate = min(Timestamp(unixMilliseconds: end), now)
         type = decoded.notificationType
         subtype = decoded.notificationSubtype
@@ -52,6 +55,16 @@ struct NotificationHistoryQuestion: Sendable {
         guard NotificationEvent.exists(type: type, subtype: subtype) else {
             throw .invalidNotificationType
         }
+    }
+
+    /// What a page token is bound to: the meaning of the body, whose bytes may change from page to
+    /// page (encoders order members at will).
+    var fingerprint: UInt64 {
+        let parts = [
+            String(startDate.unixMilliseconds), String(askedEnd), type ?? "", subtype ?? "",
+            transactionID ?? "", String(onlyFailures),
+        ]
+        return PageTokens.digest(Array(parts.joined(separator: "\u{1F}").utf8))
     }
 
     func admits(_ record: NotificationRecord) -> Bool {

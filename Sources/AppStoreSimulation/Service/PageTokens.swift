@@ -27,29 +27,40 @@ struct PageTokens: Sendable {
             modified: Timestamp(unixMilliseconds: modified), transactionID: id)
     }
 
-    /// Where a reading of the notification history goes on.
+    /// Where a reading of the notification history goes on: so many records after a moment, since
+    /// places in a growing list move.
     struct Page: Equatable, Sendable {
-        var index: Int
+        var from: Timestamp
+        var skip: Int
         /// The end of the window as it was understood on the first page.
         var end: Timestamp
         var issued: Timestamp
+
+        fileprivate var text: String {
+            [from.unixMilliseconds, Int64(skip), end.unixMilliseconds, issued.unixMilliseconds]
+                .map(String.init).joined(separator: "-")
+        }
     }
 
-    func text(_ page: Page, body: UInt64) -> String {
-        let text =
-            "\(page.index)-\(page.end.unixMilliseconds)-\(page.issued.unixMilliseconds)"
-        return "\(text)-\(check(text, question: body))"
+    /// `question`: digest of what was asked, whatever its bytes were.
+    func text(_ page: Page, question: UInt64) -> String {
+        "\(page.text)-\(check(page.text, question: question))"
     }
 
-    func page(_ text: String, body: UInt64) -> Page? {
+    /// What a token says, before it is known whether it was given for the question.
+    func claimedPage(_ text: String) -> Page? {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 4, let index = Int(parts[0]), let end = Int64(parts[1]),
-            let issued = Int64(parts[2]),
-            String(parts[3]) == check("\(index)-\(end)-\(issued)", question: body)
+        guard parts.count == 5, let from = Int64(parts[0]), let skip = Int(parts[1]), skip >= 0,
+            let end = Int64(parts[2]), let issued = Int64(parts[3])
         else { return nil }
         return Page(
-            index: index, end: Timestamp(unixMilliseconds: end),
-            issued: Timestamp(unixMilliseconds: issued))
+            from: Timestamp(unixMilliseconds: from), skip: skip,
+            end: Timestamp(unixMilliseconds: end), issued: Timestamp(unixMilliseconds: issued))
+    }
+
+    /// Whether a page's token was given for this question.
+    func admits(_ text: String, _ page: Page, question: UInt64) -> Bool {
+        text == self.text(page, question: question)
     }
 
     private func check(_ text: String, question: UInt64) -> String {

@@ -55,5 +55,7 @@ package struct ServiceAnswer: Sendable {
                     .utf8))
 
     static let noSuchPath = ServiceAnswer(status: 404, contentType: nil, body: [])
+    /// A body that is not JSON, such as a form.
+    static let unsupportedMediaType = ServiceAnswer(status: 415, contentType: nil, body: [])
     static let wrongMethod = ServiceAnswer(status: 405, contentType: nil, body: [])
 }

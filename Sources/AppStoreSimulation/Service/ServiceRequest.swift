@@ -1,18 +1,26 @@
 /// A request as the simulated API sees it, free of any web server.
 package struct ServiceRequest: Sendable {
     var method: String
-    /// Percent-decoded segments of the path.
+    /// Path and query as in the request line.
+    let target: String
+    /// Percent-decoded segments of the path; an empty one stands for a slash too many.
     var path: [String]
     /// In the order of the request; names may repeat.
     var query: [(name: String, value: String)]
     var authorization: String?
+    var contentType: String?
     var body: [UInt8]
 
     /// `target`: path and query as in the request line.
-    package init(method: String, target: String, authorization: String? = nil, body: [UInt8] = []) {
+    package init(
+        method: String, target: String, authorization: String? = nil, contentType: String? = nil,
+        body: [UInt8] = []
+    ) {
         self.method = method
+        self.target = target
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        self.path = (parts.first ?? "").split(separator: "/").map { Self.decoded($0) }
+        self.path = (parts.first ?? "").split(separator: "/", omittingEmptySubsequences: false)
+            .dropFirst().map { Self.decoded($0) }
         self.query =
             parts.count < 2
             ? []
@@ -24,7 +32,16 @@ package struct ServiceRequest: Sendable {
                 )
             }
         self.authorization = authorization
+        self.contentType = contentType
         self.body = body
+    }
+
+    /// Whether a body, where there is one, says that it is JSON; a client without a word about it is
+    /// believed.
+    var isJSON: Bool {
+        guard let contentType, !body.isEmpty else { return true }
+        let type = contentType.prefix { $0 != ";" && $0 != " " }
+        return type.lowercased() == "application/json"
     }
 
     func values(_ name: String) -> [String] {

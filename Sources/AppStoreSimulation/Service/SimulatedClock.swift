@@ -8,6 +8,8 @@ final class SimulatedClock: Sendable {
     private struct State {
         var fixed: Timestamp?
         var aheadMilliseconds: Int64 = 0
+        /// Where the clock stands while the calls of an earlier start are made again.
+        var replayed: Timestamp?
     }
 
     private let state: Mutex<State>
@@ -19,13 +21,30 @@ final class SimulatedClock: Sendable {
 
     var now: Timestamp {
         state.withLock { state in
-            (state.fixed ?? Self.realNow).adding(milliseconds: state.aheadMilliseconds)
+            state.replayed
+                ?? (state.fixed ?? Self.realNow).adding(milliseconds: state.aheadMilliseconds)
         }
     }
 
     /// Moves the clock forward.
     func advance(milliseconds: Int64) {
         state.withLock { $0.aheadMilliseconds += max(0, milliseconds) }
+    }
+
+    /// How far it was moved in all.
+    var aheadMilliseconds: Int64 { state.withLock { $0.aheadMilliseconds } }
+
+    func setAhead(milliseconds: Int64) {
+        state.withLock { $0.aheadMilliseconds = milliseconds }
+    }
+
+    /// Shows one moment until it goes on.
+    func stand(at moment: Timestamp) {
+        state.withLock { $0.replayed = moment }
+    }
+
+    func goOn() {
+        state.withLock { $0.replayed = nil }
     }
 
     static var realNow: Timestamp {

@@ -18,7 +18,9 @@ struct CertificateShape {
     var notAfter: Date
 
     enum Role {
-        case root, intermediate, signer, server, responder
+        case root, intermediate, signer, responder
+        /// With its names and addresses.
+        case server(hosts: [String])
     }
 
     func name() throws -> DistinguishedName {
@@ -52,24 +54,23 @@ struct CertificateShape {
             list.append(try .init(BasicConstraints.notCertificateAuthority, critical: true))
             list.append(try .init(KeyUsage(digitalSignature: true), critical: true))
             list.append(try CertificatePolicyNotice.makeExtension())
-        case .server:
+        case .server(let hosts):
             list.append(try .init(BasicConstraints.notCertificateAuthority, critical: true))
             list.append(try .init(KeyUsage(digitalSignature: true), critical: true))
             list.append(try .init(ExtendedKeyUsage([.serverAuth]), critical: false))
-            let loopback: [GeneralName] = [
-                .dnsName("localhost"), .ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1])),
-                .ipAddress(
-                    ASN1OctetString(
-                        contentBytes: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])),
-            ]
-            list.append(try .init(SubjectAlternativeNames(loopback), critical: false))
+            let names = hosts.map { host -> GeneralName in
+                guard let address = NetworkAddress(host) else { return .dnsName(host) }
+                return .ipAddress(ASN1OctetString(contentBytes: address.bytes[...]))
+            }
+            list.append(try .init(SubjectAlternativeNames(names), critical: false))
         case .responder:
             list.append(try .init(BasicConstraints.notCertificateAuthority, critical: true))
             list.append(try .init(KeyUsage(digitalSignature: true), critical: true))
             list.append(try .init(ExtendedKeyUsage([.ocspSigning]), critical: false))
         }
         list.append(try .init(subjectIdentifier, critical: false))
-        if role != .root {
+        if case .root = role {
+        } else {
             list.append(
                 try .init(
                     AuthorityKeyIdentifier(keyIdentifier: issuerIdentifier.keyIdentifier),

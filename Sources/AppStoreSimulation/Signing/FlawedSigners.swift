@@ -8,11 +8,16 @@ final class FlawedSigners: Sendable {
     private let authority: SigningChain.Authority
     private let moment: Timestamp
     private let made = Mutex<[Distortion: PayloadSigner]>([:])
+    /// Breaks finished JWS of the right chain.
+    let breaker: JWSBreaker
 
     init(chain: SigningChain, authority: SigningChain.Authority, around moment: Timestamp) {
         self.chain = chain
         self.authority = authority
         self.moment = moment
+        breaker = JWSBreaker(
+            chain: chain,
+            chains: FlawedChains(chain: chain, authority: authority, around: moment))
     }
 
     /// `nil` where the distortion leaves the right signer in place.

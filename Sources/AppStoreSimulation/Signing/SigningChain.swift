@@ -21,6 +21,14 @@ struct SigningChain: Sendable {
         var leafHasMarker = true
         var intermediateHasMarker = true
         var leafIsExpired = false
+        var leafIsNotYetValid = false
+        var intermediateIsExpired = false
+        var intermediateIsAuthority = true
+    }
+
+    /// The same key under other certificates.
+    func with(certificates: [[UInt8]]) -> SigningChain {
+        SigningChain(leafKey: leafKey, certificates: certificates)
     }
 
     /// `around`: the moment that the certificates are valid around, years either way.
@@ -68,10 +76,12 @@ struct SigningChain: Sendable {
             let key = P384.Signing.PrivateKey()
             let shape = CertificateShape(
                 commonName: "Simulated Worldwide Developer Relations Certification Authority",
-                organizationalUnit: "G6", organization: "Simulated Inc.", role: .intermediate,
+                organizationalUnit: "G6", organization: "Simulated Inc.",
+                role: flaws.intermediateIsAuthority ? .intermediate : .signer,
                 marker: flaws.intermediateHasMarker ? intermediateMarker : nil,
                 responder: ocspAddress + "/ocsp03-simulatedrootcag3",
-                notBefore: date(moment, days: -2100), notAfter: date(moment, days: 3400))
+                notBefore: date(moment, days: -2100),
+                notAfter: date(moment, days: flaws.intermediateIsExpired ? -650 : 3400))
             let intermediate = try shape.certificate(
                 for: .init(key.publicKey), issuerName: root.subject, issuerKey: .init(rootKey),
                 algorithm: .ecdsaWithSHA384)
@@ -83,25 +93,67 @@ struct SigningChain: Sendable {
         /// A leaf valid for a little over two years, or one that expired long ago.
         func issue(around moment: Timestamp, flaws: Flaws = Flaws()) throws -> SigningChain {
             let leafKey = P256.Signing.PrivateKey()
-            let shape = CertificateShape(
+            let leaf = try leafShape(around: moment, flaws: flaws).certificate(
+                for: .init(leafKey.publicKey), issuerName: intermediate.subject,
+                issuerKey: .init(intermediateKey), algorithm: .ecdsaWithSHA384)
+            return try chain(leaf, key: leafKey)
+        }
+
+        /// A leaf that the root signed itself.
+        func issueUnderRoot(around moment: Timestamp) throws -> SigningChain {
+            let leafKey = P256.Signing.PrivateKey()
+            let leaf = try leafShape(around: moment, flaws: Flaws()).certificate(
+                for: .init(leafKey.publicKey), issuerName: root.subject,
+                issuerKey: .init(rootKey), algorithm: .ecdsaWithSHA384)
+            return try chain(leaf, key: leafKey)
+        }
+
+        private func leafShape(around moment: Timestamp, flaws: Flaws) -> CertificateShape {
+            let days: (from: Double, to: Double) =
+                if flaws.leafIsExpired {
+                    (-1400, -700)
+                } else if flaws.leafIsNotYetValid {
+                    (600, 1300)
+                } else {
+                    (-600, 1100)
+                }
+            return CertificateShape(
                 commonName: "Simulated Prod ECC Mac App Store and iTunes Store Receipt Signing",
                 organizationalUnit: "Simulated Worldwide Developer Relations",
                 organization: "Simulated Inc.", role: .signer,
                 marker: flaws.leafHasMarker ? leafMarker : nil,
                 responder: ocspAddress + "/ocsp03-simulatedwwdrg602",
-                notBefore: date(moment, days: flaws.leafIsExpired ? -1400 : -600),
-                notAfter: date(moment, days: flaws.leafIsExpired ? -700 : 1100))
-            let leaf = try shape.certificate(
-                for: .init(leafKey.publicKey), issuerName: intermediate.subject,
-                issuerKey: .init(intermediateKey), algorithm: .ecdsaWithSHA384)
-            return SigningChain(
-                leafKey: leafKey,
+                notBefore: date(moment, days: days.from), notAfter: date(moment, days: days.to))
+        }
+
+        private func chain(
+            _ leaf: Certificate, key: P256.Signing.PrivateKey
+        ) throws -> SigningChain {
+            SigningChain(
+                leafKey: key,
                 certificates: try [leaf, intermediate, root].map { certificate in
                     var coder = DER.Serializer()
                     try coder.serialize(certificate)
                     return coder.serializedBytes
                 })
         }
+    }
+
+    /// One certificate with both markers, which signed itself, in all three places.
+    static func selfSigned(around moment: Timestamp) throws -> SigningChain {
+        let key = P256.Signing.PrivateKey()
+        let shape = CertificateShape(
+            commonName: "Simulated Prod ECC Mac App Store and iTunes Store Receipt Signing",
+            organizationalUnit: "Simulated Worldwide Developer Relations",
+            organization: "Simulated Inc.", role: .signer, marker: leafMarker, responder: nil,
+            notBefore: date(moment, days: -600), notAfter: date(moment, days: 1100))
+        let certificate = try shape.certificate(
+            for: .init(key.publicKey), issuerName: shape.name(), issuerKey: .init(key),
+            algorithm: .ecdsaWithSHA256)
+        var coder = DER.Serializer()
+        try coder.serialize(certificate)
+        return SigningChain(
+            leafKey: key, certificates: Array(repeating: coder.serializedBytes, count: 3))
     }
 
     private static func date(_ moment: Timestamp, days: Double) -> Date {

@@ -22,8 +22,8 @@ struct CompanyTable: Sendable {
             row.appAccountToken = world.identifiers.appAccountToken(account: account)
         }
         row.status = chain.phase.status
-        row.autoRenewStatus = chain.renewal.willRenew ? 1 : 0
-        row.autoRenewProductID = Catalogue.products[Int(chain.renewal.nextProduct)].id
+        row.autoRenewStatus = chain.renewsNextPeriod ? 1 : 0
+        row.autoRenewProductID = Catalogue.products[Int(chain.nextPeriodProduct)].id
         row.gracePeriodExpiresDate = chain.renewal.gracePeriodExpiresDate
         row.inAppOwnershipType = chain.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED"
         if let current = chain.current {
@@ -62,7 +62,10 @@ struct CompanyTable: Sendable {
             world: world, app: app, subscriptions: subscriptions, kinds: kinds, seed: seed)
         planting.plant(count: Int((Double(subscriptions.count) * rate).rounded()))
         let table = planting.table
-        for account in planting.deletedAccounts { world.accounts[account].isDeleted = true }
+        for account in planting.deletedAccounts {
+            world.delete(account: account, at: world.now)
+        }
+        world.refreshNextDue()
         // What is not in the list must not be found: the others arrived, none is on its way.
         for notification in world.notifications.indices {
             world.notifications[notification].delivery = .atOnce

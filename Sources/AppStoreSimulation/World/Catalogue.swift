@@ -60,9 +60,18 @@ package enum Catalogue {
         products.firstIndex { $0.id == id }.map(UInt16.init)
     }
 
+    /// How long a period lasts: a free trial as long as the offer says, else as the product does.
+    static func period(of product: UInt16, offer: UInt8) -> BillingPeriod {
+        offers[Int(offer)].isFreeTrial
+            ? offers[Int(offer)].period : products[Int(product)].period
+    }
+
     /// Price in milliunits of the storefront's currency.
-    static func price(of product: UInt16, storefront: UInt8, offer: UInt8) -> Int64 {
+    static func price(
+        of product: UInt16, storefront: UInt8, offer: UInt8, increasePercent: UInt8
+    ) -> Int64 {
         let base = products[Int(product)].price * storefronts[Int(storefront)].priceFactor / 1000
-        return base * offers[Int(offer)].percentCharged / 100
+        let ordinary = base * offers[Int(offer)].percentCharged / 100
+        return ordinary + ordinary * Int64(increasePercent) / 100
     }
 }

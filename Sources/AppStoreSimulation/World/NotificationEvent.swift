@@ -17,10 +17,13 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
     case oneTimeCharge
     case test
 
-    package var type: String { name.type }
-    package var subtype: String? { name.subtype }
+    package var type: String { words.type }
+    package var subtype: String? { words.subtype }
 
-    private var name: (type: String, subtype: String?) {
+    /// For example `DID_FAIL_TO_RENEW/GRACE_PERIOD`.
+    var name: String { words.type + (words.subtype.map { "/" + $0 } ?? "") }
+
+    private var words: (type: String, subtype: String?) {
         switch self {
         case .subscribedInitialBuy: ("SUBSCRIBED", "INITIAL_BUY")
         case .subscribedResubscribe: ("SUBSCRIBED", "RESUBSCRIBE")
@@ -52,6 +55,20 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
         case .renewalExtended: ("RENEWAL_EXTENDED", nil)
         case .oneTimeCharge: ("ONE_TIME_CHARGE", nil)
         case .test: ("TEST", nil)
+        }
+    }
+
+    /// What a family member is told when the purchaser is told this, or `nil` for what concerns
+    /// the purchaser alone: offers, prices and the course of a refund.
+    var asToldToFamily: NotificationEvent? {
+        switch self {
+        case .subscribedInitialBuy, .offerRedeemed, .priceIncreasePending, .priceIncreaseAccepted,
+            .refundDeclined, .consumptionRequest, .oneTimeCharge, .test, .revoke:
+            nil
+        case .refund: .revoke
+        case .offerRedeemedUpgrade: .didChangeRenewalPrefUpgrade
+        case .offerRedeemedDowngrade: .didChangeRenewalPrefDowngrade
+        default: self
         }
     }
 

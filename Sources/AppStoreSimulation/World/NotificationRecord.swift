@@ -5,17 +5,21 @@ struct NotificationRecord: Sendable {
     var date: Timestamp
     /// -1 where it concerns no purchase (TEST).
     var chain: Int32
-    var transaction: Int32
+    /// The chain's transaction that it carries; -1 where there is none.
+    var transaction: Int16
     var event: NotificationEvent
     /// Apple's status at that moment; 0 for one-time purchases.
     var status: UInt8
     var delivery: Delivery
     /// Which failure the attempts met; index into `Delivery.failures`.
     var failure: UInt8 = 0
-    /// What real attempts to a configured address came to, each 0 for success or else one more than
-    /// an index into `Delivery.failures`; `nil` where delivery only follows the plan.
-    var outcomes: [UInt8]?
-    var revocationDate: Timestamp?
+    /// Tells notifications of one kind, chain and moment apart.
+    var repetition: UInt8 = 0
+    /// `nil` where delivery only follows the plan.
+    var outcomes: AttemptOutcomes?
+    /// What was stated, since later events must not change it; `nil` where nothing is.
+    var transactionThen: StatedTransaction?
+    var streakStart: Timestamp
     var renewal: RenewalState
 
     /// How many attempts fail before one succeeds.
@@ -33,18 +37,24 @@ struct NotificationRecord: Sendable {
         ]
     }
 
+    /// By date; then by what makes it, so that the order of making does not show.
+    var order: (Timestamp, Int32, UInt8, UInt8) { (date, chain, event.rawValue, repetition) }
+
     /// From the event to the first attempt.
     static let sendingMilliseconds: Int64 = 400
 
-    /// The next real attempt, when it is due by `now` and none has succeeded.
-    func dueAttempt(
-        in environment: SimulatedEnvironment, by now: Timestamp
-    ) -> (number: Int, date: Timestamp)? {
+    /// When the first attempt is made: a test notification is sent at once, also while the clock
+    /// stands.
+    static func firstAttempt(of key: NotificationKey) -> Timestamp {
+        key.event == .test ? key.date : key.date.adding(milliseconds: sendingMilliseconds)
+    }
+
+    /// When the next real attempt is due, where none has succeeded and one is left.
+    func nextAttempt(in environment: SimulatedEnvironment) -> Timestamp? {
         guard let outcomes, outcomes.last != 0, outcomes.count < environment.attemptDelays.count
         else { return nil }
-        let moment = date.adding(
-            milliseconds: environment.attemptDelays[outcomes.count] + Self.sendingMilliseconds)
-        return moment <= now ? (outcomes.count, moment) : nil
+        return Self.firstAttempt(of: key).adding(
+            milliseconds: environment.attemptDelays[outcomes.count])
     }
 
     /// Attempts made until `now`: when, and with what result.
@@ -53,7 +63,7 @@ struct NotificationRecord: Sendable {
     ) -> [(date: Timestamp, result: String)] {
         var attempts: [(date: Timestamp, result: String)] = []
         for (index, delay) in environment.attemptDelays.enumerated() {
-            let moment = date.adding(milliseconds: delay + Self.sendingMilliseconds)
+            let moment = Self.firstAttempt(of: key).adding(milliseconds: delay)
             guard moment <= now else { break }
             if let outcomes {
                 guard index < outcomes.count else { break }

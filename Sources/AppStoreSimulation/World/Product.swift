@@ -64,7 +64,10 @@ package struct Offer: Hashable, Sendable {
     let type: Int
     let identifier: String?
     let discountType: String
+    /// Of a free trial; any other offer lasts one of the product's own periods.
     let period: BillingPeriod
     /// Percent of the ordinary price that is charged.
     let percentCharged: Int64
+
+    var isFreeTrial: Bool { discountType == "FREE_TRIAL" }
 }

@@ -15,6 +15,8 @@ struct PurchaseChain: Sendable {
     enum NaturalEvent: UInt8, Sendable {
         case none, midPeriod, renewal, billingFailure, graceEnd, retryEnd, recovery, expiry
         case refundReversal, resubscription
+        // What follows from something in the middle of a period, before the period's end.
+        case reenabling, priceConsent, refundAnswer
     }
 
     var account: Int32
@@ -26,7 +28,9 @@ struct PurchaseChain: Sendable {
     var firstFollower: Int32 = -1
     var nextFollower: Int32 = -1
     var isFamilyShared = false
-    /// The purchaser's period with which the sharing began.
+    /// How many of the purchaser's periods come before the member's first.
+    ///
+    /// Negative after the purchaser migrated: the member's periods go further back.
     var sharedFrom: Int32 = 0
     /// The chain that this one continues after a migration, or -1.
     var predecessor: Int32 = -1
@@ -56,6 +60,17 @@ struct PurchaseChain: Sendable {
     }
 
     var isSubscription: Bool { phase != .single }
+
+    /// Whether the next billing period will renew: Apple's `autoRenewStatus`.
+    var renewsNextPeriod: Bool {
+        current.map { renewal.renewsNextPeriod(after: $0) } ?? renewal.willRenew
+    }
+
+    /// Product of the next billing period: a commitment goes on with its own until it ends.
+    var nextPeriodProduct: UInt16 {
+        if let current, current.owesPayments { return current.product }
+        return renewal.nextProduct
+    }
 
     /// The period that the status rests on.
     var current: StoredTransaction? { transactions.last }

@@ -56,6 +56,18 @@ extension World {
         return found
     }
 
+    /// The next account that is not deleted and has a subscription; without one, the same.
+    func otherAccount(than account: Int) -> Int {
+        for step in 1..<max(2, accounts.count) {
+            let other = (account + step) % accounts.count
+            guard other != account, !accounts[other].isDeleted else { continue }
+            if chains(ofAccount: other).contains(where: { chains[$0].isSubscription }) {
+                return other
+            }
+        }
+        return account
+    }
+
     func snapshot(chain index: Int) -> ChainSnapshot {
         ChainSnapshot(
             index: index, chain: chains[index], account: accounts[Int(chains[index].account)])

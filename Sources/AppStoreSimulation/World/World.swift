@@ -22,6 +22,12 @@ struct World: Sendable {
     /// Scripted steps to come, in the order of their dates.
     var pendingSteps: [PendingStep] = []
     var scripted = ScriptedNames()
+    /// Notifications of this moment and later are delivered to an address; `nil` for none.
+    var deliveredSince: Timestamp?
+    /// Made and not yet taken for delivery.
+    var freshNotifications: [NotificationKey] = []
+    /// Steps that had become impossible when their time came, with the reason.
+    var skippedSteps: [String] = []
     /// When the next thing happens by itself.
     private(set) var nextDue = PurchaseChain.never
 
@@ -43,7 +49,11 @@ struct World: Sendable {
         let known = notifications.count
         // A step that has become impossible by then is left out: the clock cannot stop for it.
         while let pending = pendingSteps.first, pending.date <= moment {
-            do { try takeSteps(until: moment) } catch { continue }
+            do throws(SimulatorError) {
+                try takeSteps(until: moment)
+            } catch {
+                skippedSteps.append(error.description)
+            }
         }
         for index in chains.indices where chains[index].eventDate <= moment {
             live(chain: index, until: moment)
@@ -70,16 +80,10 @@ struct World: Sendable {
     ///
     /// Equal dates are ordered by chain, so the order of making does not show.
     mutating func sortNotifications(from first: Int) {
-        notifications[first...].sort { left, right in
-            (left.date, left.chain, left.event.rawValue)
-                < (right.date, right.chain, right.event.rawValue)
-        }
+        notifications[first...].sort { $0.order < $1.order }
         guard first > 0, first < notifications.count,
-            notifications[first].date < notifications[first - 1].date
+            notifications[first].order < notifications[first - 1].order
         else { return }
-        notifications.sort { left, right in
-            (left.date, left.chain, left.event.rawValue)
-                < (right.date, right.chain, right.event.rawValue)
-        }
+        notifications.sort { $0.order < $1.order }
     }
 }

@@ -1,0 +1,37 @@
+import ArgumentParser
+import Subscriptions
+
+/// Who lives in the world, and when.
+struct WorldOptions: ParsableArguments {
+    @Option(help: "Seed of the world; the same seed makes the same world.")
+    var seed: UInt64 = 1
+
+    @Option(
+        help: ArgumentHelp(
+            "Customers of the production world; the sandbox has a twentieth.",
+            discussion: "Default: 2000, or what the scenario says."))
+    var customers: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Scripted customers and a population with rates (YAML); see docs/simulator.md.",
+            valueName: "file"))
+    var scenario: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the world's clock stands still, for example 2026-11-20T03:00:00Z.",
+            discussion: "Default: the real time, running.", valueName: "time"))
+    var now: String?
+
+    init() {}
+
+    mutating func validate() throws {
+        if let customers, !(0...1_000_000).contains(customers) {
+            throw ValidationError("--customers must be from 0 to 1000000.")
+        }
+        if let now, Timestamp(rfc3339: now) == nil {
+            throw ValidationError("--now must be a time such as 2026-11-20T03:00:00Z.")
+        }
+    }
+}

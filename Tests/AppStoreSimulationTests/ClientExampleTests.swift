@@ -1,0 +1,82 @@
+import AppStoreSimulation
+import Foundation
+import Testing
+
+/// The examples of `docs/simulator.md`: clients in several languages, each of which sees a refund.
+///
+/// What a machine lacks is skipped; Go's example is not run anywhere.
+@Suite(.serialized) struct `An example of a client` {
+    private static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    private static let folder = here.appendingPathComponent("Clients").path
+
+    private static var python: String {
+        let root = here.deletingLastPathComponent().deletingLastPathComponent()
+        let folder =
+            ProcessInfo.processInfo.environment["PYTHON_PEER"]
+            ?? root.appendingPathComponent(".build/python-peer").path
+        return folder + "/bin/python"
+    }
+
+    private static func isInstalled(_ path: String) -> Bool {
+        FileManager.default.isExecutableFile(atPath: path)
+    }
+
+    /// Runs an example against a simulator of its own and returns what it printed.
+    private func run(
+        _ program: String, _ arguments: [String], environment: String? = nil
+    ) async throws -> [String] {
+        let scenario = try String(contentsOfFile: Self.folder + "/refund.yaml", encoding: .utf8)
+        let client = try SimulatorClient(customers: 0, now: nil) { $0.scenario = scenario }
+        return try await client.whileListening { report in
+            let file = FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString).json"
+            try report.json.write(toFile: file, atomically: true, encoding: .utf8)
+            defer { try? FileManager.default.removeItem(atPath: file) }
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: program)
+            process.arguments = arguments + [file]
+            var variables = ProcessInfo.processInfo.environment
+            if let environment { variables[environment] = report.tlsRootFile }
+            process.environment = variables
+            let output = Pipe()
+            process.standardOutput = output
+            process.standardError = output
+            try process.run()
+            let handle = output.fileHandleForReading
+            let data = await withCheckedContinuation { continuation in
+                DispatchQueue.global().async {
+                    continuation.resume(returning: handle.readDataToEndOfFile())
+                }
+            }
+            process.waitUntilExit()
+            return String(decoding: data, as: UTF8.self).split(separator: "\n").map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+        }
+    }
+
+    @Test(.enabled(if: CurlCommand.isInstalled, "curl is missing"))
+    func `with curl sees a refund`() async throws {
+        let lines = try await run("/bin/sh", [Self.folder + "/refund.sh"])
+        #expect(lines == ["status 1", "status 5"])
+    }
+
+    @Test(.enabled(if: isInstalled(python), "Apple's client is missing: see PythonPeer/prepare"))
+    func `with Apple's Python client sees a refund`() async throws {
+        let lines = try await run(
+            Self.python, [Self.folder + "/refund.py"], environment: "REQUESTS_CA_BUNDLE")
+        #expect(lines == ["status 1 None", "status 5 1"])
+    }
+
+    @Test(.enabled(if: isInstalled("/usr/bin/node"), "Node is missing"))
+    func `with Node sees a refund`() async throws {
+        let lines = try await run(
+            "/usr/bin/node", [Self.folder + "/refund.mjs"], environment: "NODE_EXTRA_CA_CERTS")
+        #expect(lines == ["status 1", "status 5 REFUND_FULL"])
+    }
+
+    @Test(.enabled(if: isInstalled("/usr/bin/java"), "Java is missing"))
+    func `with Java sees a refund`() async throws {
+        let lines = try await run("/usr/bin/java", [Self.folder + "/Refund.java"])
+        #expect(lines == ["status 1", "status 5"])
+    }
+}

@@ -1,0 +1,93 @@
+import AppStoreSimulation
+import Foundation
+import FoundationNetworking
+import Testing
+
+/// How requests may look, and what every answer carries.
+@Suite struct `A request` {
+    private static let history = "/inApps/v1/notifications/history"
+
+    @Test func `for the next page may write its members in another order`() throws {
+        let client = try SimulatorClient(customers: 120)
+        let now = try client.now()
+        let (start, end) = (now - 90 * SimulatorClient.day, now)
+        func ask(_ body: String, _ token: String? = nil) throws -> ServiceAnswer {
+            client.simulator.answer(
+                ServiceRequest(
+                    method: "POST",
+                    target: Self.history + (token.map { "?paginationToken=\($0)" } ?? ""),
+                    authorization: "Bearer " + (try client.token()), body: Array(body.utf8)))
+        }
+        func json(_ answer: ServiceAnswer) throws -> [String: Any] {
+            try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any] ?? [:]
+        }
+        let first = try ask(#"{"startDate":\#(start),"endDate":\#(end)}"#)
+        let token = try #require(try json(first)["paginationToken"] as? String)
+        let other = #"{ "endDate" : \#(end), "onlyFailures": false, "startDate" : \#(start) }"#
+        #expect(try ask(other, token).status == 200)
+        let narrower = #"{"startDate":\#(start + 1),"endDate":\#(end)}"#
+        #expect(try json(try ask(narrower, token))["errorCode"] as? Int == 4_000_014)
+    }
+
+    @Test func `without a right token spends nothing of the quota`() throws {
+        let client = try SimulatorClient(customers: 3)
+        _ = try client.control("POST", "/_simulator/limits", ["statuses": 2])
+        let path = "/inApps/v1/subscriptions/420001000000000"
+        for _ in 0..<5 { #expect(try client.get(path, token: "wrong").status == 401) }
+        #expect(try client.get(path).status == 200)
+        #expect(try client.get(path).status == 200)
+        #expect(try client.get(path).status == 429)
+        #expect(try client.get(path, token: "wrong").status == 401)
+    }
+
+    @Test(arguments: [
+        ("application/x-www-form-urlencoded", 415), ("text/plain", 415),
+        ("application/json; charset=utf-8", 400), ("Application/JSON", 400),
+    ])
+    func `says that its body is JSON`(type: String, status: Int) throws {
+        let client = try SimulatorClient(customers: 3)
+        let answer = client.simulator.answer(
+            ServiceRequest(
+                method: "POST", target: Self.history,
+                authorization: "Bearer " + (try client.token()), contentType: type,
+                body: Array("{}".utf8)))
+        #expect(answer.status == status)
+    }
+
+    @Test(arguments: [
+        "/inApps/v1/subscriptions/420001000000000/", "/inApps/v1//subscriptions/420001000000000",
+        "//inApps/v1/subscriptions/420001000000000", "/inApps/v1/subscriptions/",
+        "/inapps/v1/subscriptions/420001000000000",
+    ])
+    func `names its path exactly`(path: String) throws {
+        #expect(try SimulatorClient(customers: 3).get(path).status == 404)
+    }
+
+    @Test(arguments: [
+        #"{"fault": "error", "code": 4290000}"#, #"{"fault": "status", "status": 429}"#,
+        #"{"fault": "rate_limited"}"#,
+    ])
+    func `that comes too often is told when to come again`(fault: String) throws {
+        let client = try SimulatorClient(customers: 3)
+        let rule = try JSONSerialization.jsonObject(with: Data(fault.utf8))
+        _ = try client.control("POST", "/_simulator/faults", ["faults": [rule]])
+        let answer = try client.get("/inApps/v1/subscriptions/420001000000000").raw
+        let wait = answer.headers.first { $0.name == "Retry-After" }?.value
+        let moment = try #require(wait.flatMap(Double.init)) / 1000
+        #expect(answer.status == 429 && moment > Date().timeIntervalSince1970)
+    }
+
+    @Test(arguments: [
+        4_000_009, 4_000_028, 4_000_035, 4_000_164, 4_000_187, 4_030_005, 4_040_009, 4_040_015,
+        4_090_001,
+    ])
+    func `is refused in words for every code`(code: Int) throws {
+        let client = try SimulatorClient(customers: 3)
+        _ = try client.control(
+            "POST", "/_simulator/faults", ["faults": [["fault": "error", "code": code]]])
+        let answer = try client.get("/inApps/v1/subscriptions/420001000000000")
+        #expect(answer.errorCode == code && answer.status == code / 10_000)
+        let message = try #require(answer.json["errorMessage"] as? String)
+        #expect(message.count > 12 && message.hasSuffix("."))
+    }
+}
