@@ -20,7 +20,9 @@ package struct AppStoreServerClient: AppStore {
 
     package func callCounts() -> [CallCount] { sender.callCounts() }
 
-    package func remarks() -> [String] { verifier.remarks }
+    package func outage() -> String? { sender.givenUp(.subscriptionStatuses) }
+
+    package func remarks() -> [String] { sender.remarks() + verifier.remarks }
 
     package func subscriptionStatuses(
         of id: TransactionID

@@ -10,6 +10,8 @@ package struct HTTPRequest: Sendable {
     /// An `Accept-Encoding` here asks for a compressed body; the transport unpacks it, so that `HTTPResponse.body` never is.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]?
+    /// For the whole exchange, where it is shorter than the transport's own.
+    package var timeLimit: Duration?
 
     package init(
         method: String, url: String, headers: [(name: String, value: String)] = [],

@@ -73,6 +73,69 @@ import Testing
         #expect(sender.requests[1].query[0].value == "t/1")
     }
 
+    private func page(of notification: String) async throws -> NotificationPage {
+        let item: CanonicalJSON = .object([
+            "signedPayload": .string(try chain.sign(notification)),
+            "sendAttempts": .array([
+                .object([
+                    "attemptDate": .integer(1_750_000_000_000),
+                    "sendAttemptResult": .string("SUCCESS"),
+                ])
+            ]),
+        ])
+        let body = CanonicalJSON.object([
+            "hasMore": .boolean(false), "notificationHistory": .array([item]),
+        ]).rendered
+        let client = AppStoreServerClient(sender: RecordingSender(body: body), verifier: verifier)
+        let window = NotificationWindow(
+            start: Timestamp(unixMilliseconds: 0), end: Timestamp(unixMilliseconds: 1))
+        let lookup = try await client.notificationHistory(in: window, paginationToken: nil)
+        guard case .answered(let page) = lookup else {
+            throw VerificationFailure(reason: .format, detail: "no answer")
+        }
+        return page
+    }
+
+    @Test(arguments: ["seatData", nil])
+    func `takes a notification of a kind of tomorrow for unknown, not for forged`(
+        member: String?
+    ) async throws {
+        var changes: [String: CanonicalJSON] = [
+            "data": .null, "notificationType": .string("SEAT_LOST"),
+        ]
+        if let member { changes[member] = .object(["bundleId": .string("com.example.app")]) }
+        let page = try await page(of: SamplePayloads.notification(data: [:], changes))
+        #expect(page.rejected.isEmpty)
+        let notification = try #require(page.notifications.first)
+        #expect(notification.originalTransactionID == nil)
+        #expect(
+            notification.unknowns.contains(
+                UnknownValue(field: "notification.content", value: "SEAT_LOST")))
+    }
+
+    @Test func `still refuses a notification that names another app`() async throws {
+        let page = try await page(
+            of: SamplePayloads.notification(data: ["bundleId": .string("com.example.other")]))
+        #expect(page.notifications.isEmpty)
+        #expect(page.rejected.map(\.failure.reason) == [.app])
+    }
+
+    @Test(arguments: ["Consumable", "Non-Consumable", "Non-Renewing Subscription"])
+    func `a notification of what is no subscription has none to ask for`(
+        type: String
+    ) async throws {
+        let transaction = try chain.sign(
+            SamplePayloads.transaction([
+                "type": .string(type), "webOrderLineItemId": .null, "expiresDate": .null,
+            ]))
+        let page = try await page(
+            of: SamplePayloads.notification(
+                data: ["signedTransactionInfo": .string(transaction), "status": .null],
+                ["notificationType": .string("ONE_TIME_CHARGE")]))
+        #expect(page.rejected.isEmpty)
+        #expect(page.notifications.map(\.originalTransactionID) == [nil])
+    }
+
     @Test func `reads notifications and what Apple recorded of sending them`() async throws {
         let transaction = try chain.sign(SamplePayloads.transaction())
         let jws = try chain.sign(

@@ -29,6 +29,8 @@ final class RecordingSender: APISending {
         return outcome
     }
 
+    func givenUp(_ endpoint: Endpoint) -> String? { nil }
+
     func callCounts() -> [CallCount] { [] }
 
     func countUndecodable(_ endpoint: Endpoint) {

@@ -23,8 +23,6 @@ import Testing
         #expect(try await ask(.rateLimited) == .rateLimited)
         #expect(try await ask(.unavailable("budget")) == .unavailable("budget"))
         #expect(try await ask(.undecodable("HTML")) == .undecodable("HTML"))
-        let outcome = APIOutcome.refused(httpStatus: 415, errorCode: nil, message: "")
-        #expect(try await ask(outcome) == .refused(code: nil, httpStatus: 415, message: ""))
     }
 
     @Test func `does not take somebody else's transaction for the asked one`() async throws {

@@ -18,6 +18,12 @@ package struct ResponseBodyV2DecodedPayload: AppStoreModel {
     /// Members and values that this version does not know.
     package let unknowns: [UnknownValue]
 
+    /// Whether it holds one of the four kinds of content that this version knows; the app is named
+    /// in these alone.
+    package var hasKnownContent: Bool {
+        data != nil || summary != nil || externalPurchaseToken != nil || appData != nil
+    }
+
     package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
         notificationType = try reader.enumeration(
             "notificationType", known: KnownValues.notificationTypes, .strict)

@@ -32,8 +32,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
 package enum APIOutcome: Sendable {
     /// A 200 with its body, not yet decoded.
     case answered(body: [UInt8])
-    /// A refusal with Apple's code, or without one (then `errorCode` is nil).
-    case refused(httpStatus: Int, errorCode: Int?, message: String)
+    /// A refusal in Apple's words.
+    case refused(httpStatus: Int, errorCode: Int, message: String)
     case rateLimited
     case unavailable(String)
     /// The answer is not what the API sends (HTML, a redirect, a body over the limit).

@@ -9,12 +9,8 @@ struct CallCounter {
 
     private var calls: [Key: Int] = [:]
 
-    /// Whether any call of any endpoint brought an answer.
-    private(set) var hasSucceeded = false
-
     mutating func attemptEnded(_ endpoint: Endpoint, _ result: CallResult) {
         calls[Key(endpoint: endpoint, result: result), default: 0] += 1
-        if result == .ok { hasSucceeded = true }
     }
 
     /// A 200 turned out to be none.

@@ -16,9 +16,10 @@ enum CallResult: String, Hashable, CaseIterable {
             case .unauthorized: .unauthorized
             case .rateLimited: .rateLimited
             case .misconfigured: .refused
-            case .refused(404, _): .notFound
-            case .refused(500...599, _): .serverError
+            case .refused(404, _, _): .notFound
             case .refused: .refused
+            case .failed: .serverError
+            case .foreign: .refused
             case .undecodable: .undecodable
             }
     }

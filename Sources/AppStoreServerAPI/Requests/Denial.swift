@@ -1,11 +1,7 @@
-import HTTPTransport
 import Subscriptions
 
 /// Says why Apple is likely to have answered 401, from what can be known here.
 struct Denial {
-    /// Beyond it, a clock is a likelier cause than a key: tokens live for minutes.
-    private static let suspiciousSkewMilliseconds: Int64 = 60_000
-
     let app: AppIdentity
     let keyID: String
     /// The `Date` header of the refusal.
@@ -30,11 +26,6 @@ struct Denial {
     }
 
     private var skew: String? {
-        guard let serverDate, let server = HTTPDate.unixMilliseconds(serverDate) else { return nil }
-        let ahead = wallClock.unixMilliseconds - server
-        guard abs(ahead) > Self.suspiciousSkewMilliseconds else { return nil }
-        // The header has whole seconds, and the answer took its time: rounded, not cut.
-        return "Likely: the clock of this machine is \((abs(ahead) + 500) / 1000) seconds"
-            + " \(ahead > 0 ? "ahead of" : "behind") Apple's. Set it right (NTP)."
+        ClockSkew(serverDate: serverDate, wallClock: wallClock).sentence.map { "Likely: " + $0 }
     }
 }

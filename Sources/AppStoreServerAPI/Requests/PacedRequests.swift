@@ -14,18 +14,21 @@ package final class PacedRequests: APISending {
     let time: MonotonicTime
     let deadline: Duration?
     let wallClock: @Sendable () -> Timestamp
+    let hear: @Sendable (OutageNotice) -> Void
     let gates: [Endpoint: ConcurrencyGate]
     let state: Mutex<RequestState>
 
     /// Makes the calls of one app; nothing is sent yet.
     ///
-    /// `concurrencyLimit` bounds the requests in flight of each endpoint. No wait passes
-    /// `deadline`. `seed` makes the jitter of retries repeatable.
+    /// `concurrencyLimit` bounds the requests in flight of each endpoint. An endpoint that does not
+    /// work is waited for as long as `maxOutage`, and `hear` is told. No wait passes `deadline`.
+    /// `seed` makes the jitter of retries repeatable.
     package init<C: Clock>(
         app: AppIdentity, keyID: String, baseURL: String, transport: any HTTPTransport,
         tokens: any AuthorizationTokens, rates: QuotaRates, concurrencyLimit: Int = 32,
-        deadline: C.Instant? = nil, clock: C = ContinuousClock(),
-        wallClock: @escaping @Sendable () -> Timestamp,
+        maxOutage: Duration = .seconds(1800), deadline: C.Instant? = nil,
+        clock: C = ContinuousClock(), wallClock: @escaping @Sendable () -> Timestamp,
+        hear: @escaping @Sendable (OutageNotice) -> Void = { _ in },
         seed: UInt64 = .random(in: 0...UInt64.max)
     ) where C.Duration == Duration {
         self.baseURL = baseURL
@@ -35,42 +38,62 @@ package final class PacedRequests: APISending {
         time = MonotonicTime(clock, start: start)
         self.deadline = deadline.map { start.duration(to: $0) }
         self.wallClock = wallClock
+        self.hear = hear
         gates = Dictionary(
             uniqueKeysWithValues: Endpoint.allCases.map {
                 ($0, ConcurrencyGate(limit: concurrencyLimit))
             })
-        state = Mutex(RequestState(app: app, keyID: keyID, rates: rates, seed: seed))
+        state = Mutex(
+            RequestState(
+                app: app, keyID: keyID, host: Self.host(of: baseURL), rates: rates,
+                maxOutage: maxOutage, deadline: self.deadline, seed: seed))
     }
 
     package func send(_ request: APIRequest) async throws(RunStop) -> APIOutcome {
         state.withLock { $0.callWasMade() }
         let message = request.http(baseURL: baseURL)
         var progress = RequestState.Progress()
-        var renewedToken: String?
+        var refusedToken: String?
         while true {
             let attempt = try await attempt(
-                message, at: request.endpoint, renewedToken: renewedToken, &progress)
-            renewedToken = nil
+                message, at: request.endpoint, refusedToken: refusedToken, &progress)
+            refusedToken = nil
             switch attempt.step {
             case .done(let outcome): return outcome
             case .again: continue
-            case .againAfter(let pause):
+            case .againAfter(let pause, let cause):
                 let end = time.now() + pause
                 if isPastDeadline(end) {
-                    return .unavailable("the next attempt would come after the deadline")
+                    return .unavailable("\(cause); there is no time left to ask again")
                 }
                 try await wait(until: end)
-            case .renewToken:
-                renewedToken = try newToken(after: attempt.token)
+            case .renewToken: refusedToken = attempt.token
             }
         }
+    }
+
+    package func givenUp(_ endpoint: Endpoint) -> String? {
+        state.withLock { $0.givenUp(endpoint) }
     }
 
     package func callCounts() -> [CallCount] {
         state.withLock { $0.counter.counts }
     }
 
+    package func remarks() -> [String] {
+        guard let skew = state.withLock({ $0.clockSkew.sentence }) else { return [] }
+        return [
+            "Warning: " + skew + " The times of this run are off by as much, and Apple refuses the "
+                + "tokens of a clock that is further off."
+        ]
+    }
+
     package func countUndecodable(_ endpoint: Endpoint) {
         state.withLock { $0.counter.answerWasUndecodable(endpoint) }
+    }
+
+    private static func host(of baseURL: String) -> String {
+        let start = baseURL.firstRange(of: "://")?.upperBound ?? baseURL.startIndex
+        return String(baseURL[start...].prefix { $0 != "/" })
     }
 }

@@ -8,9 +8,25 @@ enum Reading {
     case rateLimited(retryAfter: String?)
     /// The settings are wrong, says Apple.
     case misconfigured(code: Int, message: String)
-    case refused(status: Int, error: APIErrorBody)
+    /// Apple's own refusal.
+    case refused(status: Int, code: Int, message: String)
+    /// The server, or one before it, has a fault (5xx).
+    case failed(Fault)
+    /// An error that is not Apple's: it has no error body.
+    case foreign(String)
     /// Not what the API sends; the text says why.
     case undecodable(String)
+
+    /// An answer of the 5xx class.
+    struct Fault {
+        let status: Int
+        /// `nil` where the body is not Apple's.
+        let code: Int?
+        let message: String
+        let retryAfter: String?
+        /// For people, without who said it.
+        let text: String
+    }
 
     /// InvalidAppIdentifier and AppNotFound: they hold for every call of the run.
     private static let configurationCodes: Set<Int> = [4_000_002, 4_040_003]
@@ -26,13 +42,32 @@ enum Reading {
         case 401: self = .unauthorized
         case 429: self = .rateLimited(retryAfter: response.header("retry-after"))
         default:
-            let error = APIErrorBody(response.body)
-            if let code = error.errorCode, Self.configurationCodes.contains(code) {
-                self = .misconfigured(code: code, message: error.errorMessage)
-            } else {
-                self = .refused(status: response.status, error: error)
-            }
+            self = Self.error(response, APIErrorBody(response.body))
         }
+    }
+
+    private static func error(_ response: HTTPResponse, _ error: APIErrorBody) -> Reading {
+        let status = response.status
+        let isFault = (500...599).contains(status)
+        guard let code = error.errorCode else {
+            let text = ForeignAnswer(response: response).text
+            return isFault ? .failed(fault(response, error, text: text)) : .foreign(text)
+        }
+        guard !configurationCodes.contains(code) else {
+            return .misconfigured(code: code, message: error.errorMessage)
+        }
+        let message = error.errorMessage.isEmpty ? "" : ": \(error.errorMessage)"
+        return isFault
+            ? .failed(fault(response, error, text: "\(status) \(code)\(message)"))
+            : .refused(status: status, code: code, message: error.errorMessage)
+    }
+
+    private static func fault(
+        _ response: HTTPResponse, _ error: APIErrorBody, text: String
+    ) -> Fault {
+        Fault(
+            status: response.status, code: error.errorCode, message: error.errorMessage,
+            retryAfter: response.header("retry-after"), text: text)
     }
 
     /// A captive portal or a proxy answers 200 as well, but in HTML.

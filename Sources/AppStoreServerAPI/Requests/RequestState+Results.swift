@@ -3,23 +3,38 @@ import Subscriptions
 
 /// What the end of an attempt means for its call and for all others.
 extension RequestState {
-    /// A complete response came to a request with `token`.
-    ///
-    /// `isTokenRenewed` when it is the second token of its call.
+    /// What was sent: by whose turn, to whom and with which token.
+    struct Attempt {
+        let endpoint: Endpoint
+        let start: EndpointLane.Start
+        /// Without its token.
+        let message: HTTPRequest
+        let token: String
+        /// Whether it is the second token of its call.
+        let isTokenRenewed: Bool
+    }
+
+    /// A complete response came.
     ///
     /// - Throws: what ends the run.
     mutating func responseCame(
-        _ response: HTTPResponse, to endpoint: Endpoint, at now: Duration, wallClock: Timestamp,
-        token: String, isTokenRenewed: Bool, _ progress: inout Progress
+        _ response: HTTPResponse, to attempt: Attempt, at now: Duration, wallClock: Timestamp,
+        _ progress: inout Progress
     ) throws(RunStop) -> Step {
+        let endpoint = attempt.endpoint
+        clockSkew.compare(serverDate: response.header("date"), wallClock: wallClock)
         let reading = Reading(response)
         counter.attemptEnded(endpoint, CallResult(reading))
-        if case .refused(500...599, _) = reading {} else { withLane(endpoint) { $0.answerCame() } }
-        if CallResult(reading) != .unauthorized, token == unprovenToken { unprovenToken = nil }
+        noteAnswer(reading, to: attempt, at: now, wallClock)
+        if CallResult(reading) != .unauthorized, attempt.token == unprovenToken {
+            unprovenToken = nil
+        }
         switch reading {
         case .unauthorized:
             if let stop { throw stop }
-            guard isTokenRenewed || token == unprovenToken else { return .renewToken }
+            guard attempt.isTokenRenewed || attempt.token == unprovenToken else {
+                return .renewToken
+            }
             let denial = Denial(
                 app: app, keyID: keyID, serverDate: response.header("date"), wallClock: wallClock)
             throw wasStopped(.denied(denial.text))
@@ -39,59 +54,110 @@ extension RequestState {
             withLane(endpoint) { $0.wasRateLimited(at: now, until: now + pause) }
             // An ordered wait is no hammering: it costs an attempt, but not the retry budget.
             return progress.attempts < Self.policy.attemptLimit ? .again : .done(.rateLimited)
-        case .refused(let status, let error):
+        case .refused(let status, let code, let message):
+            let failure = RetryPolicy.Failure.answer(status: status, code: code)
+            guard Self.policy.retries(failure) else {
+                return .done(.refused(httpStatus: status, errorCode: code, message: message))
+            }
+            guard !attempt.start.isCheck else { return .again }
             progress.attempts += 1
-            return refusalCame(status, error, to: endpoint, at: now, progress)
+            let said = message.isEmpty ? "" : ": \(message)"
+            return retry(failure, progress, cause: "Apple answered \(status) \(code)\(said)")
+        case .failed(let fault):
+            return faultCame(fault, to: attempt, at: now, wallClock: wallClock, &progress)
+        case .foreign(let text):
+            let cause = "\(host) answered \(text), which is not Apple's form"
+            noteForeign(cause, attempt, at: now, wallClock)
+            return .done(.unavailable(cause))
         }
     }
 
-    private mutating func refusalCame(
-        _ status: Int, _ error: APIErrorBody, to endpoint: Endpoint, at now: Duration,
-        _ progress: Progress
+    private mutating func faultCame(
+        _ fault: Reading.Fault, to attempt: Attempt, at now: Duration, wallClock: Timestamp,
+        _ progress: inout Progress
     ) -> Step {
-        let code = error.errorCode.map { " \($0)" } ?? ""
-        let message = error.errorMessage.isEmpty ? "" : ": \(error.errorMessage)"
-        let text = "Apple answered \(status)\(code)\(message)"
+        let cause = "\(fault.code == nil ? host : "Apple") answered \(fault.text)"
         // 5000000 included: a server that knows nothing else any more is not working.
-        if (500...599).contains(status) {
-            withLane(endpoint) { $0.faultOccurred(at: now, text) }
+        note(fault: cause, attempt, at: now, wallClock)
+        let wait = RetryAfter.wait(
+            for: fault.retryAfter, nowUnixMilliseconds: wallClock.unixMilliseconds)
+        if let wait { withLane(attempt.endpoint) { $0.wasPostponed(until: now + wait) } }
+        guard !attempt.start.isCheck else { return .again }
+        progress.attempts += 1
+        let failure = RetryPolicy.Failure.answer(status: fault.status, code: fault.code)
+        if let code = fault.code {
+            hasAnswer = true
+            guard Self.policy.retries(failure) else {
+                return .done(
+                    .refused(httpStatus: fault.status, errorCode: code, message: fault.message))
+            }
         }
-        let failure = RetryPolicy.Failure.answer(status: status, code: error.errorCode)
-        guard Self.policy.retries(failure) else {
-            return .done(
-                .refused(
-                    httpStatus: status, errorCode: error.errorCode, message: error.errorMessage))
+        return retryAfterFault(failure, of: attempt.endpoint, &progress, cause: cause)
+    }
+
+    /// Any response but a fault shows that the endpoint works; only some are Apple's for certain.
+    private mutating func noteAnswer(
+        _ reading: Reading, to attempt: Attempt, at now: Duration, _ wallClock: Timestamp
+    ) {
+        switch reading {
+        case .failed, .foreign: return
+        case .answered, .refused:
+            hasAnswer = true
+            foreignInARow = 0
+            withLane(attempt.endpoint) { $0.answerCame(to: attempt.message) }
+        case .unauthorized, .misconfigured, .rateLimited, .undecodable: break
         }
-        return retry(failure, progress, cause: text)
+        let change = withLane(attempt.endpoint) { $0.responseCame() }
+        note(change, of: attempt.endpoint, at: now, wallClock: wallClock)
+    }
+
+    private mutating func note(
+        fault text: String, _ attempt: Attempt, at now: Duration, _ wallClock: Timestamp
+    ) {
+        let change = withLane(attempt.endpoint) { $0.faultOccurred(at: now, text, attempt.start) }
+        note(change, of: attempt.endpoint, at: now, wallClock: wallClock)
+    }
+
+    /// Before anything of Apple's came, somebody in between refuses everything, and waiting does not
+    /// help; later it is a fault like another.
+    private mutating func noteForeign(
+        _ text: String, _ attempt: Attempt, at now: Duration, _ wallClock: Timestamp
+    ) {
+        if hasAnswer || attempt.start.isProbe {
+            note(fault: text, attempt, at: now, wallClock)
+        }
+        guard !hasAnswer else { return }
+        foreignInARow += 1
+        if foreignInARow >= Self.foreignAnswersToGiveUp {
+            withLane(attempt.endpoint) { $0.hopeWasLost(text) }
+        }
     }
 
     /// No complete response came.
     ///
     /// - Throws: what ends the run.
     mutating func transferFailed(
-        _ error: HTTPTransportError, to endpoint: Endpoint, at now: Duration,
-        _ start: EndpointLane.Start, _ progress: inout Progress
+        _ error: HTTPTransportError, of attempt: Attempt, at now: Duration, wallClock: Timestamp,
+        _ progress: inout Progress
     ) throws(RunStop) -> Step {
+        let endpoint = attempt.endpoint
         switch error {
         case .cancelled:
-            requestWasAbandoned(endpoint, at: now, start)
+            requestWasAbandoned(endpoint, at: now, attempt.start)
             throw .cancelled
         case .invalidRequest(let text):
-            requestWasAbandoned(endpoint, at: now, start)
+            requestWasAbandoned(endpoint, at: now, attempt.start)
             throw wasStopped(.misconfigured(text))
         case .bodyTooLarge, .malformedResponse:
             counter.attemptEnded(endpoint, .undecodable)
-            withLane(endpoint) { $0.answerCame() }
+            noteAnswer(.undecodable(error.description), to: attempt, at: now, wallClock)
             return .done(.undecodable(error.description))
         case .untrustedServer(let text):
             counter.attemptEnded(endpoint, .connection)
-            let isHopeless = !counter.hasSucceeded
-            withLane(endpoint) { lane in
-                if isHopeless {
-                    lane.hopeWasLost(text)
-                } else {
-                    lane.faultOccurred(at: now, text)
-                }
+            if hasAnswer {
+                note(fault: text, attempt, at: now, wallClock)
+            } else {
+                withLane(endpoint) { $0.hopeWasLost(text) }
             }
             return .done(.unavailable(text))
         case .connectionLost where !progress.hasReplacedConnection && isTrusted(endpoint):
@@ -103,9 +169,10 @@ extension RequestState {
             return .again
         case .connectionFailed(let text), .timedOut(let text), .connectionLost(let text):
             counter.attemptEnded(endpoint, .connection)
+            note(fault: text, attempt, at: now, wallClock)
+            guard !attempt.start.isCheck else { return .again }
             progress.attempts += 1
-            withLane(endpoint) { $0.faultOccurred(at: now, text) }
-            return retry(.connection, progress, cause: text)
+            return retryAfterFault(.connection, of: endpoint, &progress, cause: text)
         }
     }
 }

@@ -11,7 +11,8 @@ struct RequestState {
         case done(APIOutcome)
         /// At once, when the endpoint admits it.
         case again
-        case againAfter(Duration)
+        /// The text says what the last attempt failed on.
+        case againAfter(Duration, String)
         /// With another token than the refused one.
         case renewToken
     }
@@ -20,27 +21,53 @@ struct RequestState {
     struct Progress: Sendable {
         var attempts = 0
         var hasReplacedConnection = false
+        /// How many questions of the endpoint Apple had answered at this one's first fault.
+        var answersBefore: Int?
     }
 
     /// Apple's "errors to retry", complete.
     static let policy = RetryPolicy(retriedCodes: [4_040_002, 4_040_004, 4_040_006, 5_000_001])
 
+    /// Attempts of a question that fails while others are answered: it is asked again at the end of
+    /// the run, and must not hold up the others until then.
+    static let attemptsAmongAnswers = 2
+
+    /// So many errors in a row that are not Apple's, with nothing of Apple's before, are enough to
+    /// know that no call gets through.
+    static let foreignAnswersToGiveUp = 50
+
     let app: AppIdentity
     let keyID: String
+    /// Who is asked, for people.
+    let host: String
     private(set) var stop: RunStop?
     var counter = CallCounter()
+    var clockSkew = ClockSkew()
     /// A token made because another was refused, until Apple accepts it; never printed.
     var unprovenToken: String?
+    /// Whether anything came that only Apple says.
+    var hasAnswer = false
+    var foreignInARow = 0
     private var lanes: [Endpoint: EndpointLane]
     private var budget = RetryBudget()
     private var generator: SeededGenerator
+    private var notices: [OutageNotice] = []
 
-    init(app: AppIdentity, keyID: String, rates: QuotaRates, seed: UInt64) {
+    init(
+        app: AppIdentity, keyID: String, host: String, rates: QuotaRates, maxOutage: Duration,
+        deadline: Duration?, seed: UInt64
+    ) {
         self.app = app
         self.keyID = keyID
+        self.host = host
         lanes = Dictionary(
             uniqueKeysWithValues: Endpoint.allCases.map {
-                ($0, EndpointLane(requestsPerSecond: rates.perSecond(of: $0)))
+                (
+                    $0,
+                    EndpointLane(
+                        requestsPerSecond: rates.perSecond(of: $0), patience: maxOutage,
+                        deadline: deadline)
+                )
             })
         generator = SeededGenerator(seed: seed)
     }
@@ -80,6 +107,8 @@ struct RequestState {
 
     func isTrusted(_ endpoint: Endpoint) -> Bool { lanes[endpoint]?.isTrusted ?? false }
 
+    func givenUp(_ endpoint: Endpoint) -> String? { lanes[endpoint]?.givenUpOn }
+
     mutating func withLane<T>(_ endpoint: Endpoint, _ body: (inout EndpointLane) -> T) -> T {
         guard var lane = lanes[endpoint] else { preconditionFailure("an endpoint without a lane") }
         defer { lanes[endpoint] = lane }
@@ -97,7 +126,23 @@ struct RequestState {
         guard budget.retryWasWanted() else {
             return .done(.unavailable("\(cause) (no more retries: this run made too many)"))
         }
-        return .againAfter(pause)
+        return .againAfter(pause, cause)
+    }
+
+    /// Another attempt after a fault of the endpoint, unless it is rather one of this question.
+    mutating func retryAfterFault(
+        _ failure: RetryPolicy.Failure, of endpoint: Endpoint, _ progress: inout Progress,
+        cause: String
+    ) -> Step {
+        let answers = withLane(endpoint) { $0.answers }
+        let before = progress.answersBefore ?? answers
+        progress.answersBefore = before
+        guard answers == before || progress.attempts < Self.attemptsAmongAnswers else {
+            return .done(
+                .unavailable(
+                    "\(cause) (\(progress.attempts) attempts, while others were answered)"))
+        }
+        return retry(failure, progress, cause: cause)
     }
 
     /// The pause that a 429 without a usable `Retry-After` earns.
@@ -105,5 +150,37 @@ struct RequestState {
         let bound = Self.policy.bound(afterAttempts: progress.attempts)
         return max(
             RetryAfter.shortestWait, bound * Double.random(in: 0.5...1, using: &generator))
+    }
+
+    /// Keeps what people should hear, until somebody takes it.
+    mutating func note(
+        _ change: CircuitBreaker.Change?, of endpoint: Endpoint, at now: Duration,
+        wallClock: Timestamp
+    ) {
+        guard let change else { return }
+        let event: OutageNotice.Event =
+            switch change {
+            case .waits(let until, let givesUpAt):
+                .waits(
+                    until: wallClock.adding(until - now),
+                    givesUpAt: wallClock.adding(givesUpAt - now)
+                )
+            case .worksAgain(let since): .worksAgain(afterSeconds: (now - since).components.seconds)
+            case .gaveUp: .gaveUp
+            }
+        let cause = withLane(endpoint) { $0.lastFault }
+        notices.append(OutageNotice(app: app, endpoint: endpoint, event: event, cause: cause))
+    }
+
+    mutating func takeNotices() -> [OutageNotice] {
+        defer { notices = [] }
+        return notices
+    }
+}
+
+extension Timestamp {
+    func adding(_ duration: Duration) -> Timestamp {
+        let (seconds, attoseconds) = duration.components
+        return adding(milliseconds: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -77,10 +77,15 @@ extension SignedDataVerifier {
             let type = model.notificationType, let signedDate = model.signedDate
         else { throw Self.incomplete("notification") }
         var unknowns = model.unknowns
+        if !model.hasKnownContent {
+            unknowns.append(UnknownValue(field: "notification.content", value: type))
+        }
         var ids: [String] = []
+        var isSubscription = true
         if let part = model.data?.signedTransactionInfo {
             let transaction = try await signedTransaction(part)
             ids.append(transaction.originalTransactionID)
+            isSubscription = transaction.isSubscription
             unknowns += transaction.unknowns
         }
         if let part = model.data?.signedRenewalInfo {
@@ -95,7 +100,8 @@ extension SignedDataVerifier {
         }
         return RecordedNotification(
             evidence: verified.evidence, notificationUUID: uuid, notificationType: type,
-            subtype: model.subtype, signedDate: signedDate, originalTransactionID: ids.first,
+            subtype: model.subtype, signedDate: signedDate,
+            originalTransactionID: isSubscription ? ids.first : nil,
             sendAttempts: sendAttempts, unknowns: unknowns)
     }
 

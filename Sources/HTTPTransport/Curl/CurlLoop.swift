@@ -4,8 +4,9 @@ import CLibcurl
 ///
 /// Nothing of it is ever touched by another thread.
 final class CurlLoop {
-    /// An upper bound; libcurl's own timers, sockets and the mailbox end the wait earlier.
-    private static let longestWaitMilliseconds: Int32 = 60_000
+    /// An upper bound while nothing is in flight; idle connections and the mailbox end the wait
+    /// earlier.
+    private static let longestIdleWaitMilliseconds: Int32 = 60_000
 
     private let mailbox: CurlMailbox
     private let settings: CurlTransport.Settings
@@ -50,12 +51,19 @@ final class CurlLoop {
             if mail.isClosing { break }
             multi.perform()
             deliver()
-            multi.poll(timeoutMilliseconds: Self.longestWaitMilliseconds)
+            mailbox.loopHasLooked()
+            multi.poll(timeoutMilliseconds: longestWaitMilliseconds)
         }
         for number in Array(transfers.keys) { abandon(number) }
         for submission in mailbox.loopEnds() {
             submission.continuation.resume(returning: .failure(.cancelled))
         }
+    }
+
+    private var longestWaitMilliseconds: Int32 {
+        transfers.isEmpty
+            ? Self.longestIdleWaitMilliseconds
+            : Int32(clamping: settings.longestWaitInFlightMilliseconds)
     }
 
     private func start(_ submission: CurlSubmission) {

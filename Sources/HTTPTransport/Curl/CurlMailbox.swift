@@ -33,6 +33,10 @@ final class CurlMailbox: Sendable {
     }
 
     private let state = Mutex(State())
+    private let looks = Atomic<Int>(0)
+
+    /// How often the thread has looked at its mail and its transfers.
+    var lookCount: Int { looks.load(ordering: .relaxed) }
 
     func submit(_ submission: CurlSubmission) {
         let isTaken = state.withLock { state in
@@ -77,6 +81,10 @@ final class CurlMailbox: Sendable {
 
     func loopBegins(waker: CurlWaker) {
         state.withLock { $0.waker = waker }
+    }
+
+    func loopHasLooked() {
+        looks.wrappingAdd(1, ordering: .relaxed)
     }
 
     /// All that gathered since the last look.

@@ -26,6 +26,7 @@ final class CurlTransfer {
     ) throws(HTTPTransportError) {
         number = submission.number
         continuation = submission.continuation
+        let settings = settings.limited(to: submission.request.timeLimit)
         self.settings = settings
         let url = try CurlURL(submission.request.url)
         target = try CurlTarget(url, caFile: settings.caFile, reach: settings.reach)

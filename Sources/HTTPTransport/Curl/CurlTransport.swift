@@ -50,6 +50,9 @@ package final class CurlTransport: HTTPTransport {
         return try result.get()
     }
 
+    /// How often the thread has looked at its transfers so far: what waiting costs.
+    package var lookCount: Int { mailbox.lookCount }
+
     /// Fails every request in flight with `cancelled`, closes the connections and ends the thread.
     ///
     /// Later requests fail with `cancelled` at once. May be called more than once.

@@ -78,10 +78,12 @@ import Testing
     }
 
     @Test(arguments: ["", "not found", "<html>", "[1]", "{", #"{"errorCode":"4040010"}"#])
-    func `reads a refusal without a usable body by its status`(body: String) async {
+    func `is no answer where an error is not in Apple's form`(body: String) async {
         let bench = Bench { _, _ in .answer(404, body) }
-        #expect(await bench.ask().word == "refused 404 - ")
-        #expect(bench.calls("not_found") == 1)
+        let word = await bench.ask().word
+        #expect(word.hasPrefix("unavailable 127.0.0.1:1 answered 404 (application/json)"))
+        #expect(word.hasSuffix("which is not Apple's form"))
+        #expect(bench.calls("refused") == 1)
     }
 
     @Test func `keeps no control characters of a message and not all of a long one`() async {

@@ -14,6 +14,22 @@ import Testing
         #expect(bench.calls("unauthorized") == 1)
     }
 
+    @Test func `makes its new token when it starts, however long it waited for its turn`()
+        async throws
+    {
+        let clock = JumpingClock()
+        let tokens = TimedTokens(clock: clock)
+        let apple = ScriptedApple { _, number in number == 1 ? .answer(401, "") : .answer(200) }
+        let requests = PacedRequests(
+            app: AppIdentity(bundleID: "b", environment: .sandbox), keyID: "k",
+            baseURL: "https://127.0.0.1", transport: apple, tokens: tokens,
+            rates: .uniform(requestsPerSecond: 0.001), clock: clock,
+            wallClock: { Timestamp(unixMilliseconds: 0) })
+        _ = try await requests.send(APIRequest(endpoint: .transactionInfo, path: "/x"))
+        let sent = apple.requests.compactMap { $0.headers.last?.value }
+        #expect(sent == ["Bearer made at 0", "Bearer made at 1000"])
+    }
+
     @Test func `may be repeated with a new token as often as tokens age`() async {
         let bench = Bench { request, number in
             // Each token is good for ten requests, the refused one included.
@@ -54,6 +70,31 @@ import Testing
         #expect(!word.contains("revoked"))
     }
 
+    @Test(arguments: [
+        ("Fri, 20 Nov 2026 03:07:04 GMT", ["600 seconds ahead of"]),
+        ("Fri, 20 Nov 2026 03:27:04 GMT", ["600 seconds behind"]),
+        ("Fri, 20 Nov 2026 03:17:34 GMT", []), ("yesterday", []),
+    ])
+    func `a wrong clock is remarked on although Apple answers`(
+        date: String, parts: [String]
+    ) async {
+        let bench = Bench { _, _ in .answer(200, headers: [("date", date)]) }
+        _ = await bench.ask()
+        let remarks = bench.requests.remarks()
+        #expect(remarks.count == parts.count)
+        for (remark, part) in zip(remarks, parts) { #expect(remark.contains(part), "\(remark)") }
+    }
+
+    @Test func `an old answer out of a cache does not put the clock in doubt`() async {
+        let bench = Bench { _, number in
+            .answer(
+                200,
+                headers: [("date", "Fri, 20 Nov 2026 03:\(number == 2 ? 17 : 10):04 GMT")])
+        }
+        for _ in 1...3 { _ = await bench.ask() }
+        #expect(bench.requests.remarks() == [])
+    }
+
     @Test func `does not blame a clock that is right`() async {
         let bench = Bench { _, _ in
             .answer(401, "", headers: [("date", "Fri, 20 Nov 2026 03:17:34 GMT")])
@@ -80,4 +121,13 @@ import Testing
             try await requests.send(APIRequest(endpoint: .transactionInfo, path: "/x"))
         }
     }
+}
+
+/// Tokens that say when they were made, in seconds of a clock.
+private struct TimedTokens: AuthorizationTokens {
+    let clock: JumpingClock
+
+    func current() -> String { "made at \(clock.elapsed.components.seconds)" }
+
+    func renewed(after rejected: String) -> String { current() }
 }

@@ -69,28 +69,6 @@ import Testing
         #expect(await bench.ask().word == "misconfigured the CA file x cannot be read")
     }
 
-    @Test func `is bounded in an outage, and given up after a minute`() async {
-        let bench = Bench { _, _ in .answer(503, "") }
-        let outcomes = await bench.crowd(2000)
-        #expect(outcomes.allSatisfy { $0.word.hasPrefix("unavailable ") })
-        #expect(bench.apple.requests.count < 100)
-        #expect(bench.clock.elapsed >= .seconds(60))
-        #expect(bench.clock.elapsed < .seconds(120))
-        let before = bench.apple.requests.count
-        #expect(await bench.ask().word.contains("given up for this run: Apple answered 503"))
-        #expect(bench.apple.requests.count == before)
-    }
-
-    @Test func `goes on when an outage ends within the minute`() async {
-        let clock = JumpingClock()
-        let apple = ScriptedApple { _, _ in
-            clock.elapsed < .seconds(20) ? .answer(503, "") : .answer(200)
-        }
-        let bench = Bench(apple: apple, clock: clock)
-        let outcomes = await bench.crowd(500)
-        #expect(outcomes.count { $0.word == "answered {}" } > 400)
-    }
-
     @Test func `keeps endpoints apart`() async {
         let bench = Bench { request, _ in
             request.headers.contains { $0.value == "gzip" } ? .answer(503, "") : .answer(200)

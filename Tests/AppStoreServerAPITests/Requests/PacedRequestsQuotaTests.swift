@@ -29,6 +29,39 @@ import Testing
         #expect(bench.clock.elapsed <= .seconds(2))
     }
 
+    @Test(arguments: [
+        ("1795144644000", 20), ("1795144644", 20), ("20", 20),
+        ("Fri, 20 Nov 2026 03:17:24 GMT", 20), ("1826680624000", 3600),
+    ])
+    func `waits as a server says that is down`(value: String, seconds: Int) async {
+        let bench = Bench { _, number in
+            number == 1 ? .answer(503, "", headers: [("retry-after", value)]) : .answer(200)
+        }
+        #expect(await bench.ask().word == "answered {}")
+        #expect(bench.clock.elapsed >= .seconds(seconds))
+        #expect(bench.clock.elapsed < .seconds(seconds + 21))
+        #expect(bench.calls("server_error") == 1)
+    }
+
+    @Test func `is not made again when a server that is down says later than the deadline`()
+        async
+    {
+        let bench = Bench(deadline: .seconds(60)) { _, _ in
+            .answer(503, "", headers: [("retry-after", "600")])
+        }
+        #expect(await bench.ask().word == "deadline")
+        #expect(await bench.ask().word == "deadline")
+        #expect(bench.apple.requests.count == 1)
+        #expect(bench.clock.elapsed < .seconds(60))
+    }
+
+    @Test func `is past its deadline by its turn, but by the hour's limit past the quota`() async {
+        let slow = Bench(ratePerSecond: 0.01, deadline: .seconds(10)) { _, _ in .answer(200) }
+        #expect(await slow.ask().word == "answered {}")
+        #expect(await slow.ask().word == "deadline")
+        #expect(slow.apple.requests.count == 1)
+    }
+
     @Test func `waits together with all others of its endpoint and with no other`() async {
         let bench = Bench(ratePerSecond: 50) { _, number in
             number == 1 ? Self.limited("100") : .answer(200)
@@ -109,7 +142,7 @@ import Testing
         }
         let words = await bench.crowd(20).map(\.word)
         #expect(words.count { $0 == "answered {}" } == 6)
-        #expect(words.count { $0.contains("after the deadline") } == 14)
+        #expect(words.count { $0 == "deadline" } == 14)
     }
 
     @Test func `leaves the queue when its task is cancelled, and the queue goes on`() async throws {

@@ -25,6 +25,11 @@ final class ScriptedApple: HTTPTransport {
     }
 }
 
+extension HTTPRequest {
+    /// The id that is asked for: the last part of the path.
+    var id: Int { url.split(separator: "/").last.flatMap { Int($0) } ?? 0 }
+}
+
 extension HTTPResponse {
     static func answer(
         _ status: Int, _ body: String = "{}",
@@ -76,7 +81,8 @@ struct Bench {
 
     init(
         apple: ScriptedApple, clock: JumpingClock, environment: AppStoreEnvironment = .production,
-        ratePerSecond: Double = 1000, concurrencyLimit: Int = 32, deadline: Duration? = nil
+        ratePerSecond: Double = 1000, concurrencyLimit: Int = 32, deadline: Duration? = nil,
+        hear: @escaping @Sendable (OutageNotice) -> Void = { _ in }
     ) {
         self.apple = apple
         self.clock = clock
@@ -90,19 +96,37 @@ struct Bench {
                 return Timestamp(
                     unixMilliseconds: Self.now + seconds * 1000
                         + attoseconds / 1_000_000_000_000_000)
-            }, seed: 7)
+            }, hear: hear, seed: 7)
     }
 
     /// Asks for the statuses of an id.
     func ask(
-        _ endpoint: Endpoint = .subscriptionStatuses
+        _ endpoint: Endpoint = .subscriptionStatuses, id: Int = 1
     ) async -> Result<APIOutcome, RunStop> {
         do throws(RunStop) {
             return .success(
                 try await requests.send(
-                    APIRequest(endpoint: endpoint, path: "/inApps/v1/subscriptions/1")))
+                    APIRequest(endpoint: endpoint, path: "/inApps/v1/subscriptions/\(id)")))
         } catch {
             return .failure(error)
+        }
+    }
+
+    /// Asks for the ids in their order, as many at once as a run does.
+    func ask(ids: [Int]) async -> [Int: String] {
+        await withTaskGroup(of: (Int, String).self) { group in
+            var waiting = ids.makeIterator()
+            var words: [Int: String] = [:]
+            func addNext() {
+                guard let id = waiting.next() else { return }
+                group.addTask { (id, await ask(id: id).word) }
+            }
+            for _ in 0..<32 { addNext() }
+            for await (id, word) in group {
+                words[id] = word
+                addNext()
+            }
+            return words
         }
     }
 
@@ -128,13 +152,14 @@ extension Result where Success == APIOutcome, Failure == RunStop {
         switch self {
         case .success(.answered(let body)): "answered \(String(decoding: body, as: UTF8.self))"
         case .success(.refused(let status, let code, let message)):
-            "refused \(status) \(code.map(String.init) ?? "-") \(message)"
+            "refused \(status) \(code) \(message)"
         case .success(.rateLimited): "rateLimited"
         case .success(.unavailable(let text)): "unavailable \(text)"
         case .success(.undecodable(let text)): "undecodable \(text)"
         case .failure(.denied(let text)): "denied \(text)"
         case .failure(.misconfigured(let text)): "misconfigured \(text)"
         case .failure(.quotaWaitPastDeadline(let until)): "past deadline \(until.rfc3339)"
+        case .failure(.deadlineReached): "deadline"
         case .failure(.cancelled): "cancelled"
         }
     }
