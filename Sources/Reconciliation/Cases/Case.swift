@@ -19,6 +19,9 @@ package struct Case: Hashable, Sendable {
     package var transactionInfo: Lookup<SignedTransaction>?
     package var elsewhere: Elsewhere?
     package var history: HistoryReading?
+    /// Rows that stand under the ids of later transactions of subscriptions in the answer, as far
+    /// as one was found; by original transaction id.
+    package var standIns: [String: [SubscriptionKey]]
     /// Unknown fields around the history's signed transactions.
     package var historyUnknowns: [UnknownValue]
 
@@ -27,6 +30,7 @@ package struct Case: Hashable, Sendable {
         self.askedID = askedID
         self.asked = asked
         self.held = []
+        self.standIns = [:]
         self.historyUnknowns = []
     }
 

@@ -15,6 +15,9 @@ package struct Policy: Hashable, Sendable {
     package var onlyKinds: Set<FindingKind>?
     /// The configured apps: where an id may be looked for.
     package var apps: [AppIdentity]
+    /// Bundles that are not configured but are asked about: so few rows name them that they look
+    /// like mistakes in a row rather than like another app.
+    package var strayBundles: Set<String> = []
 
     package init(now: Timestamp, apps: [AppIdentity]) {
         self.now = now

@@ -23,11 +23,12 @@ package struct FindingCause: Hashable, Sendable {
 ///
 /// In this order:
 /// 1. a finding about a notification has that notification's delivery for its cause;
-/// 2. a value that shows a pattern of its own (time zone, unit) needs no notification;
-/// 3. the newest fitting notification after what our row rests on, and what became of it;
-/// 4. without one: the change is older than what our row rests on, so we changed the row;
-/// 5. or Apple's history covers the time of the change, and Apple never sent one;
-/// 6. else it is unknown, and the text says why. A finding without a cause of its own gets none.
+/// 2. one that was refused says why;
+/// 3. a value that shows a pattern of its own (time zone, unit) needs no notification;
+/// 4. the newest fitting notification after what our row rests on, and what became of it;
+/// 5. without one: the change is older than what our row rests on, so we changed the row;
+/// 6. or Apple's history covers the time of the change, and Apple never sent one;
+/// 7. else it is unknown, and the text says why. A finding without a cause of its own gets none.
 package struct CauseSearch: Hashable, Sendable {
     /// The part of Apple's history that was read to its end; `nil` when none was.
     package var history: NotificationWindow?
@@ -55,6 +56,8 @@ package struct CauseSearch: Hashable, Sendable {
             let own = notifications.first { $0.notificationUUID == finding.field }
             return own.map { delivered($0, finding, notifications) } ?? ownCause(finding)
         }
+        // Why it was not written is what its reader must know.
+        if finding.action == .refused { return ownCause(finding) }
         if let pattern = ValuePattern(of: finding) { return FindingCause(text: pattern.cause) }
         let expected = ExpectedNotification(of: finding)
         guard !expected.isNone else { return ownCause(finding) }
@@ -84,7 +87,7 @@ package struct CauseSearch: Hashable, Sendable {
             let distance = notification.signedDate.milliseconds(since: changed)
             // A period of the past has later ones after it, which are not its own.
             if finding.kind == .transactionMissing {
-                return abs(distance) <= Self.earlyChargeMilliseconds
+                return distance.magnitude <= Self.earlyChargeMilliseconds
             }
             return distance >= -Self.earlyChargeMilliseconds
         }.max { left, right in

@@ -89,7 +89,7 @@ private struct ClusterDraft {
         {
             products[product, default: 0] += 1
         }
-        addMoney(finding)
+        if item.countsAmount { addMoney(finding) }
     }
 
     private mutating func addRow(_ item: FindingToExplain, _ cause: FindingCause) {

@@ -82,7 +82,7 @@ struct DeliveryReading: Hashable {
         guard let localAsOf else { return nil }
         return others.compactMap { older -> Timestamp? in
             guard older.signedDate < notification.signedDate,
-                abs(older.signedDate.milliseconds(since: localAsOf))
+                older.signedDate.milliseconds(since: localAsOf).magnitude
                     <= CauseSearch.sameStatementMilliseconds,
                 let success = older.sendAttempts.filter(\.isSuccess).map(\.attemptDate).min(),
                 success > delivered

@@ -39,7 +39,8 @@ package struct MinuteHistogram: Hashable, Sendable {
         let length = minutesPerStretch * 60_000
         let quiet = max(Self.quietMinutes, minutesPerStretch) * 60_000
         for (stretch, count) in counts.sorted(by: { $0.key < $1.key }) {
-            let start = Timestamp(unixMilliseconds: stretch * length)
+            let (first, overflow) = stretch.multipliedReportingOverflow(by: length)
+            let start = Timestamp(unixMilliseconds: overflow ? .min : first)
             let end = start.adding(milliseconds: length - 60_000)
             if let last = bursts.last, start.milliseconds(since: last.end) <= quiet {
                 bursts[bursts.count - 1].end = end

@@ -13,6 +13,20 @@ struct Comparison: Hashable, Sendable {
     /// Whether the row waits to be filled in for the first time.
     var isFirstFill: Bool { row.status == nil }
 
+    /// Whether the row has a status and yet this column is not known.
+    ///
+    /// An empty date of revocation or grace says that there is none (contract, section 5). When
+    /// Apple signed what the row rests on is no word of Apple's about the subscription: it is
+    /// written together with something else and never for its own sake, else a table that does not
+    /// keep it would be rewritten as a whole, and the company's own imports, which do not name it
+    /// either, would be skipped as older from then on.
+    func isNotKnownYet(_ field: SubscriptionField) -> Bool {
+        switch field {
+        case .revocationDate, .gracePeriodExpiresDate, .signedDate: false
+        default: !isFirstFill && row.value(of: field) == .null
+        }
+    }
+
     /// Whether both sides state the column and state different things.
     func disagrees(in field: SubscriptionField) -> Bool {
         row.value(of: field) != .null && stated.value(of: field) != .null && differs(in: field)
@@ -34,6 +48,7 @@ struct Comparison: Hashable, Sendable {
             return theirs != .null && ours != theirs && (ours == .null || !isSamePeriod)
         case .revocationDate where theirs == .null:
             return ours != .null && stated.status != .revoked
+        case .expiresDate where isWithinExtension: return false
         case .gracePeriodExpiresDate where theirs == .null:
             return ours != .null && stated.status != .billingGracePeriod
         default:
@@ -43,6 +58,25 @@ struct Comparison: Hashable, Sendable {
             }
             return ours != theirs
         }
+    }
+
+    /// Whether our end lies after the signed transaction's and not after the signed renewal date.
+    ///
+    /// Whether an extension moves the transaction's end or only the renewal date is not documented.
+    /// Where it moved the latter alone our later end is Apple's too, and never cut.
+    var isWithinExtension: Bool {
+        guard let ours = row.expiresDate, let extended = extendedEnd,
+            let theirs = stated.transaction.expiresDate
+        else { return false }
+        return ours.isLater(thanApple: theirs) && !ours.isLater(thanApple: extended)
+    }
+
+    /// The signed renewal date of an active subscription where it lies after the transaction's end.
+    var extendedEnd: Timestamp? {
+        guard stated.status == .active, let end = stated.transaction.expiresDate,
+            let renewal = stated.renewal.renewalDate, renewal > end
+        else { return nil }
+        return renewal
     }
 
     /// Whether the row's current transaction belongs to the period that Apple states.

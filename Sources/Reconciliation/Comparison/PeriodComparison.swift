@@ -4,6 +4,8 @@ import Subscriptions
 struct PeriodComparison: Sendable {
     let scoped: ScopedRow
     let now: Timestamp
+    /// The transaction that the status answer calls the last one.
+    let current: SignedTransaction
     /// Apple's periods of this subscription out of its history, oldest first.
     let stated: [StatedPeriod]
     /// The same and the current period of the status answer, which needs no history.
@@ -16,6 +18,7 @@ struct PeriodComparison: Sendable {
     ) {
         self.scoped = scoped
         self.now = now
+        self.current = current
         let id = scoped.row.key.originalTransactionID
         let own = (history?.transactions ?? []).filter { $0.originalTransactionID == id }
         stated = StatedPeriod.periods(of: own)
@@ -28,11 +31,22 @@ struct PeriodComparison: Sendable {
     }
 
     /// Whether the company keeps period rows of this subscription.
-    var areKept: Bool { !scoped.periods.isEmpty }
+    ///
+    /// A company that kept them at the last reading and has none now has lost them.
+    var areKept: Bool { !scoped.periods.isEmpty || scoped.keptPeriods }
+
+    /// Whether the whole history of this subscription is at hand.
+    var isComplete: Bool { complete != nil }
 
     /// Periods in Apple's history that we do not hold.
     var missing: [StatedPeriod] {
         stated.filter { period in !scoped.periods.contains(where: period.includes) }
+    }
+
+    /// The transaction that a period is named by, so that all findings about it name the same: of
+    /// the current period the current one, whichever device or restore made it.
+    func transactionID(of period: StatedPeriod) -> String {
+        period.contains(current) ? current.transactionID : period.transaction.transactionID
     }
 
     /// Periods of ours that are in no transaction of Apple's complete history, under whatever

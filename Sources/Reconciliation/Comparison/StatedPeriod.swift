@@ -16,9 +16,16 @@ struct StatedPeriod: Hashable, Sendable {
         return transactionIDs.contains(local.key.transactionID)
     }
 
+    /// Whether a transaction of Apple's belongs to it.
+    func contains(_ other: SignedTransaction) -> Bool {
+        other.originalTransactionID == transaction.originalTransactionID
+            && (other.webOrderLineItemID.map { $0 == transaction.webOrderLineItemID } ?? false
+                || transactionIDs.contains(other.transactionID))
+    }
+
     /// Whether it gives access at a time.
     func entitles(at time: Timestamp) -> Bool {
-        transaction.revocationDate == nil && !transaction.isUpgraded
+        !transaction.isWhollyRevoked && !transaction.isUpgraded
             && (transaction.expiresDate.map { $0 > time } ?? false)
     }
 

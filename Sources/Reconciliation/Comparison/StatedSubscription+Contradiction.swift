@@ -1,23 +1,32 @@
 import Subscriptions
 
 extension StatedSubscription {
-    /// How far an end may lie in the past of an active subscription.
+    /// How far an end may lie in the past of what goes on.
     ///
-    /// Renewals come late by minutes, in the sandbox often; a day is far beyond that.
-    static let lateRenewalToleranceMilliseconds: Int64 = 24 * 60 * 60 * 1000
+    /// Apple may book a renewal, or the end of a grace period, late: lapses of minutes are
+    /// documented, and common in the sandbox.
+    static let lateBookingToleranceMilliseconds: Int64 = 60 * 60 * 1000
 
-    /// How far an end may lie in the future of a subscription whose payment failed.
-    ///
+    /// How far an end may lie in the future of a subscription that is signed as in billing retry:
     /// Apple tries to charge within the 24 hours before the end.
     static let earlyChargeToleranceMilliseconds: Int64 = 24 * 60 * 60 * 1000
 
-    /// How far an end may lie in the future of an expired subscription: clocks of two machines.
-    static let clockToleranceMilliseconds: Int64 = 60 * 60 * 1000
+    /// How far an end may lie in the future of what has ended: the clocks of two of Apple's machines.
+    static let clockToleranceMilliseconds: Int64 = 60 * 1000
+
+    /// The longest Billing Grace Period that can be chosen is 28 days; a day more for time zones.
+    static let longestGraceMilliseconds: Int64 = 29 * 24 * 60 * 60 * 1000
 
     /// Why the unsigned status cannot be true beside the signed fields; `nil` when it can.
     ///
-    /// Times are measured from the signatures, not from our clock: a wrong clock of ours makes no
-    /// contradiction, and archived evidence is judged as on its day. Source: App Store Server API,
+    /// Only TLS protects the status, so it never takes away access that the signed fields state, nor
+    /// gives what they deny (contract, section 6). Where they leave it open the status decides: a
+    /// prorated refund need not end the access, an upgraded transaction speaks of another one, and a
+    /// grace period may come without its date or without the retry flag (quirks of Apple's).
+    ///
+    /// Times are held against the signatures, not against our clock: that is the instant of which
+    /// status and fields speak together. A wrong clock of ours makes no contradiction, a slow run
+    /// makes none, and archived evidence is judged as on its day. Source: App Store Server API,
     /// `status`, and the signed fields that go with each of its values.
     var contradiction: String? {
         switch status {
@@ -25,63 +34,76 @@ extension StatedSubscription {
         case .expired: expiredContradiction
         case .billingRetry: retryContradiction
         case .billingGracePeriod: graceContradiction
-        case .revoked: revokedContradiction
+        case .revoked:
+            transaction.revocationDate == nil ? "revoked, but not signed as revoked" : nil
         default: nil
         }
     }
 
-    /// An extension moves `renewalDate` and perhaps not `expiresDate`, so both must be past.
     private var activeContradiction: String? {
-        if isWhollyRevoked { return "active, but signed as revoked" }
-        guard let expires = transaction.expiresDate else { return nil }
-        let end = max(expires, renewal.renewalDate ?? expires)
-        return isPast(end, by: Self.lateRenewalToleranceMilliseconds)
+        if transaction.isWhollyRevoked { return "active, but signed as revoked" }
+        guard !isSignedAsInGrace, !(end.map { isAhead($0, by: 0) } ?? false) else { return nil }
+        if isSignedAsInRetry { return "active, but signed as in billing retry" }
+        guard let end else { return nil }
+        // Whoever cancelled is not renewed late.
+        if renewal.expirationIntent.map((1...5).contains) ?? false {
+            return "active, but signed as expired"
+        }
+        return isPast(end, by: Self.lateBookingToleranceMilliseconds)
             ? "active, but signed as ended" : nil
     }
 
-    /// A revoked or upgraded transaction may end in the future; another one then counts.
+    /// Expired says that Apple no longer tries to charge, so a signed retry flag denies it too.
     private var expiredContradiction: String? {
-        guard transaction.revocationDate == nil, !transaction.isUpgraded,
-            let expires = transaction.expiresDate
-        else { return nil }
-        return isAhead(expires, by: Self.clockToleranceMilliseconds)
+        if isSignedAsInRetry { return "expired, but signed as in billing retry" }
+        if isSignedAsInGrace { return "expired, but signed as in its grace period" }
+        return isSignedAsPaid(end, by: Self.clockToleranceMilliseconds)
             ? "expired, but signed as running" : nil
     }
 
     private var retryContradiction: String? {
-        guard transaction.revocationDate == nil, !transaction.isUpgraded,
-            let expires = transaction.expiresDate
-        else { return nil }
-        return isAhead(expires, by: Self.earlyChargeToleranceMilliseconds)
-            ? "in billing retry, but signed as running" : nil
+        if isSignedAsInGrace { return "in billing retry, but signed as in its grace period" }
+        let isRunning =
+            isSignedAsInRetry
+            ? isSignedAsPaid(transaction.expiresDate, by: Self.earlyChargeToleranceMilliseconds)
+            : isSignedAsPaid(end, by: Self.clockToleranceMilliseconds)
+        return isRunning ? "in billing retry, but signed as running" : nil
     }
 
-    /// A null grace date, and a grace date without the retry flag, are known quirks of Apple's and
-    /// contradict nothing; a period that runs on with neither of them does.
     private var graceContradiction: String? {
-        if isWhollyRevoked { return "in grace period, but signed as revoked" }
-        if let end = renewal.gracePeriodExpiresDate {
-            return isPast(end, by: Self.lateRenewalToleranceMilliseconds)
+        if transaction.isWhollyRevoked { return "in grace period, but signed as revoked" }
+        if let graceEnd = renewal.gracePeriodExpiresDate {
+            return isPast(graceEnd, by: Self.lateBookingToleranceMilliseconds)
                 ? "in grace period, but signed as past it" : nil
         }
-        guard renewal.isInBillingRetryPeriod != true, let expires = transaction.expiresDate else {
-            return nil
+        guard isSignedAsInRetry else {
+            return "in grace period, but signed neither with its end nor as in billing retry"
         }
-        return isAhead(expires, by: Self.earlyChargeToleranceMilliseconds)
-            ? "in grace period, but signed as running" : nil
+        return (end.map { isPast($0, by: Self.longestGraceMilliseconds) } ?? false)
+            ? "in grace period, but signed as ended longer ago than any lasts" : nil
     }
 
-    /// What ends a family member's access need not stand in the member's own transaction.
-    private var revokedContradiction: String? {
-        guard transaction.revocationDate == nil,
-            transaction.inAppOwnershipType != "FAMILY_SHARED"
-        else { return nil }
-        return "revoked, but not signed as revoked"
+    private var isSignedAsInRetry: Bool { renewal.isInBillingRetryPeriod == true }
+
+    /// A false retry flag beside a running grace date is a known quirk and denies nothing.
+    private var isSignedAsInGrace: Bool {
+        guard !transaction.isWhollyRevoked, let end = renewal.gracePeriodExpiresDate else {
+            return false
+        }
+        return isAhead(end, by: 0)
     }
 
-    /// A prorated refund gives a part of the money back and need not end the access.
-    private var isWhollyRevoked: Bool {
-        transaction.revocationDate != nil && transaction.revocationType != "REFUND_PRORATED"
+    /// Whether the signed transaction gives access until an end that is still to come.
+    private func isSignedAsPaid(_ end: Timestamp?, by milliseconds: Int64) -> Bool {
+        guard transaction.revocationDate == nil, !transaction.isUpgraded, let end else {
+            return false
+        }
+        return isAhead(end, by: milliseconds)
+    }
+
+    /// The end of what was paid for; an extension moves `renewalDate` and perhaps not `expiresDate`.
+    private var end: Timestamp? {
+        [transaction.expiresDate, renewal.renewalDate].compactMap(\.self).max()
     }
 
     private func isPast(_ end: Timestamp, by milliseconds: Int64) -> Bool {

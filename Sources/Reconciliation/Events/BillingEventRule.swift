@@ -100,7 +100,7 @@ package enum BillingEventRule {
         /// Whether one known value took the place of another.
         private func replaces(_ field: SubscriptionField) -> Bool {
             guard let change = changes[field.rawValue] else { return false }
-            return change.before != .null && change.after != .null
+            return !change.before.isEmpty && !change.after.isEmpty
         }
 
         private func before(_ field: SubscriptionField) -> FieldValue {

@@ -18,11 +18,14 @@ extension CaseContext {
                     }
                 }
                 addMissing(reading, to: &drafts)
-                restrain(&drafts, by: reading)
             }
             addRejectedSiblings(answer, to: &drafts)
         } else {
             addUnheldRejection(to: &drafts)
+        }
+        // Also where the asked id only led to the customer: the held rows are settled by the answer.
+        if answer.subscriptions.count > 1 {
+            orderLosses(in: &drafts, by: CustomerReading(self, answer: answer))
         }
         return drafts.sorted { $0.key < $1.key }
     }
@@ -43,12 +46,12 @@ extension CaseContext {
     /// Prepares the inserts, and says what is odd about statements that are not inserted.
     ///
     /// Nothing is inserted for a customer whom nobody knows, nor on the word of an asked row that
-    /// may not itself be written: its customer is in doubt.
+    /// may be another app's.
     private func addMissing(_ reading: CustomerReading, to drafts: inout [OutcomeDraft]) {
         let doubtsCustomer = drafts.contains { draft in
             draft.key == item.asked?.row.key
                 && draft.differences.contains {
-                    [.identity, .wrongApp, .wrongEnvironment].contains($0.kind)
+                    [.wrongApp, .wrongEnvironment].contains($0.kind)
                 }
         }
         for stated in reading.subscriptions where !reading.isHeld(stated) {
@@ -73,17 +76,6 @@ extension CaseContext {
             drafts[index].periods = PeriodComparison(
                 scoped: comparison.scoped, current: stated.transaction, history: item.history,
                 now: policy.now)
-        }
-    }
-
-    /// Holds back corrections that would be true of their row and wrong for the customer.
-    private func restrain(_ drafts: inout [OutcomeDraft], by reading: CustomerReading) {
-        for index in drafts.indices {
-            guard let comparison = drafts[index].comparison else { continue }
-            drafts[index].restraint =
-                AllRules.restraints.lazy.compactMap {
-                    $0.reason(toLeave: comparison, in: reading)
-                }.first
         }
     }
 

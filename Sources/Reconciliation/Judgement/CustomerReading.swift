@@ -51,23 +51,41 @@ struct CustomerReading: Sendable {
         return row
     }
 
-    /// Whether it is known whose subscriptions these are: we asked for a row, or hold rows that
-    /// agree on one customer (or all on none).
-    ///
-    /// A row that nobody's customer owns would only be in the way of the company's own insert.
-    var knowsCustomer: Bool {
-        if context.item.asked != nil { return true }
-        return Set(subscriptions.compactMap { held[$0.originalTransactionID]?.customerID }).count
-            <= 1 && !held.isEmpty
+    /// The row that we hold of the subscription, under whatever app and environment.
+    func heldRow(of stated: StatedSubscription) -> LocalSubscription? {
+        held[stated.originalTransactionID]
     }
 
-    /// Whose subscriptions these are: the asked row's customer; without an asked row the customer
-    /// of the held rows, if they agree on one.
+    /// Whether it is known whose subscriptions these are: we hold a row of the account.
+    ///
+    /// A row that nobody's customer owns would only be in the way of the company's own insert.
+    var knowsCustomer: Bool { !held.isEmpty }
+
+    /// Every customer that a held row of the account names.
+    var customers: Set<String> { Set(held.values.compactMap(\.customerID)) }
+
+    /// Whose subscriptions these are: the asked row's customer, or the one that the held rows name.
     var customerID: String? {
-        if let asked = context.item.asked { return asked.row.customerID }
-        let customers = Set(
-            subscriptions.compactMap { held[$0.originalTransactionID]?.customerID })
+        if let customer = context.item.asked?.row.customerID { return customer }
         return customers.count == 1 ? customers.first : nil
+    }
+
+    /// The account tokens of the held rows and those that Apple signed for them, in lower case.
+    var accountTokens: Set<String> {
+        let signed = subscriptions.filter(isHeld).compactMap(\.transaction.appAccountToken)
+        return Set((held.values.compactMap(\.appAccountToken) + signed).map { $0.lowercased() })
+    }
+
+    /// Whether one of the held rows, looked at in this run or not, has another account's token than
+    /// Apple's statement about it.
+    var holdsForeignRow: Bool {
+        subscriptions.contains { stated in
+            heldRow(of: stated).map { row in
+                !IdentityRule().differences(
+                    in: Comparison(scoped: ScopedRow(row: row), stated: stated)
+                ).isEmpty
+            } ?? false
+        }
     }
 }
 

@@ -11,15 +11,29 @@ package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionRe
     return .inFlight
 }
 
-/// The app through which a row is asked for: its own where that is configured.
+/// The app through which a row is asked for; `nil` for a row of an app that is not configured, which
+/// costs no call.
 ///
-/// A row of another bundle or environment is asked through an app that might know it, so that
-/// `wrong_app` and `wrong_environment` can be proved; `judge` excludes it when that one does not.
-/// `nil` only when no app is configured.
+/// A few rows of another bundle are asked through the app of their environment, so that `wrong_app`
+/// can be proved; `judge` excludes them when that app does not know them.
 package func appToAsk(about row: LocalSubscription, policy: Policy) -> AppIdentity? {
-    let apps = policy.apps.sorted()
-    return apps.first {
-        $0.bundleID == row.key.bundleID && $0.environment.rawValue == row.key.environment
-    } ?? apps.first { $0.environment.rawValue == row.key.environment }
-        ?? apps.first { $0.bundleID == row.key.bundleID } ?? apps.first
+    let apps = policy.apps.sorted().filter { $0.environment.rawValue == row.key.environment }
+    return apps.first { $0.bundleID == row.key.bundleID }
+        ?? (policy.strayBundles.contains(row.key.bundleID) ? apps.first : nil)
+}
+
+/// Bundles that are not configured and of which there are only a few rows.
+///
+/// More than a few are another app's rows, or the settings name the wrong app: asking about each
+/// would cost calls and prove nothing.
+package func strayBundles(among table: [AppRows], apps: [AppIdentity]) -> Set<String> {
+    let mostRows = 100
+    let largestShare = 0.05
+    let all = Double(table.reduce(0) { $0 + $1.rows })
+    let strangers = table.filter { rows in !apps.contains { $0.bundleID == rows.bundleID } }
+    return Set(
+        Dictionary(grouping: strangers, by: \.bundleID).compactMap { bundle, groups in
+            let rows = groups.reduce(0) { $0 + $1.rows }
+            return rows <= mostRows && Double(rows) <= largestShare * all ? bundle : nil
+        })
 }

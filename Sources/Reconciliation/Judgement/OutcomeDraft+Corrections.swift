@@ -5,6 +5,7 @@ extension OutcomeDraft {
     func outcome(policy: Policy) -> RowOutcome {
         var outcome = RowOutcome(key: key, verdict: verdict)
         outcome.absence = absence
+        outcome.look = look
         var kept = differences.filter { policy.reports($0.kind) }
         var payloads: [SignedPayload] = []
         if let insertion, policy.reports(.missingLocally) {
@@ -71,18 +72,18 @@ extension OutcomeDraft {
         return !policy.reportOnlyFields.contains(column.rawValue)
     }
 
-    /// The correction of a held row, or its first fill; `nil` when nothing is left to write.
+    /// The correction of a held row, or what fills it in; `nil` when nothing is left to write.
     ///
-    /// A corrected row says what Apple says in every column that Apple states, the ones not yet
+    /// A row in which nothing is mended takes over what it does not know yet: all of it where it has
+    /// no status, else its empty columns. A corrected row says what Apple says in every column that Apple states, the ones not yet
     /// known included, for it rests on the new statement from then on. Held back are columns that
     /// are only reported, and those that only findings left out of this run would mend. A run that
     /// is narrowed to some kinds fills no rows: a fill mends none of them.
     private func correction(
         of comparison: Comparison, mending correctable: [Difference], policy: Policy
     ) -> PlannedCorrection? {
-        guard comparison.isFirstFill ? policy.onlyKinds == nil : !correctable.isEmpty else {
-            return nil
-        }
+        let onlyFills = correctable.isEmpty
+        guard !onlyFills || policy.onlyKinds == nil else { return nil }
         let mended = correctable.reduce(into: Set<SubscriptionField>()) { $0.formUnion($1.columns) }
         let held = differences.filter { !correctable.contains($0) }
             .reduce(into: Set<SubscriptionField>()) { $0.formUnion($1.columns) }
@@ -91,6 +92,7 @@ extension OutcomeDraft {
         for field in StatedSubscription.statedFields
         where !held.contains(field) && !policy.reportOnlyFields.contains(field.rawValue)
             && field != .signedDate && comparison.differs(in: field)
+            && (!onlyFills || comparison.isFirstFill || comparison.isNotKnownYet(field))
         {
             changes[field.rawValue] = comparison.change(of: field)
         }
@@ -99,17 +101,32 @@ extension OutcomeDraft {
             changes[SubscriptionField.signedDate.rawValue] = comparison.change(of: .signedDate)
         }
         let kinds = correctable.map(\.kind).inContractOrder
-        return PlannedCorrection(
+        var planned = PlannedCorrection(
             target: .update(key, expectedRowVersion: comparison.row.rowVersion), changes: changes,
             kinds: kinds, evidence: comparison.stated.transaction.evidence.digest,
             evidenceRenewal: comparison.stated.renewal.evidence.digest,
             appleSignedDate: comparison.stated.signedDate,
-            reason: kinds.isEmpty
-                ? "First fill of a row that was not known yet."
-                : "Takes over Apple's statement: "
-                    + kinds.map(\.rawValue).joined(separator: ", ") + ".",
+            reason: reason(of: comparison, kinds, changes),
             rules: kinds.isEmpty
-                ? [FirstFill.applied] : correctable.compactMap(\.appliedRule).inContractOrder)
+                ? [comparison.isFirstFill ? FirstFill.applied : ColumnFill.applied]
+                : correctable.compactMap(\.appliedRule).inContractOrder)
+        if planned.endsAccess { planned.continuedBy = continuedBy }
+        return planned
+    }
+
+    private func reason(
+        of comparison: Comparison, _ kinds: [FindingKind], _ changes: [String: FieldChange]
+    ) -> String {
+        guard kinds.isEmpty else {
+            return "Takes over Apple's statement: "
+                + kinds.map(\.rawValue).joined(separator: ", ") + "."
+        }
+        if comparison.isFirstFill { return "First fill of a row that was not known yet." }
+        let columns = SubscriptionField.allCases.filter {
+            $0 != .signedDate && changes[$0.rawValue] != nil
+        }
+        return "Fills in what was not known yet: "
+            + columns.map(\.rawValue).joined(separator: ", ") + "."
     }
 
     /// Periods to store: the missing ones where periods are kept; with `history: always` all of

@@ -6,6 +6,8 @@ extension CaseContext {
     /// - An answer without the asked id: what is the id really?
     /// - An id that Apple does not find: does the bundle's other environment know it? On the day
     ///   that would confirm the absence also: does Get Transaction Info know it?
+    /// - A customer of whom a subscription would be inserted: does a row of ours stand under the id
+    ///   of a later transaction of it? Only the whole history tells.
     /// - A customer whose periods are looked after: what is in the history?
     ///
     /// A row of an app that is not configured causes no further question.
@@ -30,12 +32,19 @@ extension CaseContext {
 
     private var historyQuestion: Question? {
         guard item.history == nil else { return nil }
-        switch policy.history {
-        case .never: return nil
-        case .whenNeeded where !rows.contains { !$0.periods.isEmpty }: return nil
-        case .whenNeeded, .always: break
-        }
+        let held = Set(rows.map(\.row.key.originalTransactionID))
+        let mayInsert = answer?.subscriptions.contains { !held.contains($0.originalTransactionID) }
+        let looksAfterPeriods =
+            switch policy.history {
+            case .never: false
+            case .whenNeeded: rows.contains { !$0.periods.isEmpty || $0.needsWholeHistory }
+            case .always: true
+            }
+        guard mayInsert == true || looksAfterPeriods else { return nil }
         let drafts = drafts()
+        if policy.reports(.missingLocally), drafts.contains(where: { $0.insertion != nil }) {
+            return .history(after: nil)
+        }
         let needing = drafts.filter { draft in
             switch policy.history {
             case .always: draft.comparison != nil && !draft.forbidsWriting
@@ -43,13 +52,8 @@ extension CaseContext {
             case .never: false
             }
         }
-        let needsInserted =
-            policy.history == .always && drafts.contains { $0.insertion != nil }
-        guard !needing.isEmpty || needsInserted else { return nil }
         let revisions = Set(needing.map { $0.comparison?.scoped.historyRevision })
-        guard !needsInserted, revisions.count == 1, let revision = revisions.first else {
-            return .history(after: nil)
-        }
-        return .history(after: revision)
+        guard let revision = revisions.first else { return nil }
+        return .history(after: revisions.count == 1 ? revision : nil)
     }
 }

@@ -21,7 +21,7 @@ extension Policy {
 extension Comparison {
     /// The column's value before and after taking over Apple's.
     func change(of field: SubscriptionField) -> FieldChange {
-        FieldChange(before: row.value(of: field), after: stated.value(of: field))
+        FieldChange(before: row.storedValue(of: field), after: stated.value(of: field))
     }
 }
 

@@ -67,6 +67,9 @@ extension CaseContext {
         }
         draft.verdict = .match
         draft.comparison = comparison
+        if !comparison.scoped.standIns.isEmpty || isTrueOriginal(comparison.row) {
+            draft.restraint = StandInRestraint.reason
+        }
         draft.add(AllRules.blocking.flatMap { $0.differences(in: comparison).found(by: $0) })
         if !comparison.isFirstFill {
             draft.add(
@@ -76,10 +79,13 @@ extension CaseContext {
             draft.add(AllRules.row.flatMap { $0.differences(in: comparison).found(by: $0) })
         }
         var unknowns = UnknownValueRule.unknowns(in: comparison.stated)
-        if !comparison.scoped.periods.isEmpty || item.history != nil {
+        let history = policy.history == .never ? nil : item.history
+        if !comparison.scoped.periods.isEmpty || comparison.scoped.needsWholeHistory
+            || history != nil
+        {
             let periods = PeriodComparison(
                 scoped: comparison.scoped, current: comparison.stated.transaction,
-                history: item.history, now: policy.now)
+                history: history, now: policy.now)
             draft.periods = periods
             draft.add(AllRules.period.flatMap { $0.differences(in: periods).found(by: $0) })
             unknowns += periods.stated.flatMap { period in
@@ -89,6 +95,12 @@ extension CaseContext {
         if !unknowns.isEmpty {
             draft.add(AllRules.unknown.differences(unknowns, row: comparison.row))
         }
+    }
+
+    /// Whether the asked id turned out to be a later transaction's of the row's subscription.
+    private func isTrueOriginal(_ row: LocalSubscription) -> Bool {
+        InvalidIDRule.trueOriginal(in: self)?.originalTransactionID
+            == row.key.originalTransactionID && belongsToApp(row)
     }
 
     /// The verdict on the asked row when nothing was found out about it.

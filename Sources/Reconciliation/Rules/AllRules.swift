@@ -6,8 +6,8 @@ import Subscriptions
 enum AllRules {
     /// Where a row stands with Apple before anything can be compared.
     static let standing: [any StandingRule] = [
-        WrongAppRule(), WrongEnvironmentRule(), VerificationFailedRule(), MigratedRule(),
-        InvalidIDRule(), AccountNotFoundRule(), NotFoundRule(),
+        UnreadableValueRule(), WrongAppRule(), WrongEnvironmentRule(), VerificationFailedRule(),
+        MigratedRule(), InvalidIDRule(), AccountNotFoundRule(), NotFoundRule(),
     ]
 
     /// Whether Apple's statement may be held against the row.
@@ -40,8 +40,11 @@ enum AllRules {
         MissingLocallyRule(), OverlappingSubscriptionsRule(), ResurrectedRule(),
     ]
 
-    /// What holds back a write that the rules above ask for.
-    static let restraints: [any Restraint] = [AccessContinuesRestraint(), DisplacementRestraint()]
+    /// What holds back an insert.
+    static let restraints: [any Restraint] = [
+        ForeignTokenRestraint(), DisputedCustomerRestraint(), StandInRestraint(),
+        DisplacementRestraint(),
+    ]
 
     /// What needs no answer of Apple's.
     static let local = DuplicateLocalRule()
@@ -57,6 +60,6 @@ enum AllRules {
     /// Kinds with which nothing at all is written to the row.
     static let forbidWriting: Set<FindingKind> = [
         .identity, .wrongApp, .wrongEnvironment, .migrated, .verificationFailed, .contradiction,
-        .duplicateLocal, .invalidID, .notFound, .accountNotFound,
+        .duplicateLocal, .invalidID, .notFound, .accountNotFound, .unreadableValue,
     ]
 }

@@ -24,6 +24,13 @@ enum FirstFill: Rule {
     static var applied: AppliedRule { AppliedRule(kind: nil, rule: identity) }
 }
 
+/// Filling in single columns of a row that is known: nothing differs, yet it writes.
+enum ColumnFill: Rule {
+    static let version = 1
+
+    static var applied: AppliedRule { AppliedRule(kind: nil, rule: identity) }
+}
+
 extension Sequence<Difference> {
     /// The same with the name of the rule that found them.
     func found(by rule: any Rule) -> [Difference] {

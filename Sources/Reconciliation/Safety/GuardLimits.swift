@@ -13,11 +13,14 @@ package struct GuardLimits: Hashable, Sendable {
     package var maxShrinkShare: Double
     /// Rows that differ as by a fault of our own; `nil` for no limit.
     package var maxOwnFault: Int?
+    /// Of the rows in scope: of no configured app, or in flight.
+    package var maxExcludedShare: Double
 
     package init(
         maxChanges: Int = 500, maxChangeShare: Double = 0.05, minChanges: Int = 5,
         maxNotFoundShare: Double = 0.01, maxVerificationFailures: Int = 10,
-        maxSameDirectionShare: Double = 0.3, maxShrinkShare: Double = 0.5, maxOwnFault: Int? = 5
+        maxSameDirectionShare: Double = 0.3, maxShrinkShare: Double = 0.5, maxOwnFault: Int? = 5,
+        maxExcludedShare: Double = 0.05
     ) {
         self.maxChanges = maxChanges
         self.maxChangeShare = maxChangeShare
@@ -27,6 +30,7 @@ package struct GuardLimits: Hashable, Sendable {
         self.maxSameDirectionShare = maxSameDirectionShare
         self.maxShrinkShare = maxShrinkShare
         self.maxOwnFault = maxOwnFault
+        self.maxExcludedShare = maxExcludedShare
     }
 
     /// Every guard that objects to the plan; empty when it may go on.

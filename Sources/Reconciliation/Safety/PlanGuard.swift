@@ -13,7 +13,7 @@ protocol PlanGuard: Sendable {
 enum AllGuards {
     static let list: [any PlanGuard] = [
         ShrinkGuard(), OwnFaultGuard(), DirectionGuard(), ChangeCountGuard(), ChangeShareGuard(),
-        NotFoundGuard(), VerificationGuard(),
+        ExclusionGuard(), NotFoundGuard(), VerificationGuard(),
     ]
 }
 

@@ -11,13 +11,13 @@ package enum Lookup<Answer: Sendable>: Sendable {
     case invalidID
     /// A stored place to go on from was refused (4000005, 4000014, 4000017): start again.
     case restart
-    /// Another refusal that concerns this question alone: Apple's code, or `nil` with the status.
-    case refused(code: Int?, httpStatus: Int, message: String)
+    /// Another refusal that concerns this question alone, in Apple's words.
+    case refused(code: Int, httpStatus: Int, message: String)
     /// 5000000: to be asked once more at the end of the run.
     case internalFault
     /// 429 that did not end within the patience of this request.
     case rateLimited
-    /// Retries and patience are used up; the text says on what.
+    /// Retries and patience are used up, or what came was not Apple's; the text says on what.
     case unavailable(String)
     /// An answer came that cannot be read; the text says why.
     case undecodable(String)
@@ -38,6 +38,8 @@ package enum RunStop: Error, Hashable, Sendable {
     case misconfigured(String)
     /// Waiting for the quota would pass the deadline (exit 75).
     case quotaWaitPastDeadline(until: Timestamp)
+    /// There was no time left in which it could have been asked.
+    case deadlineReached
     /// The run was cancelled while waiting.
     case cancelled
 }

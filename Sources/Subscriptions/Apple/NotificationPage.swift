@@ -37,7 +37,8 @@ package struct RecordedNotification: Hashable, Sendable {
     package var notificationType: String
     package var subtype: String?
     package var signedDate: Timestamp
-    /// Of the inner, verified transaction or renewal info; `nil` where there is none (TEST …).
+    /// Of the inner, verified transaction or renewal info; `nil` where there is none (TEST …) and
+    /// where it is no subscription's: a consumable has no status to ask for.
     package var originalTransactionID: String?
     package var sendAttempts: [SendAttempt]
     package var unknowns: [UnknownValue]

@@ -47,6 +47,20 @@ package struct SignedTransaction: Hashable, Sendable {
     }
 }
 
+extension SignedTransaction {
+    /// Whether it belongs to a subscription; one that does not say so is taken for one.
+    package var isSubscription: Bool {
+        type.map { $0 == "Auto-Renewable Subscription" } ?? true
+    }
+
+    /// Whether Apple took all of it back.
+    ///
+    /// A prorated refund gives a part of the money back and need not end the access.
+    package var isWhollyRevoked: Bool {
+        revocationDate != nil && revocationType != "REFUND_PRORATED"
+    }
+}
+
 /// A field, or a value of an enumeration, that this version does not know.
 package struct UnknownValue: Hashable, Sendable {
     /// For example `transaction.offerType` or `renewalInfo.seatPlan`.

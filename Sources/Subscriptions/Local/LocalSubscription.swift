@@ -1,8 +1,9 @@
 /// A row of the company's table: what it believes about one subscription.
 ///
-/// Texts stay as stored, broken ones too. A row without `status` is *not known yet*. In a row with
-/// a status, an absent `revocationDate` or `gracePeriodExpiresDate` says that there is none; any
-/// other absent field is not known yet (contract, section 5).
+/// A row without `status` is *not known yet*. In a row with a status, an absent `revocationDate` or
+/// `gracePeriodExpiresDate` says that there is none; any other absent field is not known yet
+/// (contract, section 5). Empty text is absent in every column. A column whose value is not of its
+/// form is absent and stands in `unreadable`: nothing is known of it, and nothing may be written.
 package struct LocalSubscription: Hashable, Sendable {
     package var key: SubscriptionKey
     package var customerID: String?
@@ -21,6 +22,10 @@ package struct LocalSubscription: Hashable, Sendable {
     package var signedDate: Timestamp?
     /// Raised by the database on every update, whoever writes; 0 before the row is stored.
     package var rowVersion: Int64
+    /// What stands in columns and is not of their form, made safe to show.
+    package var unreadable: [SubscriptionField: String] = [:]
+    /// Columns that hold empty text rather than nothing.
+    package var emptyTexts: Set<SubscriptionField> = []
 
     package init(key: SubscriptionKey) {
         self.key = key

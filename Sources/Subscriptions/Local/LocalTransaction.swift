@@ -34,15 +34,18 @@ package struct LocalTransaction: Hashable, Sendable {
     package var price: Int64?
     package var currency: String?
     package var signedDate: Timestamp?
+    /// What stands in columns and is not of their form, made safe to show; see `LocalSubscription`.
+    package var unreadable: [TransactionField: String] = [:]
 
     package init(key: TransactionKey, originalTransactionID: String) {
         self.key = key
         self.originalTransactionID = originalTransactionID
     }
 
-    /// The value of a column.
+    /// The value of a column; of one that cannot be read, what stands there.
     package func value(of field: TransactionField) -> FieldValue {
-        switch field {
+        if let shown = unreadable[field] { return .text(shown) }
+        return switch field {
         case .transactionID: .text(key.transactionID)
         case .originalTransactionID: .text(originalTransactionID)
         case .environment: .text(key.environment)

@@ -7,8 +7,20 @@ package struct ScopedRow: Hashable, Sendable {
     package var absence: AbsenceRecord?
     /// The stored periods of this subscription; empty where none are kept.
     package var periods: [LocalTransaction]
-    /// Where the next reading of Apple's history of this subscription begins.
+    /// Where the next reading of Apple's history of this subscription begins; `nil` for its
+    /// beginning, also where the stored periods are no longer those of the last reading.
     package var historyRevision: String?
+    /// The stored periods in short, for the next reading to be held against; `nil` where it was
+    /// not asked for.
+    package var periodsDigest: PeriodsDigest?
+    /// Whether the history must be read again from its beginning: the stored periods are not those
+    /// that the last reading agreed with, or a finding about them is still open.
+    package var needsWholeHistory = false
+    /// Whether periods were kept at the last reading, of which perhaps none is left.
+    package var keptPeriods = false
+    /// Rows that stand under ids of later transactions of this subscription, as far as an earlier
+    /// look found any.
+    package var standIns: [SubscriptionKey] = []
 
     package init(
         row: LocalSubscription, duplicates: [SubscriptionKey] = [], absence: AbsenceRecord? = nil,

@@ -74,6 +74,9 @@ package enum FieldValue: Hashable, Sendable {
     package init(_ value: Int64?) { self = value.map(FieldValue.integer) ?? .null }
     package init(_ value: Timestamp?) { self = value.map(FieldValue.time) ?? .null }
 
+    /// Whether nothing is known: empty text says as little as null.
+    package var isEmpty: Bool { self == .null || self == .text("") }
+
     /// As it stands in the canonical files: times are RFC 3339 text.
     package var json: CanonicalJSON {
         switch self {

@@ -30,6 +30,11 @@ package struct PlannedCorrection: Hashable, Sendable {
     package var rules: [AppliedRule]
     /// The ledger entry that it takes back.
     package var undoOf: Int64?
+    /// What it ends, another subscription of the customer goes on giving: one of these original
+    /// transaction ids must stand in the table as entitling before it is written.
+    ///
+    /// Empty where nothing else gives access, and for whatever ends none.
+    package var continuedBy: [String] = []
 
     package init(
         target: Target, changes: [String: FieldChange], kinds: [FindingKind],
@@ -110,4 +115,7 @@ package enum CorrectionFate: String, Hashable, Sendable, CaseIterable {
     case rejected
     /// What Apple signed for it is no longer held: nothing is written without evidence.
     case unproven
+    /// It ends access that another subscription gives, and that one is not in the table as
+    /// entitling: nothing was written.
+    case heldBack = "held_back"
 }

@@ -16,8 +16,19 @@ package struct EventMessage: Hashable, Sendable {
     /// The ledger entry's hash: no two corrections share it, and it never changes.
     package var idempotencyKey: String { entry.hash }
 
-    package var json: CanonicalJSON {
-        .object([
+    package var json: CanonicalJSON { .object(members) }
+
+    /// Whoever ends a customer's service on the word of the event alone would lock out one who goes
+    /// on paying under another id: then it says so.
+    private var members: [String: CanonicalJSON] {
+        guard let other = entry.accessContinuesBy else { return requiredMembers }
+        return requiredMembers.merging([
+            "access_continues": .boolean(true), "access_continues_by": .string(other),
+        ]) { $1 }
+    }
+
+    private var requiredMembers: [String: CanonicalJSON] {
+        [
             "event": .string(event.rawValue),
             "idempotency_key": .string(idempotencyKey),
             "occurred": .time(entry.writtenAt),
@@ -40,7 +51,7 @@ package struct EventMessage: Hashable, Sendable {
             "ledger_hash": .string(entry.hash),
             "run_id": .string(entry.runID),
             "undo_of": entry.undoOf.map(CanonicalJSON.integer) ?? .null,
-        ])
+        ]
     }
 
     /// The whole row, by column.

@@ -66,6 +66,8 @@ package enum FindingAction: String, Hashable, Sendable, CaseIterable {
 /// Where a finding stands over the nights.
 package enum FindingState: String, Hashable, Sendable, CaseIterable {
     case new, open, corrected, recurring
+    /// Known to somebody, and as it was when they said so.
+    case acknowledged
 }
 
 /// A finding as reported: with its identity over the nights.

@@ -33,6 +33,7 @@ package enum FindingKind: String, Hashable, Sendable, CaseIterable {
     case verificationFailed = "verification_failed"
     case contradiction
     case unknownValue = "unknown_value"
+    case unreadableValue = "unreadable_value"
 }
 
 /// How much a finding matters, least first.

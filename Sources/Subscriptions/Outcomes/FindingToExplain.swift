@@ -5,6 +5,8 @@ package struct FindingToExplain: Hashable, Sendable {
     package var finding: Finding
     /// The number of the correction that mends it, written or planned.
     package var correction: Int64?
+    /// Whether its amount counts; a graver finding may speak of the same period.
+    package var countsAmount = true
     /// What Apple's history says of its subscription, newest first.
     package var notifications: [TracedNotification]
 

@@ -32,6 +32,9 @@ package struct LedgerEntry: Hashable, Sendable {
     package var reason: String
     /// The entry that this one takes back.
     package var undoOf: Int64?
+    /// The customer's other subscription that stood in the table as entitling when this one's
+    /// access was ended.
+    package var accessContinuesBy: String?
 
     package static let firstPreviousHash = String(repeating: "0", count: 64)
 
@@ -72,6 +75,7 @@ package struct LedgerEntry: Hashable, Sendable {
         if let action { members["action"] = .string(action.rawValue) }
         if let plan { members["plan"] = .string(plan) }
         if let rowVersion { members["row_version"] = .integer(rowVersion) }
+        if let accessContinuesBy { members["access_continues_by"] = .string(accessContinuesBy) }
         return members
     }
 

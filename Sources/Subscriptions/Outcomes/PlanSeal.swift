@@ -26,6 +26,10 @@ package struct PlanHead: Hashable, Sendable {
     package var job: String
     /// Every narrowing of that run in words.
     package var scope: [String]
+    /// The file of that job and its guards then; no part of the identity, since only the database
+    /// is asked for them.
+    package var jobFile: String?
+    package var guards: String?
 
     package init(database: String, plannedBy: String, job: String, scope: [String]) {
         self.database = database
@@ -48,7 +52,7 @@ package struct PlanHead: Hashable, Sendable {
 extension PlannedCorrection {
     /// The members of a correction in a plan, without what became of it.
     ///
-    /// `rules` and `undo_of` stand there only when there are any.
+    /// `rules`, `undo_of` and `access_continues_by` stand there only when there are any.
     package var planMembers: [String: CanonicalJSON] {
         var version: CanonicalJSON = .null
         switch target {
@@ -73,6 +77,9 @@ extension PlannedCorrection {
         ]
         if !rules.isEmpty { members["rules"] = .array(rules.map(\.json)) }
         if let undoOf { members["undo_of"] = .integer(undoOf) }
+        if !continuedBy.isEmpty {
+            members["access_continues_by"] = .array(continuedBy.map(CanonicalJSON.string))
+        }
         return members
     }
 }

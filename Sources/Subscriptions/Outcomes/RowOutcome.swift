@@ -10,6 +10,8 @@ package struct RowOutcome: Hashable, Sendable {
     package var evidence: [SignedPayload]
     /// What this run learned about the id being absent at Apple.
     package var absence: AbsenceObservation
+    /// How much of the row was looked at: an earlier finding that lies beyond stays open.
+    package var look: LookDepth
 
     package init(key: SubscriptionKey, verdict: Verdict?) {
         self.key = key
@@ -18,6 +20,23 @@ package struct RowOutcome: Hashable, Sendable {
         self.corrections = []
         self.evidence = []
         self.absence = .nothing
+        self.look = .nothing
+    }
+}
+
+/// How much of a row a judgement has looked at; each depth includes those before it.
+package enum LookDepth: Int, Hashable, Comparable, Sendable {
+    /// Nothing that could tell whether an earlier finding was mended.
+    case nothing
+    /// Where the row stands: its id, app, environment, and our own rows beside it.
+    case standing
+    /// Apple's statement, column by column.
+    case statement
+    /// Apple's complete history, period by period.
+    case periods
+
+    package static func < (left: LookDepth, right: LookDepth) -> Bool {
+        left.rawValue < right.rawValue
     }
 }
 

@@ -55,6 +55,8 @@ package struct RunSummary: Hashable, Sendable {
     package var undoOf: String?
     /// Guards that were lifted for this run, by name.
     package var liftedGuards: [GuardLift] = []
+    /// Findings that somebody has said are known.
+    package var acknowledged: [AcknowledgedFinding] = []
 
     package init(
         header: RunHeader, conclusion: RunConclusion, resumedFrom: String?, totals: RunTotals,

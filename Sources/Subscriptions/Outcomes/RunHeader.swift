@@ -21,6 +21,10 @@ package struct RunHeader: Hashable, Sendable {
     package var coversEveryRow = true
     /// On how many distinct UTC days Apple must not find an id before that is confirmed.
     package var notFoundConfirmations = 3
+    /// The job's file; `nil` where no file says what the run does.
+    package var jobFile: String?
+    /// The limits of its guards, as `GuardLimits` writes them.
+    package var guards: String?
 
     /// The host of `actor`.
     package var host: String {

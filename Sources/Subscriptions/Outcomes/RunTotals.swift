@@ -4,12 +4,17 @@ package struct RunTotals: Hashable, Sendable {
     package var discrepant = 0
     package var undecided: [UndecidedReason: Int] = [:]
     package var excluded: [ExclusionReason: Int] = [:]
+    /// Of the rows in scope, those in which something not known yet was filled in, or is to be, and
+    /// in which nothing else is corrected.
+    package var filled = 0
 
     package init() {}
 
     package var undecidedCount: Int { undecided.values.reduce(0, +) }
     package var excludedCount: Int { excluded.values.reduce(0, +) }
     package var inScope: Int { matched + discrepant + undecidedCount + excludedCount }
+    /// Rows about which the run says something.
+    package var judged: Int { matched + discrepant }
 }
 
 /// What the guards look at: the whole plan in numbers.
@@ -25,6 +30,10 @@ package struct PlanTotals: Hashable, Sendable {
     package var tableRows: Int
     /// Rows that it had at the last run that accepted its size; `nil` before the first.
     package var tableRowsBefore: Int?
+    /// Rows excluded as in flight that rest on a correction of ours: nobody else is writing them.
+    package var inFlightByOurselves = 0
+    /// The tie-out of the job's last complete run; `nil` before the first.
+    package var lastRun: RunTotals?
 
     package init(
         totals: RunTotals, changes: Int, notFound: Int, verificationFailures: Int,
@@ -54,12 +63,17 @@ package struct FindingCount: Hashable, Sendable {
     }
 }
 
-/// Money that findings speak of, by whom they harm.
+/// List prices of the periods that findings speak of, by whom they harm.
+///
+/// A period counts once for each direction, in its most severe finding: a renewal that was missed
+/// shows as missing access, as another end and as a missing period, and is one price. A difference
+/// of price counts for itself.
 package struct MoneyTotal: Hashable, Sendable, Codable {
     package var currency: String
     package var direction: Direction
     /// Milliunits.
     package var amount: Int64
+    /// The findings that count: the periods.
     package var findings: Int
 
     package init(currency: String, direction: Direction, amount: Int64, findings: Int) {

@@ -11,6 +11,10 @@ package struct StoreOverview: Hashable, Sendable {
     package var openFindings: [FindingCount]
     /// Events about corrections, for others.
     package var outbox = OutboxTotals()
+    /// What `retention` clears.
+    package var bookkeeping: [BookkeepingCount] = []
+    /// Findings that are known and no longer count as open.
+    package var acknowledged: [AcknowledgedFinding] = []
 
     package init(
         subscriptions: Int, notYetKnown: Int, runs: [RunListing], lastCompletePass: Timestamp?,

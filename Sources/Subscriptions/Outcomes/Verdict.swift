@@ -21,6 +21,8 @@ package enum UndecidedReason: String, Hashable, Sendable, CaseIterable {
     case newerLocally = "newer_locally"
     case changedDuringRun = "changed_during_run"
     case unknownStatus = "unknown_status"
+    /// A stored value of the row is not of its column's form.
+    case unreadableValue = "unreadable_value"
     /// Not reached before the run had to end: its deadline, a signal or a stop.
     case deadline
 }

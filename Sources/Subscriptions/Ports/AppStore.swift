@@ -28,11 +28,16 @@ package protocol AppStore: Sendable {
     /// Calls so far, by endpoint and result.
     func callCounts() -> [CallCount]
 
+    /// Why nobody can be asked any more: Get All Subscription Statuses was given up for this run.
+    func outage() -> String?
+
     /// What a person should know of the answers so far, in sentences; it changes no verdict.
     func remarks() -> [String]
 }
 
 extension AppStore {
+    package func outage() -> String? { nil }
+
     package func remarks() -> [String] { [] }
 }
 

@@ -15,10 +15,30 @@ package protocol ReconciliationStore: GuardRecords {
         after key: SubscriptionKey?, limit: Int, in pass: OpenPass
     ) async throws(StoreError) -> [ScopedRow]
 
+    /// How many rows the table holds of each app and environment, in that order.
+    func rowsByApp() async throws(StoreError) -> [AppRows]
+
     /// The rows held under these original transaction ids in any app and environment.
     func rows(
         holding originalTransactionIDs: [String]
     ) async throws(StoreError) -> [ScopedRow]
+
+    /// The rows that stand under ids of later transactions of these original transaction ids, as far
+    /// as an earlier look found any; by true original id.
+    func standIns(
+        of originalTransactionIDs: [String], in app: AppIdentity
+    ) async throws(StoreError) -> [String: [SubscriptionKey]]
+
+    /// Which of these rows the job's last run asked about in vain, for want of an answer.
+    func failedLastTime(
+        among keys: [SubscriptionKey], before run: RunHeader
+    ) async throws(StoreError) -> Set<SubscriptionKey>
+
+    /// An id of the app that the pass has judged; `nil` where there is none.
+    func judgedID(of app: AppIdentity, in pass: OpenPass) async throws(StoreError) -> String?
+
+    /// How many rows that the run is about the pass has not settled.
+    func unreachedRows(in pass: OpenPass, run: RunHeader) async throws(StoreError) -> Int
 
     /// Rows of this pass staged with `asksAgain`, in key order.
     func rowsToAskAgain(
@@ -132,8 +152,8 @@ package struct StagedBatch: Hashable, Sendable {
     package var outcomes: [RowOutcome]
     /// Rows to ask once more at the end (5000000); they are settled as undecided until then.
     package var asksAgain: [SubscriptionKey]
-    /// Where the next reading of a customer's history begins, by subscription.
-    package var historyRevisions: [SubscriptionKey: String]
+    /// How far a customer's history was read, by subscription.
+    package var historyMarks: [SubscriptionKey: HistoryMark]
     /// The walk's position afterwards; `nil` when the batch is not a page of the walk.
     package var walkedThrough: SubscriptionKey?
     /// Whether outcomes take the place of earlier ones of the same rows.
@@ -141,12 +161,12 @@ package struct StagedBatch: Hashable, Sendable {
 
     package init(
         outcomes: [RowOutcome] = [], asksAgain: [SubscriptionKey] = [],
-        historyRevisions: [SubscriptionKey: String] = [:], walkedThrough: SubscriptionKey? = nil,
+        historyMarks: [SubscriptionKey: HistoryMark] = [:], walkedThrough: SubscriptionKey? = nil,
         replaces: Bool = false
     ) {
         self.outcomes = outcomes
         self.asksAgain = asksAgain
-        self.historyRevisions = historyRevisions
+        self.historyMarks = historyMarks
         self.walkedThrough = walkedThrough
         self.replaces = replaces
     }

@@ -23,8 +23,30 @@ package protocol RunRecord: Sendable {
     /// Notifications read in this pass.
     func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws
 
-    /// Every signed payload that a finding or correction of the report names, once each, by digest.
-    func forEachEvidence(_ body: (SignedPayload) throws -> Void) throws
+    /// Every signed payload that a finding or correction of the report names, once each, by digest;
+    /// the tombstone of one that was erased.
+    func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws
+}
+
+/// A signed payload, or what is left of one.
+package enum ReportedEvidence: Hashable, Sendable {
+    case payload(SignedPayload)
+    /// It was taken out on purpose: only that it was there is known.
+    case erased(EvidenceTombstone)
+}
+
+/// What an erased payload leaves.
+package struct EvidenceTombstone: Hashable, Sendable {
+    package var digest: EvidenceDigest
+    package var erasedAt: Timestamp
+    /// `customer` or `retention`.
+    package var reason: String
+
+    package init(digest: EvidenceDigest, erasedAt: Timestamp, reason: String) {
+        self.digest = digest
+        self.erasedAt = erasedAt
+        self.reason = reason
+    }
 }
 
 /// A row that was not judged.

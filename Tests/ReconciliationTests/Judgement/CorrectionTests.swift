@@ -33,15 +33,6 @@ struct CorrectionTests {
         #expect(outcome.hasAllEvidence)
     }
 
-    @Test func `leaves a match alone even where columns are not known yet`() throws {
-        let row = Sample.row {
-            $0.appAccountToken = nil
-            $0.expiresDate = nil
-            $0.latestTransactionID = nil
-        }
-        #expect(try outcome(row, beside: Sample.stated()).corrections.isEmpty)
-    }
-
     @Test func `fills columns that are not known yet together with a correction`() throws {
         let row = Sample.row {
             $0.autoRenewStatus = 0

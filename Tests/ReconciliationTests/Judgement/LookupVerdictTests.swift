@@ -43,13 +43,13 @@ struct LookupVerdictTests {
         #expect(try outcome(item).verdict == .undecided(.idNotInAnswer))
     }
 
-    @Test func `asks through a row's own app, else through one that might know it`() {
-        let policy = Sample.policy { $0.apps = [Sample.sandbox, Sample.app] }
+    @Test func `asks through a row's own app, and for a stray bundle through its environment's`() {
+        var policy = Sample.policy { $0.apps = [Sample.sandbox, Sample.app] }
         #expect(appToAsk(about: Sample.row(), policy: policy) == Sample.app)
         #expect(appToAsk(about: Sample.row(app: Sample.sandbox), policy: policy) == Sample.sandbox)
+        #expect(appToAsk(about: Sample.row(app: Sample.otherApp), policy: policy) == nil)
+        #expect(appToAsk(about: Sample.row(app: Sample.sandbox), policy: Sample.policy()) == nil)
+        policy.strayBundles = [Sample.otherApp.bundleID]
         #expect(appToAsk(about: Sample.row(app: Sample.otherApp), policy: policy) == Sample.app)
-        #expect(
-            appToAsk(about: Sample.row(app: Sample.sandbox), policy: Sample.policy())
-                == Sample.app)
     }
 }

@@ -51,9 +51,15 @@ struct ContradictionRuleTests {
             })
     }
 
-    @Test func `finds a revocation without a signed date`() throws {
+    @Test(arguments: ["PURCHASED", "FAMILY_SHARED"])
+    func `finds a revocation without a signed date, the end of Family Sharing included`(
+        ownership: String
+    ) throws {
         try expectContradiction(
-            Sample.stated(Sample.id, .revoked) { $0.transaction.revocationDate = nil })
+            Sample.stated(Sample.id, .revoked) {
+                $0.transaction.revocationDate = nil
+                $0.transaction.inAppOwnershipType = ownership
+            })
     }
 
     @Test func `finds a grace period that is long past, or that has nothing to be grace for`()
@@ -94,12 +100,60 @@ struct ContradictionRuleTests {
             $0.renewal.isInBillingRetryPeriod = false
         },
         Sample.stated(Sample.id, .revoked) {
-            $0.transaction.revocationDate = nil
             $0.transaction.inAppOwnershipType = "FAMILY_SHARED"
+        },
+        Sample.stated(Sample.id, .revoked) { $0.transaction.revocationType = "REFUND_PRORATED" },
+        Sample.stated(Sample.id, .expired) { $0.renewal.isInBillingRetryPeriod = false },
+        Sample.stated(Sample.id, .billingRetry) {
+            $0.renewal.gracePeriodExpiresDate = Sample.now(minutes: -1)
         },
     ])
     func `leaves Apple's harmless quirks alone`(stated: StatedSubscription) throws {
         #expect(try outcome(Sample.row(of: stated), beside: stated).verdict == .match)
+    }
+
+    @Test func `allows for late bookings and early charges, and for nothing longer`() throws {
+        try expectContradiction(
+            Sample.stated {
+                $0.transaction.expiresDate = Sample.now(minutes: -90)
+                $0.renewal.renewalDate = Sample.now(minutes: -90)
+            })
+        try expectContradiction(
+            Sample.stated(Sample.id, .expired) {
+                $0.transaction.expiresDate = Sample.now(minutes: 5)
+            })
+        try expectContradiction(
+            Sample.stated(Sample.id, .billingRetry) {
+                $0.transaction.expiresDate = Sample.now(minutes: 600)
+                $0.renewal.isInBillingRetryPeriod = nil
+            })
+        try expectContradiction(
+            Sample.stated(Sample.id, .billingGracePeriod) {
+                $0.transaction.expiresDate = Sample.now(days: -60)
+                $0.renewal.renewalDate = Sample.now(days: -60)
+                $0.renewal.gracePeriodExpiresDate = nil
+            })
+    }
+
+    @Test func `finds access of a customer whose cancelled period has just ended`() throws {
+        try expectContradiction(
+            Sample.stated {
+                $0.transaction.expiresDate = Sample.now(minutes: -10)
+                $0.renewal.renewalDate = Sample.now(minutes: -10)
+                $0.renewal.expirationIntent = 1
+            })
+    }
+
+    @Test(arguments: [SubscriptionStatus.expired, .billingRetry])
+    func `finds an end beside an extension that moved only the renewal date`(
+        status: SubscriptionStatus
+    ) throws {
+        try expectContradiction(
+            Sample.stated(Sample.id, status) {
+                $0.transaction.expiresDate = Sample.now(days: -3)
+                $0.renewal.renewalDate = Sample.now(days: 9)
+                $0.renewal.isInBillingRetryPeriod = nil
+            })
     }
 
     @Test func `measures from the signature, not from our clock`() throws {

@@ -61,6 +61,58 @@ struct ExpiryRuleTests {
         #expect(try outcome(row, beside: stated).verdict == .match)
     }
 
+    /// Whether an extension moves `expiresDate` or only `renewalDate` is not documented.
+    private let extended = Sample.stated {
+        $0.transaction.expiresDate = Sample.now(days: 5)
+        $0.renewal.renewalDate = Sample.now(days: 35)
+    }
+
+    @Test(arguments: [5, 20, 35])
+    func `never writes back an earlier end than an extended renewal date`(days: Int64) throws {
+        let row = Sample.row(of: extended) { $0.expiresDate = Sample.now(days: days) }
+        let outcome = try outcome(row, beside: extended)
+        #expect(outcome.verdict == .match)
+        #expect(outcome.corrections.isEmpty)
+    }
+
+    @Test func `nor together with another correction`() throws {
+        let row = Sample.row(of: extended) {
+            $0.expiresDate = Sample.now(days: 35)
+            $0.autoRenewStatus = 0
+        }
+        let outcome = try outcome(row, beside: extended)
+        #expect(outcome.kinds == [.renewalPreference])
+        #expect(Set(try outcome.changes().keys) == ["auto_renew_status", "signed_date"])
+    }
+
+    @Test func `an end later than the extended renewal date is for a person to mend`() throws {
+        let row = Sample.row(of: extended) {
+            $0.expiresDate = Sample.now(days: 60)
+            $0.autoRenewStatus = 0
+        }
+        let outcome = try outcome(row, beside: extended)
+        #expect(outcome.kinds == [.expiry, .renewalPreference])
+        #expect(try outcome.finding(.expiry).action == .none)
+        #expect(Set(try outcome.changes().keys) == ["auto_renew_status", "signed_date"])
+    }
+
+    @Test func `an end before both is corrected to the signed transaction's`() throws {
+        let row = Sample.row(of: extended) { $0.expiresDate = Sample.now(days: -25) }
+        let outcome = try outcome(row, beside: extended)
+        #expect(outcome.kinds == [.expiry])
+        #expect(try outcome.changes()["expires_date"] == Sample.now(days: 5).rfc3339)
+    }
+
+    @Test func `a later renewal date gives an ended subscription nothing`() throws {
+        let stated = Sample.stated(Sample.id, .billingRetry) {
+            $0.renewal.renewalDate = Sample.now(days: 3)
+        }
+        let row = Sample.row(of: stated) { $0.expiresDate = Sample.now(days: 2) }
+        let outcome = try outcome(row, beside: stated)
+        #expect(outcome.kinds == [.expiry])
+        #expect(outcome.corrections.count == 1)
+    }
+
     @Test func `says nothing of an end that one side does not state`() throws {
         let stated = Sample.stated()
         let unknown = Sample.row(of: stated) { $0.expiresDate = nil }

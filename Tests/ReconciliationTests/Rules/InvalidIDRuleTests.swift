@@ -45,7 +45,7 @@ struct InvalidIDRuleTests {
         #expect(outcomes[0].hasAllEvidence)
     }
 
-    @Test func `settles the held row of the true original`() {
+    @Test func `changes neither row where the true original is held too`() {
         var info = Sample.stated("3000").transaction
         info.transactionID = Sample.id
         let held = Sample.row(of: Sample.stated("3000")) { $0.status = 2 }
@@ -54,7 +54,8 @@ struct InvalidIDRuleTests {
         }
         let outcomes = judge(item, policy: Sample.policy())
         #expect(outcomes.map(\.kinds) == [[.invalidID], [.accessMissing]])
-        #expect(outcomes[1].corrections.count == 1)
+        #expect(outcomes.flatMap(\.corrections).isEmpty)
+        #expect(outcomes[1].findings[0].action == .refused)
     }
 
     @Test func `does not believe info about another transaction`() throws {

@@ -6,7 +6,6 @@ struct MissingLocallyRuleTests {
     private func sibling(_ status: SubscriptionStatus) -> StatedSubscription {
         Sample.stated("3000", status) {
             $0.transaction.subscriptionGroupID = "second"
-            $0.transaction.appAccountToken = "11111111-2222-4333-8444-555555555555"
         }
     }
 
@@ -44,7 +43,7 @@ struct MissingLocallyRuleTests {
             try outcome.changes() == [
                 "original_transaction_id": "3000", "environment": "Production",
                 "bundle_id": "com.example.app", "customer_id": "customer 1",
-                "app_account_token": "11111111-2222-4333-8444-555555555555",
+                "app_account_token": Sample.token,
                 "product_id": "gold.monthly", "status": "1",
                 "expires_date": Sample.now(days: 20).rfc3339, "auto_renew_status": "1",
                 "auto_renew_product_id": "gold.monthly", "in_app_ownership_type": "PURCHASED",

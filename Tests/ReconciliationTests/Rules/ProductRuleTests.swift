@@ -24,7 +24,7 @@ struct ProductRuleTests {
         let row = Sample.row(of: stated) { $0.productID = nil }
         let outcome = try outcome(row, beside: stated)
         #expect(outcome.verdict == .match)
-        #expect(outcome.corrections.isEmpty)
+        #expect(outcome.findings.isEmpty)
     }
 
     @Test func `does not take the next period's product for the current one`() throws {

@@ -3,6 +3,17 @@ import Subscriptions
 import Testing
 
 struct RefundReversalMissedRuleTests {
+    @Test func `gives access back where a refund was only prorated`() throws {
+        let stated = Sample.stated {
+            $0.transaction.revocationDate = Sample.now(days: -1)
+            $0.transaction.revocationType = "REFUND_PRORATED"
+        }
+        let row = Sample.row(of: stated) { $0.status = 5 }
+        let outcome = try outcome(row, beside: stated)
+        #expect(outcome.kinds == [.refundReversalMissed])
+        #expect(try outcome.changes()["status"] == "1")
+    }
+
     @Test(arguments: [(5, 1), (5, 4)])
     func `reports and corrects it`(ours: Int, apple: Int) throws {
         let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: apple))

@@ -24,12 +24,12 @@ struct RevocationDateRuleTests {
         #expect(try outcome(leftover, beside: Sample.stated()).verdict == .match)
     }
 
-    @Test func `says nothing where a family member's revocation has no date`() throws {
+    @Test func `leaves a family member's revocation without a date undecided`() throws {
         let stated = Sample.stated(Sample.id, .revoked) {
             $0.transaction.inAppOwnershipType = "FAMILY_SHARED"
             $0.transaction.revocationDate = nil
         }
         let row = Sample.row(of: stated) { $0.revocationDate = Sample.now(days: -7) }
-        #expect(try outcome(row, beside: stated).verdict == .match)
+        #expect(try outcome(row, beside: stated).verdict == .undecided(.contradiction))
     }
 }

@@ -54,6 +54,26 @@ struct TransactionMissingRuleTests {
         #expect(outcome.hasAllEvidence)
     }
 
+    @Test func `a period whose refund was prorated entitles on`() throws {
+        let prorated = earlier(2) {
+            $0.expiresDate = Sample.now(days: 3)
+            $0.revocationDate = Sample.now(days: -1)
+            $0.revocationType = "REFUND_PRORATED"
+        }
+        let item = item(.complete([current, prorated]), periods: [Sample.period(of: current)])
+        #expect(try outcome(item).findings.map(\.severity) == [.high])
+    }
+
+    @Test func `names the current period by the status answer's transaction`() throws {
+        var restored = current
+        restored.transactionID = "4"
+        restored.purchaseDate = Sample.now(days: -11)
+        let item = item(.complete([restored, current]), periods: [Sample.period(of: earlier(1))])
+        let missing = try outcome(item).finding(.transactionMissing)
+        #expect(missing.transactionID == current.transactionID)
+        #expect(missing.field == "4")
+    }
+
     @Test func `is high when the period entitles now`() throws {
         let item = item(.since(revision: "r1", [current]), periods: [Sample.period(of: earlier(1))])
         #expect(try outcome(item).findings.map(\.severity) == [.high])

@@ -21,9 +21,10 @@ struct GuardLimitsTests {
                     .expiresDate: GuardedPlan.date(id) { $0 / 1000 },
                 ])
         }
-        let plan = GuardedPlan.plan(
+        var plan = GuardedPlan.plan(
             inScope: 1_000, changes: 900, notFound: 90, failures: 90, tableRows: 1_000,
             before: 10_000, corrections)
+        plan.totals.totals.excluded[.inFlight] = 100
         let names = GuardLimits().breaches(by: plan).map(\.name)
         #expect(Set(names) == Set(GuardName.liftable))
         #expect(names.count == GuardName.liftable.count)

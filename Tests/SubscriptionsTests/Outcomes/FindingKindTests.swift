@@ -12,7 +12,7 @@ struct FindingKindTests {
                 "latest_transaction", "ownership", "identity", "price", "transaction_missing",
                 "transaction_unknown", "notification_missed", "notification_lost",
                 "overlapping_subscriptions", "resurrected", "verification_failed",
-                "contradiction", "unknown_value",
+                "contradiction", "unknown_value", "unreadable_value",
             ])
     }
 
@@ -25,7 +25,8 @@ struct FindingKindTests {
             Set(UndecidedReason.allCases.map(\.rawValue)) == [
                 "in_flight", "rate_limited", "unavailable", "undecodable", "verification_failed",
                 "contradiction", "id_not_in_answer", "no_subscription_in_answer",
-                "newer_locally", "changed_during_run", "unknown_status", "deadline",
+                "newer_locally", "changed_during_run", "unknown_status", "unreadable_value",
+                "deadline",
             ])
     }
 

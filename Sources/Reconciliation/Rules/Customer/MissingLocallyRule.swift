@@ -4,7 +4,7 @@ import Subscriptions
 ///
 /// High; critical if it entitles, for then a customer has paid and gets nothing. It is inserted
 /// with the asked row's customer and its own account token, unless its status is unknown or
-/// contradicted by its signature, or the asked row itself is in doubt. One that only a notification
+/// contradicted by its signature, or a `Restraint` says why not. One that only a notification
 /// spoke of, of a customer of whom we hold nothing, is reported and left to the company to insert.
 struct MissingLocallyRule: CustomerRule {
     static let version = 1

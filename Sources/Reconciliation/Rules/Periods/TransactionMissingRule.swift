@@ -17,7 +17,7 @@ struct TransactionMissingRule: PeriodRule {
                 kind: .transactionMissing, severity: entitles ? .high : .medium,
                 row: comparison.scoped.row)
             finding.field = transaction.transactionID
-            finding.transactionID = transaction.transactionID
+            finding.transactionID = comparison.transactionID(of: period)
             finding.productID = transaction.productID
             finding.appleValue = .text(transaction.transactionID)
             finding.appleAsOf = transaction.signedDate

@@ -3,7 +3,7 @@ import Subscriptions
 /// `revocation_date`: both sides say revoked, with another date.
 ///
 /// An empty date in a row with a status says that there is none, so it differs from any. Apple
-/// stating none (a family member's revocation) says nothing.
+/// stating none is no revocation at all: a `contradiction`, which ends the judgement before.
 struct RevocationDateRule: RowRule {
     static let version = 1
 

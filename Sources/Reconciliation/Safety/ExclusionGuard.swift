@@ -1,0 +1,51 @@
+import Subscriptions
+
+/// `max_excluded_share`: too large a part of the rows was left out without anybody having asked for
+/// it, because no configured app is theirs or because they are in flight.
+///
+/// Rows that agree with Apple say little when most of the table was not looked at: the settings name
+/// the wrong app or environment, or something keeps rewriting the rows. Rows in flight that rest on
+/// our own last correction are not counted.
+struct ExclusionGuard: PlanGuard {
+    let name = GuardName.maxExcludedShare
+
+    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+        let strangers = plan.totals.totals.excluded[.appNotConfigured] ?? 0
+        let inFlight = max(
+            0,
+            (plan.totals.totals.excluded[.inFlight] ?? 0) - plan.totals.inFlightByOurselves)
+        let excluded = strangers + inFlight
+        guard excluded >= max(1, limits.minChanges) else { return nil }
+        let counts = [
+            strangers > 0 ? "\(strangers) belong to no configured app" : nil,
+            inFlight > 0 ? "\(inFlight) are in flight" : nil,
+        ].compactMap(\.self).joined(separator: ", ")
+        if plan.passes(limits.maxExcludedShare, by: excluded) {
+            return "\(excluded) of \(plan.inScope) rows in scope were left out (\(counts)); "
+                + "max_excluded_share allows \(limits.maxExcludedShare). \(advice(strangers))"
+        }
+        return growth(of: strangers, since: plan.totals.lastRun, limits)
+    }
+
+    /// A table that grew by another app's rows hides them in its new size.
+    private func growth(of strangers: Int, since last: RunTotals?, _ limits: GuardLimits) -> String?
+    {
+        guard let last, limits.maxExcludedShare < 1 else { return nil }
+        let before = last.excluded[.appNotConfigured] ?? 0
+        let more = strangers - before
+        guard more >= max(1, limits.minChanges),
+            Double(more) > limits.maxExcludedShare * Double(last.inScope)
+        else { return nil }
+        return
+            "\(strangers) rows belong to no configured app; at the last run it were \(before) of "
+            + "\(last.inScope), and max_excluded_share allows \(limits.maxExcludedShare) more. "
+            + advice(strangers)
+    }
+
+    private func advice(_ strangers: Int) -> String {
+        strangers > 0
+            ? "Compare apps in trueup.yaml with the rows' bundle_id and environment: trueup doctor "
+                + "counts them."
+            : "Find out what rewrites these rows, or whether settle is too long."
+    }
+}

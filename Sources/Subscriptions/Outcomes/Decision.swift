@@ -1,0 +1,105 @@
+/// What a person decided about a finding that stays true: an entry of the ledger of decisions.
+///
+/// Decisions are only ever added, each with the hash of the one before it; the newest about a finding
+/// counts.
+package struct Decision: Hashable, Sendable {
+    package enum Action: String, Hashable, Sendable, CaseIterable {
+        case acknowledge, withdraw
+    }
+
+    /// From 1, without gaps.
+    package var number: Int64
+    package var previousHash: String
+    package var hash = ""
+    package var action: Action
+    package var findingID: String
+    /// The digest of what was acknowledged: a finding that says something else comes back.
+    package var content: String
+    package var reason: String
+    package var actor: String
+    package var decidedAt: Timestamp
+    /// From this moment on the finding counts again; `nil` for no end.
+    package var until: Timestamp?
+
+    package init(
+        number: Int64, previousHash: String, action: Action, findingID: String, content: String,
+        reason: String, actor: String, decidedAt: Timestamp, until: Timestamp?
+    ) {
+        self.number = number
+        self.previousHash = previousHash
+        self.action = action
+        self.findingID = findingID
+        self.content = content
+        self.reason = reason
+        self.actor = actor
+        self.decidedAt = decidedAt
+        self.until = until
+    }
+
+    /// What the hash covers, after the hash before it.
+    package var canonicalWithoutHash: CanonicalJSON {
+        .object([
+            "action": .string(action.rawValue), "actor": .string(actor),
+            "content": .string(content), "decided_at": .time(decidedAt),
+            "decision": .integer(number), "finding_id": .string(findingID),
+            "previous": .string(previousHash), "reason": .string(reason), "until": .time(until),
+        ])
+    }
+}
+
+/// A finding that is known and reported as such.
+package struct AcknowledgedFinding: Hashable, Sendable {
+    package var findingID: String
+    package var kind: FindingKind
+    package var severity: Severity
+    package var originalTransactionID: String?
+    package var decision: Int64
+    package var actor: String
+    package var reason: String
+    package var decidedAt: Timestamp
+    package var until: Timestamp?
+
+    package init(
+        findingID: String, kind: FindingKind, severity: Severity, originalTransactionID: String?,
+        decision: Int64, actor: String, reason: String, decidedAt: Timestamp, until: Timestamp?
+    ) {
+        self.findingID = findingID
+        self.kind = kind
+        self.severity = severity
+        self.originalTransactionID = originalTransactionID
+        self.decision = decision
+        self.actor = actor
+        self.reason = reason
+        self.decidedAt = decidedAt
+        self.until = until
+    }
+}
+
+/// A finding that a person names by its id or the beginning of it.
+package enum FindingLookup: Hashable, Sendable {
+    case none
+    case one(KnownFinding)
+    /// Some of the ids that begin so.
+    case several([String])
+}
+
+/// Where a finding stands, as far as a decision about it needs to know.
+package struct KnownFinding: Hashable, Sendable {
+    package var findingID: String
+    package var kind: FindingKind
+    package var severity: Severity
+    package var originalTransactionID: String?
+    /// As stored: `new`, `open`, `recurring`, `acknowledged`, `corrected` or `resolved`.
+    package var state: String
+
+    package init(
+        findingID: String, kind: FindingKind, severity: Severity, originalTransactionID: String?,
+        state: String
+    ) {
+        self.findingID = findingID
+        self.kind = kind
+        self.severity = severity
+        self.originalTransactionID = originalTransactionID
+        self.state = state
+    }
+}
