@@ -13,6 +13,7 @@ package final class SQLiteStore: ReconciliationStore {
     let naming: EventNaming?
     /// Keys that cannot be spelled as text, by what they read as; see `rows(after:limit:in:)`.
     let unspeakableKeys = UnspeakableKeys()
+    let courtesy = Courtesy()
 
     private init(
         file: DatabaseFile, access: StoreAccess, connection: DatabaseQueue, naming: EventNaming?
@@ -23,22 +24,68 @@ package final class SQLiteStore: ReconciliationStore {
         self.naming = naming
     }
 
-    /// Makes the file and its tables; brings a database of ours up to this version.
+    /// Makes the file and its tables; brings a database of ours up to this version and puts back
+    /// what somebody took out of its schema.
     ///
+    /// The caller holds the run lock.
+    ///
+    /// - Returns: what was put back, in words.
     /// - Throws: `.schema` for a file that is something else: it is left as it is.
-    package static func create(at path: String) throws(StoreError) {
+    @discardableResult
+    package static func create(at path: String) throws(StoreError) -> [String] {
         let file = DatabaseFile(path: path)
+        let check = SchemaCheck(path: path)
+        guard file.exists else {
+            try NewDatabase(path: path).make()
+            return []
+        }
         do {
             // A foreign file must not even be turned to WAL mode: look before connecting to write.
-            if file.exists { try SchemaCheck(path: path).refuse(file) }
+            try check.refuse(file)
             let connection = try file.connectToWrite()
-            try SchemaCheck(path: path).migrate(connection)
-            try SchemaCheck(path: path).verify(connection)
+            let restored = try check.restore(connection)
+            try check.migrate(connection)
+            try check.refuseDamaged(file)
+            try connection.close()
+            return restored
+        } catch {
+            throw file.openingFailure(error, doing: "bringing the database \(path) up to date")
+        }
+    }
+
+    /// Brings a database of an earlier version up to this one, under the run lock: a run of the
+    /// earlier version must not find its tables changed under its hands.
+    ///
+    /// A database that is missing, not ours or of this version is left as it is.
+    ///
+    /// - Parameters:
+    ///   - path: The SQLite file.
+    ///   - lock: Held by the caller.
+    /// - Throws: `StoreError`, as `open` does.
+    package static func bringUpToDate(
+        at path: String, under lock: borrowing RunLock
+    ) throws(StoreError) {
+        guard try needsBringingUpToDate(at: path) else { return }
+        let file = DatabaseFile(path: path)
+        let check = SchemaCheck(path: path)
+        do {
+            try check.refuseDamagedOlder(file)
+            let connection = try file.connectToWrite()
+            try check.migrate(connection)
             try connection.close()
         } catch {
-            let failure = StoreError(error, doing: "creating the database \(path)")
-            guard case .unavailable(let text) = failure else { throw failure }
-            throw .notWritten(text)
+            throw file.openingFailure(error, doing: "bringing the database \(path) up to date")
+        }
+    }
+
+    /// Whether a database is of an earlier version; reads only.
+    package static func needsBringingUpToDate(at path: String) throws(StoreError) -> Bool {
+        let file = DatabaseFile(path: path)
+        guard file.exists else { return false }
+        do {
+            return try SchemaCheck(path: path).refuse(file) < Migration.newest
+        } catch {
+            throw file.openingFailure(error, doing: "opening the database \(path)")
         }
     }
 
@@ -50,43 +97,37 @@ package final class SQLiteStore: ReconciliationStore {
     ///   - naming: Names the event that goes into the outbox with a correction; without it no
     ///     correction is told to anybody.
     /// - Returns: the open database; it closes with its last reference.
-    /// - Throws: `.unavailable` when there is none, `.schema` when it is not ours, of a newer
-    ///   version or changed.
+    /// - Throws: `.unavailable` when there is none, `.schema` when it is not ours, of another
+    ///   version or changed, `.inconsistent` when the end of its ledger does not hold.
     package static func open(
         at path: String, access: StoreAccess, naming: EventNaming? = nil
     ) throws(StoreError) -> SQLiteStore {
         let file = DatabaseFile(path: path)
         guard file.exists else {
             throw .unavailable(
-                "There is no database at \(path). Run `trueup init` to create it, or correct "
-                    + "`store.url`.")
+                "There is no database at \(path). Run `trueup init` to create it, correct "
+                    + "`store.url`, or restore a backup if there was one.")
         }
         let check = SchemaCheck(path: path)
         do {
             guard access == .readWrite else {
+                try check.refuse(file)
                 let connection = try file.connectToRead()
                 try check.verify(connection)
                 return SQLiteStore(
                     file: file, access: access, connection: connection, naming: nil)
             }
+            // A foreign or damaged file must not even be turned to WAL mode: look before that.
             try check.refuse(file)
+            try check.refuseDamaged(file)
             guard file.isWritable else {
                 throw StoreError.notWritten(
                     "The database \(path) may not be written. Check the rights on the file.")
             }
-            let connection = try file.connectToWrite()
-            try check.migrate(connection)
-            try check.verify(connection)
             return SQLiteStore(
-                file: file, access: access, connection: connection, naming: naming)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
-            // The file is there and may be written: it is what SQLite keeps beside it.
-            throw .notWritten(
-                "The files that belong to the database \(path) (-wal, -shm) cannot be made: the "
-                    + "disk is full, or nobody may write to its folder. Nothing was changed. Make "
-                    + "room or check the rights, then run again.")
+                file: file, access: access, connection: try file.connectToWrite(), naming: naming)
         } catch {
-            throw StoreError(error, doing: "opening the database \(path)")
+            throw file.openingFailure(error, doing: "opening the database \(path)")
         }
     }
 

@@ -31,11 +31,14 @@ struct Night {
         _ outcomes: RowOutcome..., through: String? = nil, asksAgain: [String] = [],
         replaces: Bool = false, revisions: [String: String] = [:]
     ) async throws {
+        var marks: [SubscriptionKey: HistoryMark] = [:]
+        for (id, revision) in revisions {
+            let row = try await store.rows(holding: [id]).first
+            marks[key(id)] = HistoryMark(revision: revision, periods: row?.periodsDigest)
+        }
         try await store.stage(
             StagedBatch(
-                outcomes: outcomes, asksAgain: asksAgain.map { key($0) },
-                historyRevisions: Dictionary(
-                    uniqueKeysWithValues: revisions.map { (key($0.key), $0.value) }),
+                outcomes: outcomes, asksAgain: asksAgain.map { key($0) }, historyMarks: marks,
                 walkedThrough: through.map { key($0) }, replaces: replaces), in: pass, run: run)
     }
 
@@ -87,7 +90,8 @@ func outcome(_ id: String, _ verdict: Verdict?) -> RowOutcome {
 
 /// A row whose status Apple states otherwise: one finding and the correction that mends it.
 func drift(
-    _ id: String, version: Int64 = 1, to status: Int64 = 2, signed: Int64 = 5000
+    _ id: String, version: Int64 = 1, from before: (status: Int64, signed: Int64) = (1, 1000),
+    to status: Int64 = 2, signed: Int64 = 5000
 ) -> RowOutcome {
     var result = outcome(id, .discrepancy)
     let evidence = payload("transaction\(id)-\(status)")
@@ -106,9 +110,9 @@ func drift(
         PlannedCorrection(
             target: .update(key(id), expectedRowVersion: version),
             changes: [
-                "status": FieldChange(before: .integer(1), after: .integer(status)),
+                "status": FieldChange(before: .integer(before.status), after: .integer(status)),
                 "signed_date": FieldChange(
-                    before: .time(Timestamp(unixMilliseconds: 1000)),
+                    before: .time(Timestamp(unixMilliseconds: before.signed)),
                     after: .time(Timestamp(unixMilliseconds: signed))),
             ], kinds: [.accessUnpaid], evidence: evidence.digest, evidenceRenewal: renewal.digest,
             appleSignedDate: Timestamp(unixMilliseconds: signed), reason: "Apple says otherwise.")
@@ -168,7 +172,13 @@ extension RunRecord {
 
     func evidence() throws -> [SignedPayload] {
         var found: [SignedPayload] = []
-        try forEachEvidence { found.append($0) }
+        try forEachEvidence { if case .payload(let payload) = $0 { found.append(payload) } }
+        return found
+    }
+
+    func tombstones() throws -> [EvidenceTombstone] {
+        var found: [EvidenceTombstone] = []
+        try forEachEvidence { if case .erased(let tombstone) = $0 { found.append(tombstone) } }
         return found
     }
 }

@@ -23,6 +23,15 @@ final class TemporaryDatabase {
         try SQLiteStore.open(at: path, access: access)
     }
 
+    /// What every command that writes does before it opens an older database.
+    func bringUpToDate() throws {
+        let lock = try RunLock.acquire(
+            forDatabaseAt: path, holder: "test", now: Timestamp(unixMilliseconds: 0),
+            waitMilliseconds: 0)
+        try SQLiteStore.bringUpToDate(at: path, under: lock)
+        _ = consume lock
+    }
+
     /// A connection as one of the company's services would hold.
     func service() throws -> DatabaseQueue {
         var configuration = Configuration()

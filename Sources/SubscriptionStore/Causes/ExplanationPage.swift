@@ -12,12 +12,15 @@ struct ExplanationPage {
     func findings(after sequence: Int64?, limit: Int) throws -> [FindingToExplain] {
         let start = try sequence.map { $0 + 1 } ?? first()
         guard let start else { return [] }
+        let counts = CountedAmount.isCounted(
+            among: "(SELECT * FROM trueup_pass_findings WHERE superseded_by IS NULL) AS g")
         // By row number: an index would have SQLite sort the whole pass for each page.
         let statement = try db.cachedStatement(
             sql: """
                 SELECT \(Finding.columns), f.finding_seq,
                     CASE WHEN c.fate IN ('planned', 'applied') THEN f.correction_id END,
-                    f.changed_at
+                    f.changed_at, f.action,
+                    CASE WHEN c.fate = 'held_back' THEN c.continued_by ELSE '' END, (\(counts))
                 FROM trueup_pass_findings AS f NOT INDEXED
                 LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
                 WHERE f.finding_seq >= ? AND f.pass_id = ? AND f.superseded_by IS NULL
@@ -29,10 +32,16 @@ struct ExplanationPage {
         while let row = try rows.next() {
             var finding = try Finding(row)
             finding.changedAt = row.time(at: next + 2)
-            page.append(
-                FindingToExplain(
-                    sequence: row.integer(at: next) ?? 0, finding: finding,
-                    correction: row.integer(at: next + 1), notifications: []))
+            finding.action = FindingAction(rawValue: row.requiredText(at: next + 3)) ?? .none
+            if let reason = HeldBackCauses.reason(row.requiredText(at: next + 4)) {
+                finding.action = .refused
+                finding.cause = reason
+            }
+            var item = FindingToExplain(
+                sequence: row.integer(at: next) ?? 0, finding: finding,
+                correction: row.integer(at: next + 1), notifications: [])
+            item.countsAmount = row.integer(at: next + 5) == 1
+            page.append(item)
         }
         var known: (key: SubscriptionKey, notifications: [TracedNotification])?
         for index in page.indices {

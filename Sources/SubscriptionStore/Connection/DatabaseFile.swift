@@ -16,14 +16,53 @@ struct DatabaseFile: Sendable {
 
     var isWritable: Bool { FileManager.default.isWritableFile(atPath: path) }
 
+    /// A file of no bytes: what a database becomes when its content is lost, never one of ours.
+    var isEmpty: Bool {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.size] as? Int) == 0
+    }
+
     /// A connection that writes, in WAL mode: the company's services read on meanwhile.
     ///
-    /// Every commit is synced, because a report may name a ledger entry right after it.
+    /// Every commit is synced, because a report may name a ledger entry right after it. WAL is
+    /// turned on here and not by GRDB's own setting: that one lowers `synchronous` to NORMAL after
+    /// everything that a configuration can prepare, so that a power cut would take commits back.
     func connectToWrite(cacheKibibytes: Int = StoreLimits.cacheKibibytes) throws -> DatabaseQueue {
-        var configuration = Self.configuration(cacheKibibytes: cacheKibibytes)
-        configuration.journalMode = .wal
-        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
-        return try DatabaseQueue(path: path, configuration: configuration)
+        let connection = try DatabaseQueue(
+            path: path, configuration: Self.configuration(cacheKibibytes: cacheKibibytes))
+        try connection.inDatabase { db in
+            let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+            guard mode == "wal" else {
+                throw StoreError.schema(
+                    "The database \(path) cannot be turned to WAL mode (it stays in mode "
+                        + "\(mode ?? "unknown")): readers and the job would block each other. Move "
+                        + "it to a local disk and correct `store.url`.")
+            }
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            guard try Self.syncsEveryCommit(db) else {
+                throw StoreError.inconsistent(
+                    "SQLite does not sync every commit of \(path) although it was told to; nothing "
+                        + "was written, because a power cut could take it back.")
+            }
+        }
+        return connection
+    }
+
+    /// Why a database that is there could not be opened.
+    func openingFailure(_ error: any Error, doing: String) -> StoreError {
+        guard let error = error as? DatabaseError, error.resultCode == .SQLITE_CANTOPEN,
+            exists, isWritable
+        else { return StoreError(error, doing: doing) }
+        // The file is there and may be written: it is what SQLite keeps beside it.
+        return .notWritten(
+            "The files that belong to the database \(path) (-wal, -shm) cannot be made: the "
+                + "disk is full, or nobody may write to its folder. Nothing was changed. Make "
+                + "room or check the rights, then run again.")
+    }
+
+    /// Whether a commit has reached the disk when it returns (`PRAGMA synchronous` FULL or EXTRA).
+    static func syncsEveryCommit(_ db: Database) throws -> Bool {
+        (try Int.fetchOne(db, sql: "PRAGMA synchronous") ?? 0) >= 2
     }
 
     /// A connection that leaves the file byte for byte as it is.

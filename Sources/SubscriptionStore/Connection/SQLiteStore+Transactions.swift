@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Subscriptions
 
@@ -14,7 +15,15 @@ extension SQLiteStore {
             throw .inconsistent(
                 "A command that only reads tried to write while \(doing); nothing was written.")
         }
-        return try await retried(doing) { [connection] in try await connection.write(body) }
+        try? await Task.sleep(for: courtesy.pause)
+        return try await retried(doing) { [connection, courtesy] in
+            let (value, start) = try await connection.write { db in
+                let start = ContinuousClock.now
+                return (try body(db), start)
+            }
+            courtesy.wrote(from: start, to: .now)
+            return value
+        }
     }
 
     func read<Value: Sendable>(
@@ -36,9 +45,15 @@ extension SQLiteStore {
     func writeOrUndo<Value: Sendable>(
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Result<Value, PlanApplication.Undone> {
-        try await retried(doing) { [connection] in
+        try? await Task.sleep(for: courtesy.pause)
+        return try await retried(doing) { [connection, courtesy] in
             do {
-                return .success(try await connection.write(body))
+                let (value, start) = try await connection.write { db in
+                    let start = ContinuousClock.now
+                    return (try body(db), start)
+                }
+                courtesy.wrote(from: start, to: .now)
+                return .success(value)
             } catch let undone as PlanApplication.Undone {
                 return .failure(undone)
             }
@@ -64,9 +79,15 @@ extension SQLiteStore {
     func blockingWrite<Value>(
         _ doing: String, on connection: DatabaseQueue, _ body: (Database) throws -> Value
     ) throws -> Value {
+        usleep(UInt32(clamping: courtesy.pause.components.attoseconds / 1_000_000_000_000))
         for attempt in 1... {
             do {
-                return try connection.write(body)
+                let (value, start) = try connection.write { db in
+                    let start = ContinuousClock.now
+                    return (try body(db), start)
+                }
+                courtesy.wrote(from: start, to: .now)
+                return value
             } catch let error as DatabaseError {
                 let translated = StoreError(error, doing: doing)
                 guard translated.isBusy, attempt < StoreLimits.busyAttempts else {

@@ -5,7 +5,7 @@ import Subscriptions
 struct SchemaCheck {
     let path: String
 
-    /// Brings the schema up to this version; an empty file becomes a database of ours.
+    /// Brings the schema up to this version; an empty database becomes one of ours.
     ///
     /// Each step is a transaction of its own and is seen whole or not at all.
     func migrate(_ connection: DatabaseQueue) throws {
@@ -37,9 +37,44 @@ struct SchemaCheck {
         }
     }
 
-    /// Refuses a file that is not ours before anything of it could change.
-    func refuse(_ file: DatabaseFile) throws {
-        _ = try file.connectToRead().read(refuseForeign)
+    /// Refuses a file that is not ours, or not whole, before anything of it could change.
+    ///
+    /// - Returns: the schema's version.
+    @discardableResult
+    func refuse(_ file: DatabaseFile) throws -> Int {
+        guard !file.isEmpty else {
+            throw StoreError.unavailable(
+                "The database \(path) is empty (0 bytes): what stood in it is lost, or was never "
+                    + "written. Nothing was changed. Restore a backup; or, if there never were "
+                    + "rows, delete the file and run `trueup init`.")
+        }
+        return try file.connectToRead().read(refuseForeign)
+    }
+
+    /// Refuses a database that lost what makes writing to it safe; reads only.
+    func refuseDamaged(_ file: DatabaseFile) throws {
+        let connection = try file.connectToRead()
+        try verify(connection)
+        try connection.read { db in
+            try SchemaDamage(path: path, version: Migration.newest).refuse(db)
+            try LedgerHead(db: db).check()
+        }
+    }
+
+    /// Refuses to bring a database up to date that lost what its own version had; reads only.
+    func refuseDamagedOlder(_ file: DatabaseFile) throws {
+        try file.connectToRead().read { db in
+            try SchemaDamage(path: path, version: refuseForeign(db)).refuse(db)
+        }
+    }
+
+    /// Puts triggers and indexes of ours back that somebody removed or changed.
+    ///
+    /// - Returns: what was put back, in words.
+    func restore(_ connection: DatabaseQueue) throws -> [String] {
+        try connection.write { db in
+            try SchemaDamage(path: path, version: refuseForeign(db)).restore(db)
+        }
     }
 
     /// The schema's version; 0 for an empty file.

@@ -36,11 +36,17 @@ extension StoreError {
                 "The database cannot be opened while \(doing). Check the path and the rights on "
                     + "its folder. \(said)")
         case .SQLITE_NOTADB:
-            self = .schema("The file is not an SQLite database. Check `store.url`. \(said)")
+            self = .schema(
+                "The file is not an SQLite database. Check `store.url`. If it was one, it is damaged "
+                    + "and the ledger is lost: put a backup in its place, then declare that with "
+                    + "`trueup restored --reason TEXT` (docs/backup.md). \(said)")
         case .SQLITE_CORRUPT:
             self = .unavailable(
-                "The database is damaged; nothing was written. Restore a backup, or rebuild it "
-                    + "with `trueup init` and `trueup import`. \(said)")
+                "The database is damaged; nothing was written. What it held of the ledger is lost, "
+                    + "as far as no backup has it: the ledger is lost, the reports are not. Move the "
+                    + "file away, put a backup in its place or rebuild it with `trueup init` and "
+                    + "`trueup import`, then declare that with `trueup restored --reason TEXT` "
+                    + "(docs/backup.md). \(said)")
         case .SQLITE_SCHEMA:
             self = .schema("The schema changed while \(doing). \(said)")
         case .SQLITE_ERROR where Self.namesMissingPart(error.message):

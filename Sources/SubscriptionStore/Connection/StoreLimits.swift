@@ -2,16 +2,25 @@
 enum StoreLimits {
     /// How long SQLite waits for somebody else's lock before it gives up once.
     static let busyTimeoutSeconds = 10.0
+    /// How long an erasure waits for those who read the old pages.
+    static let checkpointPatienceMilliseconds = 2000
     /// How often a transaction is tried when the lock does not come free: 40 s in all.
     static let busyAttempts = 4
     /// Page cache of a connection; the memory of a job must not depend on the table.
     static let cacheKibibytes = 8 * 1024
     /// Page caches of a connection that loads a file: its index is written in random order.
     static let loadingCacheKibibytes = 16 * 1024
-    /// Files of at least so many lines are merged without keeping indexes up to date line by line.
-    static let linesWorthSorting = 10_000
-    /// Rows per transaction where a million may have to be written besides the company's services.
-    static let rowsPerChunk = 5000
+    /// Rows per transaction where a million may have to be written besides the company's services:
+    /// nobody may be kept waiting for 100 ms.
+    static let rowsPerChunk = 1000
+    /// The same where each row takes several statements.
+    static let correctionsPerChunk = 200
+    /// Lines of a file per transaction; each changes the table and its indexes at random places.
+    static let linesPerMerge = 500
+    /// After a write as long as this or longer others get a turn before the next one.
+    static let courteousAfterMilliseconds = 2
+    /// The longest turn that others get between two writes.
+    static let courtesyMilliseconds = 20
     /// Open passes older than this are not continued: too much may have changed since.
     static let passLifetimeMilliseconds: Int64 = 24 * 60 * 60 * 1000
     /// How long a lock is tried for at least: a `status` looks at it for an instant.

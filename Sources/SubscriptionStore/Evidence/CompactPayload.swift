@@ -19,6 +19,24 @@ struct CompactPayload {
     /// How many statements the payload makes: its own and those of the payloads inside.
     var statements: Int { 1 + cuts.count }
 
+    /// The digests of the payloads that one carries inside its own.
+    static func digests(insideOf jws: Data) -> [String] {
+        let segments = jws.split(separator: dot, omittingEmptySubsequences: false)
+        guard segments.count == 3, !segments[0].isEmpty,
+            let payload = Base64URL.decode(Data(segments[1]))
+        else { return [] }
+        let opening = Data(segments[0]) + [dot]
+        var digests: [String] = []
+        var position = payload.startIndex
+        while let found = payload.range(of: opening, in: position..<payload.endIndex) {
+            let rest = payload[found.lowerBound...]
+            let inner = rest.prefix { $0 != UInt8(ascii: "\"") }
+            digests.append(Hexadecimal.sha256(of: inner))
+            position = max(inner.endIndex, found.upperBound)
+        }
+        return digests
+    }
+
     /// `nil` when rebuilding would not give the very same bytes.
     init?(_ jws: Data) {
         let segments = jws.split(separator: Self.dot, omittingEmptySubsequences: false)
@@ -44,7 +62,7 @@ struct CompactPayload {
         var payload = Data()
         var position = rest.startIndex
         for cut in cuts {
-            let next = min(max(position, rest.startIndex + cut), end)
+            let next = min(max(position, rest.startIndex + min(max(0, cut), rest.count)), end)
             payload += rest[position..<next] + header + [Self.dot]
             position = next
         }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Subscriptions
 
@@ -54,8 +55,45 @@ struct EvidenceErasure {
             arguments: key.arguments)
     }
 
-    /// Erases one payload; whether there was something to erase.
-    func erase(_ digest: String, because reason: Reason) throws -> Bool {
+    /// How many messages of events about a subscription are kept.
+    static func messages(about key: SubscriptionKey, _ db: Database) throws -> Int {
+        try Int.fetchOne(
+            db, sql: "SELECT count(*) FROM trueup_outbox WHERE \(isOfKey) AND body IS NOT NULL",
+            arguments: key.arguments) ?? 0
+    }
+
+    private static let isOfKey =
+        "bundle_id = ?1 AND environment = ?2 AND original_transaction_id = ?3"
+
+    /// Takes out the messages of events; one that was not told yet is given up with that.
+    func eraseMessages(about key: SubscriptionKey) throws {
+        try db.execute(
+            sql: """
+                UPDATE trueup_outbox SET body = NULL,
+                    given_up_at = CASE WHEN told_at IS NULL THEN ifnull(given_up_at, ?4) END,
+                    last_error = CASE WHEN told_at IS NULL THEN 'erased before it was told' END
+                WHERE \(Self.isOfKey) AND body IS NOT NULL
+                """,
+            arguments: key.arguments + [now.unixMilliseconds])
+    }
+
+    /// Erases one payload, and those that it carries inside; how many there were to erase.
+    ///
+    /// Of those inside, tombstones are left too where they never stood alone: they would come back
+    /// when they are read from somewhere else.
+    func erase(_ digest: String, because reason: Reason) throws -> Int {
+        var erased = 0
+        let vault = EvidenceVault(db: db)
+        if let payload = try vault.payload(EvidenceDigest(hexadecimal: digest)) {
+            for inner in CompactPayload.digests(insideOf: Data(payload.jws.utf8)) {
+                erased += try eraseAlone(inner, because: reason) ? 1 : 0
+                try vault.bury(inner, at: now, because: reason.rawValue)
+            }
+        }
+        return try eraseAlone(digest, because: reason) ? erased + 1 : erased
+    }
+
+    private func eraseAlone(_ digest: String, because reason: Reason) throws -> Bool {
         try db.cachedStatement(
             sql: """
                 UPDATE trueup_evidence

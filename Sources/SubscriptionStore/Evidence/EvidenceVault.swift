@@ -16,6 +16,13 @@ struct EvidenceVault {
         // An erased one stays erased: its tombstone is a digest too.
         guard try Int.fetchOne(known, arguments: [digest]) == nil else { return }
         let text = Data(payload.jws.utf8)
+        // Nor does an erased one come back inside another, for example inside a notification.
+        for inner in CompactPayload.digests(insideOf: text) {
+            let tombstone = try tombstone(EvidenceDigest(hexadecimal: inner))
+            if let tombstone, tombstone.reason == EvidenceErasure.Reason.customer.rawValue {
+                return try bury(digest, at: tombstone.erasedAt, because: tombstone.reason)
+            }
+        }
         let compact = CompactPayload(text)
         let header = try compact.map { try headerID(of: $0.header) }
         try db.cachedStatement(
@@ -29,6 +36,30 @@ struct EvidenceVault {
             compact.map { $0.cuts.map(String.init).joined(separator: ",") },
             try appID(of: app), text.count,
         ])
+    }
+
+    /// Leaves the tombstone of a payload that is not kept.
+    func bury(_ digest: String, at time: Timestamp, because reason: String) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_evidence (digest, rest, cuts, erased_at, erased_because)
+                VALUES (?, x'', '', ?, ?) ON CONFLICT (digest) DO NOTHING
+                """
+        ).execute(arguments: [digest, time.unixMilliseconds, reason])
+    }
+
+    /// What an erased payload left; `nil` where nothing was erased.
+    func tombstone(_ digest: EvidenceDigest) throws -> EvidenceTombstone? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT erased_at, erased_because FROM trueup_evidence
+                WHERE digest = ? AND erased_at IS NOT NULL
+                """)
+        guard let row = try Row.fetchOne(statement, arguments: [digest.hexadecimal]),
+            let erasedAt = row.time(at: 0)
+        else { return nil }
+        return EvidenceTombstone(
+            digest: digest, erasedAt: erasedAt, reason: row.text(at: 1) ?? "customer")
     }
 
     private func headerID(of segment: Data) throws -> Int64 {

@@ -22,7 +22,7 @@ struct Ledger {
     /// - Returns: the entry as it stands in the chain.
     func append(
         _ correction: PlannedCorrection, run: RunHeader, plan: String, rowVersion: Int64?,
-        at now: Timestamp
+        accessContinuesBy other: String? = nil, at now: Timestamp
     ) throws -> LedgerEntry {
         let head = try head()
         var entry = LedgerEntry(
@@ -32,6 +32,24 @@ struct Ledger {
         entry.action = correction.action
         entry.plan = plan
         entry.rowVersion = rowVersion
+        entry.accessContinuesBy = other
+        return try seal(entry)
+    }
+
+    /// Writes that the ledger went back to an earlier entry.
+    func append(
+        declaring lost: LedgerBreak, reason: String, manifest: String, run: RunHeader,
+        at now: Timestamp
+    ) throws -> LedgerEntry {
+        let head = try head()
+        return try seal(
+            LedgerEntry(
+                number: head.number + 1, previousHash: head.hash, declaring: lost, reason: reason,
+                manifest: manifest, run: run, at: now))
+    }
+
+    private func seal(_ entry: LedgerEntry) throws -> LedgerEntry {
+        var entry = entry
         let sealed = entry.previousHash + entry.canonicalWithoutHash.rendered
         entry.hash = Hexadecimal.sha256(of: sealed.utf8)
         try insert(entry)
@@ -45,8 +63,8 @@ struct Ledger {
                     entry, previous_hash, hash, run_id, kinds, target_table, bundle_id,
                     environment, original_transaction_id, transaction_id, changes, evidence,
                     evidence_renewal, apple_signed_date, written_at, actor, reason, undo_of,
-                    action, host, plan, row_version)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    action, host, plan, row_version, access_continues_by)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(
             arguments: [
@@ -57,7 +75,7 @@ struct Ledger {
                 entry.evidence.hexadecimal, entry.evidenceRenewal?.hexadecimal,
                 entry.appleSignedDate.unixMilliseconds, entry.writtenAt.unixMilliseconds,
                 entry.actor, entry.reason, entry.undoOf, entry.action?.rawValue, entry.host,
-                entry.plan, entry.rowVersion,
+                entry.plan, entry.rowVersion, entry.accessContinuesBy,
             ])
     }
 }

@@ -7,7 +7,7 @@ extension LedgerEntry {
         l.entry, l.previous_hash, l.hash, l.run_id, l.kinds, l.target_table, l.bundle_id,
         l.environment, l.original_transaction_id, l.transaction_id, l.changes, l.evidence,
         l.evidence_renewal, l.apple_signed_date, l.written_at, l.actor, l.reason, l.undo_of,
-        l.action, l.host, l.plan, l.row_version
+        l.action, l.host, l.plan, l.row_version, l.access_continues_by
         """
 
     init(_ row: Row) throws {
@@ -36,5 +36,6 @@ extension LedgerEntry {
         host = row.text(at: 19)
         plan = row.text(at: 20)
         rowVersion = row.integer(at: 21)
+        accessContinuesBy = row.text(at: 22)
     }
 }

@@ -31,33 +31,49 @@ struct PlanApplication {
         let correction: PlannedCorrection
     }
 
+    /// Takes up so many corrections, and those that must be written together with them.
     func apply(limit: Int) throws -> Int {
-        let planned = try next(limit: limit)
-        for item in planned {
-            var fate = CorrectionFate.rejected
-            do {
-                try db.inSavepoint {
-                    guard try isProven(item.correction) else {
-                        fate = .unproven
-                        return .commit
-                    }
-                    let change = RowChange(db: db, correction: item.correction)
-                    fate = try change.make()
-                    if fate == .applied {
-                        let entry = try Ledger(db: db).append(
-                            item.correction, run: header, plan: plan,
-                            rowVersion: try change.versionNow(), at: now)
-                        try OutboxWriter(db: db, naming: naming).append(entry)
-                    }
-                    return .commit
-                }
-            } catch is RowChange.Refused {
-                guard db.isInsideTransaction else { throw Undone(item: item) }
-                fate = .rejected
+        var taken: Set<Int64> = []
+        for item in try next(limit: limit) where !taken.contains(item.id) {
+            let unit = try WriteUnit(db: db, passID: run.passID)
+                .members(around: item.correction.subscription)
+            for member in unit ?? [item] where taken.insert(member.id).inserted {
+                try write(member)
             }
-            try settle(item, fate)
         }
-        return planned.count
+        return taken.count
+    }
+
+    private func write(_ item: StoredCorrection) throws {
+        var fate = CorrectionFate.rejected
+        do {
+            try db.inSavepoint {
+                fate = try make(item.correction)
+                return .commit
+            }
+        } catch is RowChange.Refused {
+            guard db.isInsideTransaction else { throw Undone(item: item) }
+            fate = .rejected
+        }
+        try settle(item, fate)
+    }
+
+    /// Changes the row, writes the ledger and puts the event into the outbox.
+    private func make(_ correction: PlannedCorrection) throws -> CorrectionFate {
+        guard try isProven(correction) else { return .unproven }
+        var other: String?
+        if !correction.continuedBy.isEmpty {
+            other = try WriteUnit(db: db, passID: run.passID).standing(insteadOf: correction)
+            guard other != nil else { return .heldBack }
+        }
+        let change = RowChange(db: db, correction: correction)
+        let fate = try change.make()
+        guard fate == .applied else { return fate }
+        let entry = try Ledger(db: db).append(
+            correction, run: header, plan: plan, rowVersion: try change.versionNow(),
+            accessContinuesBy: other, at: now)
+        try OutboxWriter(db: db, naming: naming).append(entry)
+        return .applied
     }
 
     /// Whether what Apple signed for a correction is still held.

@@ -19,10 +19,9 @@ struct PlanReader {
     /// The corrections that a run's report lists, in its order.
     ///
     /// `?1` is the run's sequence number, `?2` its pass.
-    static let corrections = """
-        FROM trueup_pass_corrections AS c
-        WHERE c.pass_id = ?2 AND c.staged_by <= ?1 AND ifnull(c.superseded_by > ?1, 1)
-        """
+    static let corrections = "FROM trueup_pass_corrections AS c WHERE \(isListed)"
+    static let isListed =
+        "c.pass_id = ?2 AND c.staged_by <= ?1 AND ifnull(c.superseded_by > ?1, 1)"
     static let order =
         "ORDER BY c.bundle_id, c.environment, c.original_transaction_id, c.correction_id"
 
@@ -45,14 +44,16 @@ struct PlanReader {
             sql: """
                 SELECT p.planned_by, p.changes, p.applied_by, p.applied_at, r.job, r.narrowing,
                     EXISTS (SELECT 1 FROM trueup_awaited_reports AS a
-                        WHERE a.run_id = p.applied_by)
+                        WHERE a.run_id = p.applied_by), r.job_file, r.guards
                 FROM trueup_plans AS p JOIN trueup_runs AS r ON r.run_id = p.planned_by
                 WHERE p.plan = ?
                 """)
         guard let row = try Row.fetchOne(statement, arguments: [digest]) else { return nil }
-        let head = PlanHead(
+        var head = PlanHead(
             database: try databaseIdentity(), plannedBy: row.requiredText(at: 0),
             job: row.requiredText(at: 4), scope: TextList.decode(row.requiredText(at: 5)))
+        head.jobFile = row.text(at: 7)
+        head.guards = row.text(at: 8)
         // Killed before its report stood, a run has not applied the plan to its end.
         let isReported = row.integer(at: 6) != 1
         return KnownPlan(
@@ -87,8 +88,11 @@ struct PlanReader {
         {
             return known.seal.head
         }
-        return PlanHead(
+        var head = PlanHead(
             database: try databaseIdentity(), plannedBy: header.runID, job: header.job,
             scope: header.narrowing)
+        head.jobFile = header.jobFile
+        head.guards = header.guards
+        return head
     }
 }

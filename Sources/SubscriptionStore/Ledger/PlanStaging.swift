@@ -10,10 +10,26 @@ struct PlanStaging {
     let run: RunReference
     let plan: String
 
+    /// The numbers of the plan's corrections lie between these; `nil` when it has none.
+    static func range(of plan: String, _ db: Database) throws -> ClosedRange<Int64>? {
+        let found = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT min(correction_id), max(correction_id) FROM trueup_pass_corrections
+                WHERE pass_id = ?
+                """,
+            arguments: [try origin(of: plan, db).passID])
+        guard let first = found?.integer(at: 0), let last = found?.integer(at: 1) else {
+            return nil
+        }
+        return first...last
+    }
+
     /// Copies the next corrections; returns where to go on, or `nil` at the end.
     ///
-    /// What is in the pass already stays as it is, so a killed run goes on.
-    func copy(after position: Int64) throws -> Int64? {
+    /// What is in the pass already stays as it is, so a killed run goes on. They are read by their
+    /// number: by key SQLite would sort all that are left for each chunk.
+    func copy(from position: Int64, through last: Int64) throws -> Int64? {
         try db.execute(
             sql: "INSERT OR IGNORE INTO trueup_applications (pass_id, plan) VALUES (?, ?)",
             arguments: [run.passID, plan])
@@ -21,18 +37,19 @@ struct PlanStaging {
         let planned = try Row.fetchAll(
             db,
             sql: """
-                SELECT \(PlannedCorrection.columns), c.correction_id \(PlanReader.corrections)
-                    AND c.correction_id > ?3
-                ORDER BY c.correction_id LIMIT \(StoreLimits.rowsPerChunk)
+                SELECT \(PlannedCorrection.columns), c.correction_id
+                FROM trueup_pass_corrections AS c NOT INDEXED
+                WHERE \(PlanReader.isListed) AND c.correction_id BETWEEN ?3 AND ?4
+                ORDER BY c.correction_id LIMIT \(StoreLimits.correctionsPerChunk)
                 """,
-            arguments: [origin.sequence, origin.passID, position])
+            arguments: [origin.sequence, origin.passID, position, last])
         for row in planned {
             try copy(
                 PlannedCorrection(row),
                 numbered: row.integer(at: PlannedCorrection.columnCount) ?? 0, of: origin)
         }
-        guard planned.count == StoreLimits.rowsPerChunk else { return nil }
-        return planned.last?.integer(at: PlannedCorrection.columnCount)
+        guard planned.count == StoreLimits.correctionsPerChunk else { return nil }
+        return planned.last?.integer(at: PlannedCorrection.columnCount).map { $0 + 1 }
     }
 
     private func copy(

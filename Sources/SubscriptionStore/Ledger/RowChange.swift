@@ -36,19 +36,17 @@ struct RowChange {
     }
 
     private func update(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
-        let isKey = "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
-        let read = try db.cachedStatement(
-            sql: "SELECT row_version, signed_date FROM subscriptions WHERE \(isKey)")
-        guard let row = try Row.fetchOne(read, arguments: key.arguments),
-            row.integer(at: 0) == version
-        else { return .stale }
-        // Older evidence never overwrites newer, whatever the version says.
-        if let signed = row.time(at: 1), signed > correction.appleSignedDate { return .stale }
         let changes = try columns(SubscriptionField.init(rawValue:), leavingOut: [])
+        let (isUnmoved, standing) = asItWasRead(changes, key, version)
+        let read = try db.cachedStatement(
+            sql: "SELECT signed_date FROM subscriptions WHERE \(isUnmoved)")
+        guard let row = try Row.fetchOne(read, arguments: standing) else { return .stale }
+        // Older evidence never overwrites newer, whatever the version says.
+        if let signed = row.time(at: 0), signed > correction.appleSignedDate { return .stale }
         let list = changes.map { "\($0.column) = ?" } + ["row_version = row_version + 1"]
         try execute(
-            "UPDATE subscriptions SET \(list.joined(separator: ", ")) WHERE \(isKey)",
-            StatementArguments(changes.map(\.value)) + key.arguments)
+            "UPDATE subscriptions SET \(list.joined(separator: ", ")) WHERE \(isUnmoved)",
+            StatementArguments(changes.map(\.after)) + standing)
         return .applied
     }
 
@@ -83,14 +81,36 @@ struct RowChange {
         return .applied
     }
 
-    /// An equal version says that nobody wrote to the row since it was looked at.
     private func delete(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
-        let isKey = "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
-        let read = try db.cachedStatement(
-            sql: "SELECT row_version FROM subscriptions WHERE \(isKey)")
-        guard try Int64.fetchOne(read, arguments: key.arguments) == version else { return .stale }
-        try execute("DELETE FROM subscriptions WHERE \(isKey)", key.arguments)
+        let keyColumns = ["bundle_id", "environment", "original_transaction_id"]
+        let changes = try columns(SubscriptionField.init(rawValue:), leavingOut: keyColumns)
+        let (isUnmoved, standing) = asItWasRead(changes, key, version)
+        let read = try db.cachedStatement(sql: "SELECT 1 FROM subscriptions WHERE \(isUnmoved)")
+        guard try Int.fetchOne(read, arguments: standing) != nil else { return .stale }
+        try execute("DELETE FROM subscriptions WHERE \(isUnmoved)", standing)
         return .applied
+    }
+
+    /// That nobody wrote to the row since it was looked at: by its version, and by every value that
+    /// is replaced, because a version rises only as long as its triggers stand.
+    ///
+    /// A column that was read as empty may hold NULL or an empty text.
+    private func asItWasRead(
+        _ changes: [Change], _ key: SubscriptionKey, _ version: Int64
+    ) -> (sql: String, arguments: StatementArguments) {
+        var terms = [
+            "bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?",
+        ]
+        var arguments = key.arguments + [version]
+        for change in changes {
+            if change.before.isNull {
+                terms.append("nullif(\(change.column), '') IS NULL")
+            } else {
+                terms.append("\(change.column) IS ? COLLATE BINARY")
+                arguments += [change.before]
+            }
+        }
+        return (terms.joined(separator: " AND "), arguments)
     }
 
     /// A period has no version: it must be exactly as it was inserted.
@@ -111,26 +131,35 @@ struct RowChange {
 
     private func insert(
         into table: String, _ keyColumns: [String], _ key: StatementArguments,
-        _ changes: [(column: String, value: DatabaseValue)]
+        _ changes: [Change]
     ) throws {
         let columns = keyColumns + changes.map(\.column)
         let marks = columns.map { _ in "?" }.joined(separator: ", ")
         try execute(
             "INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))",
-            key + StatementArguments(changes.map(\.value)))
+            key + StatementArguments(changes.map(\.after)))
+    }
+
+    private struct Change {
+        let column: String
+        let before: DatabaseValue
+        let after: DatabaseValue
     }
 
     /// The changed columns by name; a name that is no column of ours never becomes SQL.
     private func columns<Field>(
         _ field: (String) -> Field?, leavingOut keyColumns: [String]
-    ) throws -> [(column: String, value: DatabaseValue)] {
+    ) throws -> [Change] {
         try correction.changes.sorted { $0.key < $1.key }.compactMap { name, change in
             guard field(name) != nil else {
                 throw StoreError.inconsistent(
                     "A planned correction names the column `\(name)`, which the table "
                         + "`\(correction.table)` does not have; nothing was written.")
             }
-            return keyColumns.contains(name) ? nil : (name, change.after.databaseValue)
+            guard !keyColumns.contains(name) else { return nil }
+            return Change(
+                column: name, before: change.before.databaseValue,
+                after: change.after.databaseValue)
         }
     }
 

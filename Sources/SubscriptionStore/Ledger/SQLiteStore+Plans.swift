@@ -56,12 +56,18 @@ extension SQLiteStore {
         _ sha256: String, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
         let doing = "taking up the plan \(sha256)"
-        var position: Int64? = 0
-        while let start = position {
-            position = try await write(doing) { db in
+        let range = try await read(doing) { db in try PlanStaging.range(of: sha256, db) }
+        var position = range?.lowerBound ?? 0
+        var isAtEnd = false
+        // Once also for a plan of nothing: the pass is marked as its application.
+        while !isAtEnd {
+            let start = position
+            let next = try await write(doing) { db in
                 try PlanStaging(db: db, run: RunReference(run, in: pass, db), plan: sha256)
-                    .copy(after: start)
+                    .copy(from: start, through: range?.upperBound ?? 0)
             }
+            isAtEnd = next == nil
+            position = next ?? position
         }
         let seal = try await sealPlan(of: pass, run: run)
         guard seal.sha256 == sha256 else {
@@ -87,7 +93,7 @@ extension SQLiteStore {
                     SELECT c.fate, c.original_transaction_id
                     FROM trueup_pass_corrections AS c
                     WHERE c.pass_id = ? AND c.superseded_by IS NULL
-                        AND c.fate IN ('stale', 'rejected', 'unproven')
+                        AND c.fate IN ('stale', 'rejected', 'unproven', 'held_back')
                     \(PlanReader.order)
                     """,
                 arguments: [pass.passID])

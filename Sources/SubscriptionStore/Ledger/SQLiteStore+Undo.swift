@@ -13,7 +13,7 @@ extension SQLiteStore {
             var position = Int64.max
             while true {
                 let items = try UndoJudgement(db: db, runID: runID)
-                    .items(before: position, limit: StoreLimits.rowsPerChunk)
+                    .items(before: position, limit: StoreLimits.correctionsPerChunk)
                 for item in items { try body(item) }
                 guard let last = items.last else { return }
                 position = last.entry.number
@@ -62,12 +62,15 @@ struct UndoStaging {
             sql: "INSERT OR IGNORE INTO trueup_applications (pass_id, undo_of) VALUES (?, ?)",
             arguments: [run.passID, undone])
         let items = try UndoJudgement(db: db, runID: undone)
-            .items(before: position, limit: StoreLimits.rowsPerChunk)
+            .items(before: position, limit: StoreLimits.correctionsPerChunk)
         let staging = CorrectionStaging(db: db, run: run)
         for item in items {
             switch item.standing {
             case .done: continue
-            case .ready(let correction):
+            case .ready(var correction):
+                if correction.endsAccess {
+                    correction.continuedBy = try ended(inFavourOf: correction.subscription)
+                }
                 _ = try staging.store(correction)
                 try staging.noteRow(of: correction)
             case .conflict:
@@ -77,6 +80,19 @@ struct UndoStaging {
             }
         }
         return items
+    }
+
+    /// Subscriptions whose access was ended because this one gives it: one of them must give it
+    /// again before this one stops.
+    private func ended(inFavourOf key: SubscriptionKey) throws -> [String] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT DISTINCT l.original_transaction_id FROM trueup_ledger AS l
+                WHERE l.bundle_id = ? AND l.environment = ? AND l.access_continues_by = ?
+                    AND NOT EXISTS (SELECT 1 FROM trueup_ledger AS u WHERE u.undo_of = l.entry)
+                ORDER BY l.original_transaction_id
+                """)
+        return try String.fetchAll(statement, arguments: key.arguments)
     }
 
     /// What would have taken the entry back, had the row stayed as it was.

@@ -3,7 +3,7 @@ import Subscriptions
 
 /// The columns of one row as they stand, to be compared with what was written there.
 struct StandingRow: Equatable {
-    /// Every column of ours that is not empty, by name.
+    /// Every column of ours that is not null, by name.
     var values: [String: FieldValue]
 
     private init(values: [String: FieldValue]) {
@@ -19,7 +19,9 @@ struct StandingRow: Equatable {
                 SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM subscriptions
                 WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
                 """)
-        return try Row.fetchOne(read, arguments: key.arguments).map { row in
+        // At the cursor, where bytes that are no text are still seen.
+        let rows = try Row.fetchCursor(read, arguments: key.arguments)
+        return try rows.next().map { row in
             StandingRow(row, columns.map { ($0.rawValue, $0.form) })
         }
     }
@@ -32,7 +34,8 @@ struct StandingRow: Equatable {
                 WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
                 """)
         let identity: StatementArguments = [key.bundleID, key.environment, key.transactionID]
-        return try Row.fetchOne(read, arguments: identity).map { row in
+        let rows = try Row.fetchCursor(read, arguments: identity)
+        return try rows.next().map { row in
             StandingRow(row, columns.map { ($0.rawValue, $0.form) })
         }
     }
@@ -40,10 +43,9 @@ struct StandingRow: Equatable {
     private init(_ row: Row, _ columns: [(name: String, form: FieldForm)]) {
         var values: [String: FieldValue] = [:]
         for (index, column) in columns.enumerated() {
-            switch column.form {
-            case .text: values[column.name] = FieldValue(row.text(at: index))
-            case .integer: values[column.name] = FieldValue(row.integer(at: index))
-            case .time: values[column.name] = FieldValue(row.time(at: index))
+            switch row.reading(at: index, as: column.form) {
+            case .value(let value): values[column.name] = value
+            case .unreadable(let shown): values[column.name] = .text(shown)
             }
         }
         self.init(values: values)

@@ -89,12 +89,12 @@ struct UndoJudgement {
         switch step.action {
         case .delete: Situation(row: nil, version: now.version)
         case .update:
-            Situation(row: now.row?.changed(step.changes), version: now.version.map { $0 + 1 })
+            Situation(row: now.row?.changed(step.changes), version: now.version.map { $0 &+ 1 })
         case .insert:
             Situation(
                 row: StandingRow(
                     inserted: step.changes.mapValues(\.after), of: step.subscription,
-                    transactionID: step.transactionID), version: now.version.map { $0 + 1 })
+                    transactionID: step.transactionID), version: now.version.map { $0 &+ 1 })
         }
     }
 

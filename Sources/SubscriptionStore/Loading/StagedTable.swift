@@ -1,10 +1,13 @@
+import Foundation
 import GRDB
 import Subscriptions
 
-/// A file's lines on their way into a table of ours: first a temporary table, then one merge.
+/// A file's lines on their way into a table of ours: first a temporary table, then merges of some
+/// hundred lines each.
 ///
 /// The temporary table is on disk and belongs to this connection, so producing the lines locks
-/// nobody out and takes no memory; only the merge takes the write lock.
+/// nobody out and takes no memory; only the merges take the write lock, one after the other with
+/// turns for others between them.
 struct StagedTable: Sendable {
     let name: String
     /// Every column.
@@ -13,23 +16,58 @@ struct StagedTable: Sendable {
     let keyColumns: [String]
     /// The columns that the file has, besides the key.
     let givenColumns: [String]
+    /// Columns of texts, where somebody may have stored bytes.
+    let textColumns: Set<String>
     /// Whether the rows count versions.
     let isVersioned: Bool
 
+    /// The lines of one merge.
     static let staging = "temp.trueup_staged"
+    /// All lines.
+    static let lines = "temp.trueup_lines"
 
-    /// Kept in key order, as the merge reads it.
-    var create: String {
+    /// Which columns a line gives, as bits in the order of `columns`; null for those of the file.
+    private static let given = "trueup_given"
+
+    /// What bytes are shown as, so that loading what was exported leaves them as they are.
+    static let shownText = DatabaseFunction("trueup_shown", argumentCount: 2, pure: true) {
+        values in
+        guard let bytes = Data.fromDatabaseValue(values[0]) else { return nil }
+        return String.fromDatabaseValue(values[1]) == "blob"
+            ? ShownBytes.text(ofBlob: bytes) : ShownBytes.text(ofText: bytes)
+    }
+
+    /// Kept in key order, as the merges read it.
+    func create(_ table: String) -> String {
         """
-        CREATE TABLE \(Self.staging) (\(columns.joined(separator: ", ")),
+        CREATE TABLE \(table) (\(columns.joined(separator: ", ")), \(Self.given),
             PRIMARY KEY (\(keyColumns.joined(separator: ", ")))) WITHOUT ROWID
         """
     }
 
     /// A key that is there already is ignored, which shows in the number of changes.
     var stage: String {
-        let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
-        return "INSERT OR IGNORE INTO \(Self.staging) VALUES (\(marks))"
+        let marks = Array(repeating: "?", count: columns.count + 1).joined(separator: ", ")
+        return "INSERT OR IGNORE INTO \(Self.lines) VALUES (\(marks))"
+    }
+
+    /// Takes the next lines for a merge; how many there are shows in the number of changes.
+    func takeNext(afterAKey: Bool) -> String {
+        let keys = keyColumns.joined(separator: ", ")
+        let marks = keyColumns.map { _ in "?" }.joined(separator: ", ")
+        return """
+            INSERT INTO \(Self.staging) SELECT * FROM \(Self.lines)
+            \(afterAKey ? "WHERE (\(keys)) > (\(marks))" : "")
+            ORDER BY \(keys) LIMIT \(StoreLimits.linesPerMerge)
+            """
+    }
+
+    /// The key of the last line of a merge.
+    var lastKey: String {
+        """
+        SELECT \(keyColumns.joined(separator: ", ")) FROM \(Self.staging)
+        ORDER BY \(keyColumns.map { $0 + " DESC" }.joined(separator: ", ")) LIMIT 1
+        """
     }
 
     /// The plus keeps SQLite from looking the other way round: it is the file's lines that are
@@ -38,32 +76,44 @@ struct StagedTable: Sendable {
         keyColumns.map { "t.\($0) = +s.\($0)" }.joined(separator: " AND ")
     }
 
+    /// What the stored row rests on is newer, or the line does not say what it rests on.
     private var isOlder: String {
-        "(typeof(t.signed_date) = 'integer' AND typeof(s.signed_date) = 'integer' "
-            + "AND s.signed_date < t.signed_date)"
+        "(typeof(t.signed_date) = 'integer' "
+            + "AND (s.signed_date IS NULL OR s.signed_date < t.signed_date))"
     }
 
-    private var isOlderWhereGiven: String {
-        givenColumns.contains("signed_date") ? isOlder : "0"
+    /// Whether a line changes a column: it gives it, and something else than is stored.
+    private func changes(_ column: String) -> String {
+        var parts = ["t.\(column) IS NOT s.\(column)"]
+        if let place = columns.firstIndex(of: column) {
+            parts.append("(s.\(Self.given) IS NULL OR s.\(Self.given) & \(1 << place) <> 0)")
+        }
+        if textColumns.contains(column) {
+            parts.append(
+                "trueup_shown(CAST(t.\(column) AS BLOB), typeof(t.\(column))) IS NOT s.\(column)")
+        }
+        return "(" + parts.joined(separator: " AND ") + ")"
     }
 
     var countOlder: String {
         """
         SELECT count(*) FROM \(Self.staging) AS s CROSS JOIN main.\(name) AS t
-        ON \(keysAgree) WHERE \(isOlderWhereGiven)
+        ON \(keysAgree) WHERE \(isOlder)
         """
     }
 
     /// Updates what differs; columns that the file does not have stay as they are.
     var update: String? {
         guard !givenColumns.isEmpty else { return nil }
-        var changes = givenColumns.map { "\($0) = s.\($0)" }
-        if isVersioned { changes.append("row_version = t.row_version + 1") }
-        let differs = givenColumns.map { "t.\($0) IS NOT s.\($0)" }.joined(separator: " OR ")
+        var values = givenColumns.map {
+            "\($0) = CASE WHEN \(changes($0)) THEN s.\($0) ELSE t.\($0) END"
+        }
+        if isVersioned { values.append("row_version = t.row_version + 1") }
+        let differs = givenColumns.map(changes).joined(separator: " OR ")
         return """
-            UPDATE main.\(name) AS t SET \(changes.joined(separator: ", "))
+            UPDATE main.\(name) AS t SET \(values.joined(separator: ", "))
             FROM \(Self.staging) AS s
-            WHERE \(keysAgree) AND NOT \(isOlderWhereGiven) AND (\(differs))
+            WHERE \(keysAgree) AND NOT \(isOlder) AND (\(differs))
             """
     }
 

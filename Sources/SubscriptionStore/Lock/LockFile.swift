@@ -14,11 +14,21 @@ struct LockFile: ~Copyable {
 
     private let descriptor: Int32
 
+    /// For nobody but the job's user: whoever can open a lock file can hold it.
+    private static let mode: mode_t = 0o600
+
     /// Opens the file, or says why not.
+    ///
+    /// One that an earlier version left open for others is closed to them. That may fail where it
+    /// is somebody else's, who then has said what it is to be.
     static func open(_ path: String, creating: Bool) -> Result<Int32, Failure> {
         let flags = creating ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC
-        let descriptor = unsafe Glibc.open(path, flags, 0o644)
+        let descriptor = unsafe Glibc.open(path, flags, mode)
         guard descriptor >= 0 else { return .failure(Failure(text: reasonOfFailure())) }
+        var status = stat()
+        if creating, unsafe fstat(descriptor, &status) == 0, status.st_mode & 0o777 != mode {
+            _ = fchmod(descriptor, mode)
+        }
         return .success(descriptor)
     }
 

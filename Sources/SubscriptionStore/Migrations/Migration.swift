@@ -12,7 +12,8 @@ package struct Migration: Sendable {
     /// Every step, in order.
     package static let all: [Migration] = [
         .subscriptions, .passes, .runs, .ledger, .notifications, .plans, .revocationAnswers,
-        .outbox, .evidence, .guards, .causes,
+        .outbox, .evidence, .guards, .causes, .continuations, .lookups, .decisions, .plannedGuards,
+        .retention,
     ]
 
     /// The schema that this version reads and writes.

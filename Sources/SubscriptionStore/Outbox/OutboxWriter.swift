@@ -33,8 +33,8 @@ struct OutboxWriter {
                 SELECT \(LocalSubscription.columns) FROM subscriptions AS s
                 WHERE s.bundle_id = ? AND s.environment = ? AND s.original_transaction_id = ?
                 """)
-        return try Row.fetchOne(statement, arguments: key.arguments).map {
-            LocalSubscription($0)
-        }
+        // At the cursor, where bytes that are no text are still seen.
+        let rows = try Row.fetchCursor(statement, arguments: key.arguments)
+        return try rows.next().map { LocalSubscription($0) }
     }
 }

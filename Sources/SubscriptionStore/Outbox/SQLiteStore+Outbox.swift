@@ -76,7 +76,7 @@ extension SQLiteStore: Outbox {
                 sql: """
                     UPDATE trueup_outbox
                     SET given_up_at = NULL, attempts = 0, next_attempt_at = ?
-                    WHERE given_up_at IS NOT NULL
+                    WHERE given_up_at IS NOT NULL AND body IS NOT NULL
                     """,
                 arguments: [now.unixMilliseconds])
             return db.changesCount

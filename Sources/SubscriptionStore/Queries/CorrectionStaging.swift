@@ -26,8 +26,8 @@ struct CorrectionStaging {
                 INSERT INTO trueup_pass_corrections (
                     pass_id, bundle_id, environment, original_transaction_id, target,
                     transaction_id, undo_of, expected_row_version, changes, kinds, evidence,
-                    evidence_renewal, apple_signed_date, reason, rules, staged_by)
-                VALUES (?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    evidence_renewal, apple_signed_date, reason, rules, staged_by, continued_by)
+                VALUES (?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(
             arguments: identity + [
@@ -36,8 +36,20 @@ struct CorrectionStaging {
                 correction.evidence.hexadecimal, correction.evidenceRenewal?.hexadecimal,
                 correction.appleSignedDate.unixMilliseconds, correction.reason,
                 AppliedRuleText.encode(correction.rules), run.sequence,
+                TextList.encode(correction.continuedBy),
             ])
-        return db.lastInsertedRowID
+        let id = db.lastInsertedRowID
+        try link(correction)
+        return id
+    }
+
+    /// Notes by which subscriptions the access goes on that a correction ends.
+    private func link(_ correction: PlannedCorrection) throws {
+        for other in correction.continuedBy {
+            try db.cachedStatement(
+                sql: "INSERT OR IGNORE INTO trueup_pass_continuations VALUES (?, ?, ?, ?, ?)"
+            ).execute(arguments: [run.passID] + correction.subscription.arguments + [other])
+        }
     }
 
     /// Fixes how a correction ended without trying it.

@@ -1,6 +1,6 @@
 import Crypto
 
-/// SHA-256 in lowercase hexadecimal digits.
+/// Bytes, and SHA-256 above all, in lowercase hexadecimal digits.
 enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)
 
@@ -8,10 +8,10 @@ enum Hexadecimal {
         self.text(of: SHA256.hash(data: Array(text)))
     }
 
-    static func text(of digest: SHA256.Digest) -> String {
+    static func text(of bytes: some Sequence<UInt8>) -> String {
         var output: [UInt8] = []
-        output.reserveCapacity(64)
-        for byte in digest {
+        output.reserveCapacity(bytes.underestimatedCount * 2)
+        for byte in bytes {
             output.append(digits[Int(byte >> 4)])
             output.append(digits[Int(byte & 15)])
         }

@@ -42,7 +42,8 @@ struct PassOpening {
             sql: "DELETE FROM trueup_awaited_reports WHERE run_id <> ?", arguments: [run.runID])
     }
 
-    private func adoptable() throws -> Int64? {
+    /// The pass that the run would go on with.
+    func adoptable() throws -> Int64? {
         try Int64.fetchOne(
             db,
             sql: """
@@ -89,14 +90,15 @@ struct PassOpening {
             sql: """
                 INSERT INTO trueup_runs (
                     run_id, pass_id, resumed_from, job, mode, started, apps, actor, tool_version,
-                    settings_digest, narrowing, covers_every_row, not_found_confirmations)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    settings_digest, narrowing, covers_every_row, not_found_confirmations,
+                    job_file, guards)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 run.runID, passID, resumedFrom, run.job, run.mode.rawValue,
                 run.started.unixMilliseconds, TextList.encode(apps), run.actor, run.toolVersion,
                 run.settingsDigest, TextList.encode(run.narrowing), run.coversEveryRow,
-                run.notFoundConfirmations,
+                run.notFoundConfirmations, run.jobFile, run.guards,
             ])
     }
 
@@ -107,9 +109,12 @@ struct PassOpening {
             sql: """
                 UPDATE OR IGNORE trueup_pass_findings SET pass_id = ?
                 WHERE pass_id = ? AND kind IN ('notification_missed', 'notification_lost')
-                    AND finding_seq NOT IN (SELECT finding_seq FROM trueup_run_findings)
+                    AND NOT EXISTS (SELECT 1 FROM trueup_runs AS r
+                        JOIN trueup_run_findings AS x ON x.run_seq = r.run_seq
+                            AND x.finding_seq = trueup_pass_findings.finding_seq
+                        WHERE r.pass_id = ?)
                 """,
-            arguments: [passID, dropped])
+            arguments: [passID, dropped, dropped])
     }
 
     /// Rows that an earlier run could not judge only because it ended, or Apple was out of reach.

@@ -20,6 +20,10 @@ struct PassPurge {
         for table in Self.working {
             guard try deleteFirst(of: table, passID: passID) else { return true }
         }
+        // Their key goes on: of one subscription there may be more than a chunk.
+        let deliveries = "trueup_pass_deliveries"
+        let rest = ["signed_date", "notification_uuid"]
+        guard try deleteFirst(of: deliveries, then: rest, passID: passID) else { return true }
         for table in ["trueup_pass_recovered", "trueup_pass_history"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE pass_id = ?", arguments: [passID])
         }
@@ -36,10 +40,10 @@ struct PassPurge {
         return true
     }
 
-    /// One row of these for each subscription, of the last one for each notification.
+    /// One row of these for each subscription.
     private static let working = [
         "trueup_pass_rows", "trueup_touched", "trueup_pass_revisions", "trueup_canaries",
-        "trueup_pass_deliveries",
+        "trueup_pass_continuations",
     ]
 
     private static let reported = [
@@ -48,13 +52,16 @@ struct PassPurge {
 
     /// Deletes the first rows by key, which SQLite finds without reading the others; whether the
     /// pass has none left.
-    private func deleteFirst(of table: String, passID: Int64) throws -> Bool {
+    private func deleteFirst(
+        of table: String, then rest: [String] = [], passID: Int64
+    ) throws -> Bool {
+        let more = rest.map { ", " + $0 }.joined()
         let bound = try Row.fetchOne(
             db,
             sql: """
-                SELECT original_transaction_id, environment, bundle_id FROM \(table)
+                SELECT original_transaction_id, environment, bundle_id\(more) FROM \(table)
                 WHERE pass_id = ?
-                ORDER BY bundle_id, environment, original_transaction_id LIMIT 1 OFFSET ?
+                ORDER BY bundle_id, environment, original_transaction_id\(more) LIMIT 1 OFFSET ?
                 """,
             arguments: [passID, StoreLimits.rowsPerChunk])
         guard let bound else {
@@ -62,12 +69,14 @@ struct PassPurge {
             return true
         }
         let end = try StoredKey(bound)
+        let marks = end.marks.dropLast() + rest.map { _ in ", ?" }.joined() + ")"
+        let values = Array(bound.databaseValues).suffix(rest.count)
         try db.execute(
             sql: """
                 DELETE FROM \(table) WHERE pass_id = ?
-                    AND (bundle_id, environment, original_transaction_id) < \(end.marks)
+                    AND (bundle_id, environment, original_transaction_id\(more)) < \(marks)
                 """,
-            arguments: [passID] + end.arguments)
+            arguments: [passID] + end.arguments + StatementArguments(values))
         return false
     }
 

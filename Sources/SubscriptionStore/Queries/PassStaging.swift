@@ -15,7 +15,7 @@ struct PassStaging {
             if !batch.asksAgain.isEmpty { settled.insert(outcome.key) }
         }
         for key in batch.asksAgain where settled.contains(key) { try markToAskAgain(key) }
-        for (key, revision) in batch.historyRevisions { try note(revision, of: key) }
+        for (key, mark) in batch.historyMarks { try note(mark, of: key) }
         if let position = batch.walkedThrough { try moveWalk(to: position) }
     }
 
@@ -32,6 +32,7 @@ struct PassStaging {
         }
         for finding in outcome.findings {
             try findings.store(finding, outcome: outcome.key, corrections: corrections)
+            try StandIns(db: db).note(finding)
         }
         return outcome.verdict != nil
     }
@@ -49,17 +50,17 @@ struct PassStaging {
             sql: """
                 INSERT INTO trueup_pass_rows (
                     pass_id, bundle_id, environment, original_transaction_id, verdict, reason,
-                    is_absent)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
+                    is_absent, look)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET verdict = excluded.verdict, reason = excluded.reason,
-                    is_absent = excluded.is_absent, asks_again = 0
+                    is_absent = excluded.is_absent, look = excluded.look, asks_again = 0
                 WHERE \(replaceable)
                 """
         ).execute(
             arguments: [
                 run.passID, key.bundleID, key.environment, key.originalTransactionID,
                 VerdictCode(outcome.verdict).rawValue, VerdictCode.reason(of: outcome.verdict),
-                isAbsent,
+                isAbsent, outcome.look.rawValue,
             ])
         return db.changesCount > 0
     }
@@ -137,10 +138,13 @@ struct PassStaging {
         ).execute(arguments: [run.passID] + key.arguments)
     }
 
-    private func note(_ revision: String, of key: SubscriptionKey) throws {
+    private func note(_ mark: HistoryMark, of key: SubscriptionKey) throws {
         try db.cachedStatement(
-            sql: "INSERT OR REPLACE INTO trueup_pass_revisions VALUES (?, ?, ?, ?, ?)"
-        ).execute(arguments: [run.passID] + key.arguments + [revision])
+            sql: "INSERT OR REPLACE INTO trueup_pass_revisions VALUES (?, ?, ?, ?, ?, ?, ?)"
+        ).execute(
+            arguments: [run.passID] + key.arguments + [
+                mark.revision, mark.periods?.periods, mark.periods?.sha256,
+            ])
     }
 
     private func moveWalk(to key: SubscriptionKey) throws {

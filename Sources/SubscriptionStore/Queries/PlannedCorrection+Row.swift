@@ -6,10 +6,10 @@ extension PlannedCorrection {
     static let columns = """
         c.bundle_id, c.environment, c.original_transaction_id, c.target, c.transaction_id,
         c.expected_row_version, c.changes, c.kinds, c.evidence, c.evidence_renewal,
-        c.apple_signed_date, c.reason, c.rules, c.undo_of
+        c.apple_signed_date, c.reason, c.rules, c.undo_of, c.continued_by
         """
 
-    static let columnCount = 14
+    static let columnCount = 15
 
     init(_ row: Row) throws {
         let key = SubscriptionKey(row, at: 0)
@@ -34,5 +34,6 @@ extension PlannedCorrection {
             appleSignedDate: row.time(at: 10) ?? Timestamp(unixMilliseconds: 0),
             reason: row.requiredText(at: 11),
             rules: AppliedRuleText.decode(row.requiredText(at: 12)), undoOf: row.integer(at: 13))
+        continuedBy = TextList.decode(row.requiredText(at: 14))
     }
 }

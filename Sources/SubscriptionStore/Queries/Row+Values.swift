@@ -3,11 +3,30 @@ import Subscriptions
 
 /// Reading that never traps, whatever somebody wrote into a column.
 extension Row {
-    /// Text as stored; numbers are spelled out.
-    func text(at index: Int) -> String? { self[index] }
+    /// Text as stored; numbers are spelled out, bytes that are no text are shown by `ShownBytes`.
+    ///
+    /// GRDB's own conversion ends the process over a BLOB that is no UTF-8, and repairs a TEXT that
+    /// is none. What a TEXT was before the repair is only seen while the row is at the cursor, not
+    /// in a copy of it; rows of the company's tables are read there.
+    func text(at index: Int) -> String? {
+        let value: DatabaseValue = self[index]
+        switch value.storage {
+        case .null: return nil
+        case .int64(let number): return String(number)
+        case .double(let number): return String(number)
+        case .blob(let bytes): return ShownBytes.text(ofBlob: bytes)
+        case .string(let text):
+            // U+FFFD stands for what was repaired; its first byte is rare enough to look closer.
+            guard text.utf8.contains(0xEF) else { return text }
+            let shown = try? withUnsafeData(atIndex: index) { bytes in
+                bytes.map { ShownBytes.text(ofText: $0) }
+            }
+            return shown.flatMap(\.self) ?? text
+        }
+    }
 
     /// Text of a column that is never null.
-    func requiredText(at index: Int) -> String { self[index] ?? "" }
+    func requiredText(at index: Int) -> String { text(at: index) ?? "" }
 
     /// A whole number; `nil` for anything else that stands there.
     func integer(at index: Int) -> Int64? {

@@ -2,7 +2,7 @@ import GRDB
 import Subscriptions
 
 /// A run and its pass as the tables name them.
-struct RunReference {
+struct RunReference: Sendable {
     let passID: Int64
     /// Runs in the order in which they began.
     let sequence: Int64

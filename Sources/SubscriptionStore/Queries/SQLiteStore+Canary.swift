@@ -10,6 +10,22 @@ extension SQLiteStore {
         }
     }
 
+    /// Whether a run would go on with a canary that was written and never judged.
+    package func hasUnfinishedCanary(for run: RunHeader) throws(StoreError) -> Bool {
+        do {
+            return try stream("looking for an unfinished canary") { db in
+                guard let passID = try PassOpening(db: db, run: run).adoptable() else {
+                    return false
+                }
+                return try Bool.fetchOne(
+                    db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_canaries WHERE pass_id = ?)",
+                    arguments: [passID]) ?? false
+            }
+        } catch {
+            throw StoreError(error, doing: "looking for an unfinished canary")
+        }
+    }
+
     package func extendCanary(
         by count: Int, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> Int {
@@ -36,8 +52,39 @@ extension SQLiteStore {
                     LIMIT ?2
                     """,
                 arguments: [run.passID, count])
-            return db.changesCount
+            let chosen = db.changesCount
+            try Self.completeCanary(of: run.passID, db)
+            return chosen
         }
+    }
+
+    /// Adds what is written in one transaction with the chosen ones, so that it is looked at again
+    /// too.
+    private static func completeCanary(of passID: Int64, _ db: Database) throws {
+        repeat {
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO trueup_canaries
+                    SELECT l.pass_id, l.bundle_id, l.environment, l.linked FROM (
+                        SELECT x.pass_id, x.bundle_id, x.environment, x.continued_by AS linked
+                        FROM trueup_pass_continuations AS x JOIN trueup_canaries AS k
+                            ON k.pass_id = x.pass_id AND k.bundle_id = x.bundle_id
+                            AND k.environment = x.environment
+                            AND k.original_transaction_id = x.original_transaction_id
+                        UNION
+                        SELECT x.pass_id, x.bundle_id, x.environment, x.original_transaction_id
+                        FROM trueup_pass_continuations AS x JOIN trueup_canaries AS k
+                            ON k.pass_id = x.pass_id AND k.bundle_id = x.bundle_id
+                            AND k.environment = x.environment
+                            AND k.original_transaction_id = x.continued_by) AS l
+                    WHERE l.pass_id = ? AND EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                        WHERE c.pass_id = l.pass_id AND c.bundle_id = l.bundle_id
+                            AND c.environment = l.environment
+                            AND c.original_transaction_id = l.linked
+                            AND c.fate = 'planned' AND c.superseded_by IS NULL)
+                    """,
+                arguments: [passID])
+        } while db.changesCount > 0
     }
 
     package func applyCanary(

@@ -75,6 +75,7 @@ extension SQLiteStore {
                             WHERE s.bundle_id = t.bundle_id AND s.environment = t.environment
                                 AND s.original_transaction_id = t.original_transaction_id))
                         AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                                INDEXED BY trueup_pass_findings_of_other_ids
                             WHERE f.pass_id = t.pass_id AND f.superseded_by IS NULL
                                 AND f.kind IN ('invalid_id', 'migrated')
                                 AND f.bundle_id = t.bundle_id AND f.environment = t.environment

@@ -7,49 +7,58 @@ import Subscriptions
 /// GRDB reads and binds text up to the first NUL and repairs what is not UTF-8. A key spelled so
 /// would sort before the row that it came from, and the walk would meet that row for ever.
 struct StoredKey: Hashable, Sendable {
-    let bundleID: Data
-    let environment: Data
-    let originalTransactionID: Data
+    /// One column of the key.
+    private struct Part: Hashable, Sendable {
+        let bytes: Data
+        /// A BLOB sorts after every text and equals none.
+        let isBlob: Bool
+
+        init(_ text: String) {
+            bytes = Data(text.utf8)
+            isBlob = false
+        }
+
+        /// GRDB lends the bytes only until the next row.
+        init(_ row: Row, at index: Int) throws {
+            let value: DatabaseValue = row[index]
+            if case .blob = value.storage { isBlob = true } else { isBlob = false }
+            bytes = try row.withUnsafeData(atIndex: index) { lent in Data([UInt8](lent ?? Data())) }
+        }
+
+        /// The text, where text carries it.
+        var text: String? {
+            isBlob || bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
+        }
+
+        /// An expression makes SQLite read all of the app's rows, so that only text which cannot
+        /// be bound as such is cast.
+        var mark: String { isBlob || text != nil ? "?" : "CAST(? AS TEXT)" }
+
+        var argument: DatabaseValue { text?.databaseValue ?? bytes.databaseValue }
+    }
+
+    /// In the order of the primary key.
+    private let parts: [Part]
 
     init(_ key: SubscriptionKey) {
-        bundleID = Data(key.bundleID.utf8)
-        environment = Data(key.environment.utf8)
-        originalTransactionID = Data(key.originalTransactionID.utf8)
+        parts = [key.bundleID, key.environment, key.originalTransactionID].map(Part.init)
     }
 
     /// Nothing sorts before it.
     static let first: StoredKey? = StoredKey(
         SubscriptionKey(bundleID: "", environment: "", originalTransactionID: ""))
 
-    private var parts: [Data] { [bundleID, environment, originalTransactionID] }
-
-    /// The key as text, where text carries it.
-    private var texts: [String]? {
-        let texts = parts.compactMap { part in
-            part.contains(0) ? nil : String(validating: part, as: UTF8.self)
-        }
-        return texts.count == parts.count ? texts : nil
-    }
-
     /// What to compare the primary key with in SQL, to go with `arguments`.
     ///
-    /// SQLite finds its place by the whole key only when it is compared with plain parameters; an
-    /// expression makes it read all of the app's rows. So only a key that text does not carry is
-    /// bound as bytes and cast.
-    var marks: String {
-        texts == nil ? "(CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))" : "(?, ?, ?)"
-    }
+    /// SQLite finds its place by the whole key only when it is compared with plain parameters.
+    var marks: String { "(" + parts.map(\.mark).joined(separator: ", ") + ")" }
 
     /// The key in the order of the primary key.
-    var arguments: StatementArguments {
-        if let texts { StatementArguments(texts) } else { StatementArguments(parts) }
-    }
+    var arguments: StatementArguments { StatementArguments(parts.map(\.argument)) }
 
     /// Reads the three key columns, which stand in the order of `SubscriptionField`.
     init(_ row: Row) throws {
-        originalTransactionID = try Self.copy(row, at: 0)
-        environment = try Self.copy(row, at: 1)
-        bundleID = try Self.copy(row, at: 2)
+        parts = [try Part(row, at: 2), try Part(row, at: 1), try Part(row, at: 0)]
     }
 
     /// Whether the key columns of a row hold exactly this text.
@@ -58,6 +67,8 @@ struct StoredKey: Hashable, Sendable {
     static func isSpelled(_ key: SubscriptionKey, in row: Row) throws -> Bool {
         let parts = [key.originalTransactionID, key.environment, key.bundleID]
         for (index, text) in parts.enumerated() {
+            let value: DatabaseValue = row[index]
+            if case .blob = value.storage { return false }
             let stored = try row.withUnsafeData(atIndex: index) { $0?.count ?? 0 }
             let mayBeRepaired = text.utf8.contains(0xEF)
             guard stored == text.utf8.count, !mayBeRepaired else {
@@ -65,10 +76,5 @@ struct StoredKey: Hashable, Sendable {
             }
         }
         return true
-    }
-
-    /// The bytes of a column; GRDB lends them only until the next row.
-    private static func copy(_ row: Row, at index: Int) throws -> Data {
-        try row.withUnsafeData(atIndex: index) { lent in Data([UInt8](lent ?? Data())) }
     }
 }

@@ -133,7 +133,8 @@ struct ChunkedConclusion: Sendable {
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO trueup_history_revisions
-                SELECT r.bundle_id, r.environment, r.original_transaction_id, r.revision
+                SELECT r.bundle_id, r.environment, r.original_transaction_id, r.revision,
+                    r.periods, r.periods_sha256
                 FROM \(rows)
                 WHERE NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
                         WHERE c.pass_id = r.pass_id AND \(Self.keysAgree("c", "r"))
@@ -143,5 +144,16 @@ struct ChunkedConclusion: Sendable {
                             AND p.verdict = \(VerdictCode.undecided.rawValue))
                 """
         ).execute(arguments: arguments)
+        let filled = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT r.bundle_id, r.environment, r.original_transaction_id FROM \(rows)
+                WHERE EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                    WHERE c.pass_id = r.pass_id AND \(Self.keysAgree("c", "r"))
+                        AND c.target = 'period' AND c.fate = 'applied')
+                """,
+            arguments: arguments)
+        let agreed = AgreedPeriods(db: db, passID: run.passID)
+        for row in filled { try agreed.update(of: SubscriptionKey(row, at: 0)) }
     }
 }

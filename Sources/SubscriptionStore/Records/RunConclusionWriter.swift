@@ -7,17 +7,20 @@ struct RunConclusionWriter {
     let run: RunReference
     let header: RunHeader
     let conclusion: RunConclusion
+    let tally: ConclusionTally
 
     func write() throws {
         try reportFindings()
+        try HeldBackCauses(db: db, run: run).write()
+        try Acknowledgements(db: db).mark(run: run, at: header.started)
         try rememberFindings()
         if conclusion.closesPass, header.narrowing.isEmpty, try judgesRows() {
-            try resolveFindings()
+            try FindingResolution(db: db, passID: run.passID).write()
         }
         try reportEntries()
         try noteAppliedPlan()
         try countRows()
-        try EvidenceAccount(db: db).close(run: run.sequence)
+        try EvidenceAccount(db: db).close(run: run.sequence, tally.evidence)
         try RunCauses(db: db).write(conclusion.causes, of: run, started: header.started)
         for (position, count) in conclusion.calls.enumerated() {
             try db.execute(
@@ -36,7 +39,7 @@ struct RunConclusionWriter {
     private func reportFindings() throws {
         try db.execute(
             sql: """
-                INSERT INTO trueup_run_findings
+                INSERT INTO trueup_run_findings (run_seq, finding_seq, state, action, first_seen)
                 SELECT ?, f.finding_seq,
                     CASE WHEN c.fate = 'applied'
                             OR f.action IN ('corrected', 'inserted', 'recovered') THEN 'corrected'
@@ -111,40 +114,12 @@ struct RunConclusionWriter {
             arguments: [header.started.unixMilliseconds, run.sequence])
     }
 
-    /// A finding about a row that was judged without it is no longer open.
-    private func resolveFindings() throws {
-        try db.execute(
-            sql: """
-                UPDATE trueup_findings AS h SET state = 'resolved'
-                WHERE h.state IN ('new', 'open', 'recurring') AND h.last_pass_id <> ?
-                    AND EXISTS (SELECT 1 FROM trueup_pass_rows AS p
-                        WHERE p.pass_id = ? AND p.bundle_id = h.bundle_id
-                            AND p.environment = h.environment
-                            AND p.original_transaction_id = h.original_transaction_id
-                            AND p.verdict IN (
-                                \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue)))
-                """,
-            arguments: [run.passID, run.passID])
-    }
-
     private func countRows() throws {
-        try db.execute(
-            sql: """
-                INSERT INTO trueup_run_totals
-                SELECT ?, verdict, ifnull(reason, ''), count(*) FROM trueup_pass_rows
-                WHERE pass_id = ? AND verdict IN (
-                    \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue),
-                    \(VerdictCode.excluded.rawValue))
-                GROUP BY verdict, reason
-                """,
-            arguments: [run.sequence, run.passID])
-        try db.execute(
-            sql: """
-                INSERT INTO trueup_run_totals
-                SELECT run_seq, \(VerdictCode.undecided.rawValue), reason, count(*)
-                FROM trueup_run_undecided WHERE run_seq = ? GROUP BY reason
-                """,
-            arguments: [run.sequence])
+        for count in tally.counts {
+            try db.execute(
+                sql: "INSERT INTO trueup_run_totals VALUES (?, ?, ?, ?)",
+                arguments: [run.sequence, count.verdict, count.reason, count.rows])
+        }
     }
 
     private func end() throws {

@@ -35,10 +35,12 @@ struct RunSummaryReader {
                 passID: row.integer(at: 18) ?? 0, runID: header.runID),
             ledgerHead: row.text(at: 17) ?? LedgerEntry.firstPreviousHash,
             evidence: try EvidenceAccount(db: db).cost(ofRun: sequence))
+        summary.totals.filled = try filled(passID: row.integer(at: 18) ?? 0)
         summary.plan = try PlanReader(db: db).seal(ofRun: sequence)
         summary.undoOf = try String.fetchOne(
             db, sql: "SELECT undo_of FROM trueup_applications WHERE pass_id = ?",
             arguments: [row.integer(at: 18)])
+        summary.acknowledged = try Acknowledgements(db: db).reported(byRun: sequence)
         summary.liftedGuards = try GuardLift.fetchAll(
             db, where: "run_seq = ?", arguments: [sequence])
         return summary
@@ -109,12 +111,16 @@ struct RunSummaryReader {
             let direction: Direction
         }
         var totals: [Group: MoneyTotal] = [:]
+        let others = """
+            trueup_pass_findings AS g CROSS JOIN trueup_run_findings AS q
+                ON q.run_seq = r.run_seq AND q.finding_seq = g.finding_seq
+            """
         let rows = try Row.fetchCursor(
             db,
             sql: """
                 SELECT f.currency, f.direction, f.amount FROM trueup_run_findings AS r
                 JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
-                WHERE r.run_seq = ? AND f.amount IS NOT NULL AND f.currency IS NOT NULL
+                WHERE r.run_seq = ? AND \(CountedAmount.isCounted(among: others))
                 """,
             arguments: [sequence])
         while let row = try rows.next() {
@@ -133,6 +139,21 @@ struct RunSummaryReader {
         return totals.values.sorted {
             ($0.currency, $0.direction.rawValue) < ($1.currency, $1.direction.rawValue)
         }
+    }
+
+    /// Rows that are only filled in: what their corrections mend has no name.
+    private func filled(passID: Int64) throws -> Int {
+        try Int.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) FROM (
+                    SELECT CASE WHEN fate_by <= ?1 THEN fate ELSE 'planned' END AS seen
+                    FROM trueup_pass_corrections
+                    WHERE pass_id = ?2 AND staged_by <= ?1 AND ifnull(superseded_by > ?1, 1)
+                        AND target = 'update' AND kinds = '' AND undo_of IS NULL)
+                WHERE seen IN ('planned', 'applied')
+                """,
+            arguments: [sequence, passID]) ?? 0
     }
 
     /// `applied` is what the report lists: entries that a killed run wrote are among them, those

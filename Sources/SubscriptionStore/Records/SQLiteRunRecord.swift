@@ -124,7 +124,7 @@ struct SQLiteRunRecord: RunRecord {
         }
     }
 
-    func forEachEvidence(_ body: (SignedPayload) throws -> Void) throws {
+    func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {
         let sql = """
             SELECT f.evidence AS digest FROM trueup_run_findings AS r
             JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
@@ -148,8 +148,12 @@ struct SQLiteRunRecord: RunRecord {
             let digests = try String.fetchCursor(
                 db, sql: sql, arguments: [sequence, runID, passID])
             while let digest = try digests.next() {
-                let payload = try vault.payload(EvidenceDigest(hexadecimal: digest))
-                if let payload { try body(payload) }
+                let digest = EvidenceDigest(hexadecimal: digest)
+                if let payload = try vault.payload(digest) {
+                    try body(.payload(payload))
+                } else if let tombstone = try vault.tombstone(digest) {
+                    try body(.erased(tombstone))
+                }
             }
         }
     }

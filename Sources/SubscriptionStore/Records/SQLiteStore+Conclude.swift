@@ -15,10 +15,13 @@ extension SQLiteStore {
                 position = try await write(doing) { db in try step.run(start, db) }
             }
         }
+        let tally = try await read(doing) { db in try ConclusionTally(of: reference, db) }
         try await write(doing) { db in
-            try RunConclusionWriter(db: db, run: reference, header: run, conclusion: conclusion)
-                .write()
+            try RunConclusionWriter(
+                db: db, run: reference, header: run, conclusion: conclusion, tally: tally
+            ).write()
         }
-        if conclusion.closesPass { try await purgeEndedPasses() }
+        // The run has ended: what cannot be thrown away now, the next one throws away.
+        if conclusion.closesPass { try? await purgeEndedPasses() }
     }
 }

@@ -4,10 +4,14 @@ package import Subscriptions
 extension SQLiteStore {
     /// What `trueup status` shows.
     ///
-    /// - Parameter limit: How many runs to list, newest first.
+    /// - Parameters:
+    ///   - limit: How many runs to list, newest first.
+    ///   - now: When; acknowledgements that have ended by then are not listed.
     /// - Returns: One consistent view of the database.
     /// - Throws: `StoreError` when it cannot be read.
-    package func overview(runs limit: Int) throws(StoreError) -> StoreOverview {
+    package func overview(
+        runs limit: Int, at now: Timestamp = Timestamp(unixMilliseconds: .min)
+    ) throws(StoreError) -> StoreOverview {
         do {
             return try stream("reading the overview") { db in
                 var overview = StoreOverview(
@@ -26,6 +30,8 @@ extension SQLiteStore {
                             GROUP BY kind, severity, state
                             """))
                 overview.outbox = try OutboxTotals(db)
+                overview.bookkeeping = try BookkeepingCount.all(db)
+                overview.acknowledged = try Acknowledgements(db: db).all(at: now)
                 return overview
             }
         } catch {

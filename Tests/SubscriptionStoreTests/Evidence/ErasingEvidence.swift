@@ -42,6 +42,69 @@ import Testing
         #expect(try database.value("SELECT count(*) FROM trueup_evidence") == "4")
     }
 
+    @Test func `a run that rests on an erased payload shows its tombstone`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        let record = try await night(store, "run-1", ids: ["1"])
+        let now = Timestamp(unixMilliseconds: Night.start + day)
+        _ = try await store.eraseEvidence(ofCustomer: "customer 1", at: now)
+        #expect(try record.evidence().isEmpty)
+        let tombstones = try record.tombstones()
+        #expect(tombstones.count == 2)
+        #expect(tombstones.allSatisfy { $0.erasedAt == now && $0.reason == "customer" })
+    }
+
+    @Test func `it says so when a reader keeps the old pages on the disk`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        _ = try await night(store, "run-1", ids: ["1"])
+        let now = Timestamp(unixMilliseconds: Night.start)
+        let reader = try database.open(.readOnly)
+        var isErased = false
+        try reader.forEachLedgerRow { _ in
+            guard !isErased else { return }
+            isErased = true
+            let done = DispatchSemaphore(value: 0)
+            Task {
+                await #expect(throws: StoreError.self) {
+                    try await store.eraseEvidence(ofCustomer: "customer 1", at: now)
+                }
+                done.signal()
+            }
+            done.wait()
+        }
+        // Nothing is left to erase but the pages.
+        #expect(try await store.eraseEvidence(ofCustomer: "customer 1", at: now) == 0)
+        for (name, bytes) in try database.files() {
+            #expect(bytes.range(of: Data("transaction1-2".utf8)) == nil, "\(name)")
+        }
+    }
+
+    @Test func `an erased payload does not come back, neither alone nor inside another`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        let first = payload("transaction1-2")
+        let carrier = payload("{\"signedTransactionInfo\":\"\(first.jws)\"}")
+        _ = try await night(store, "run-1", ids: ["1"])
+        let now = Timestamp(unixMilliseconds: Night.start)
+        _ = try await store.eraseEvidence(ofCustomer: "customer 1", at: now)
+        var outcome = drift("1")
+        outcome.evidence = [first, carrier]
+        outcome.findings = []
+        outcome.corrections = []
+        let again = try await Night.begin(store, Night.header("run-2", at: Night.start + day))
+        try await again.stage(outcome)
+        _ = try await again.conclude()
+        let kept = try database.value(
+            "SELECT count(*) FROM trueup_evidence WHERE erased_at IS NULL")
+        #expect(kept == "0")
+        #expect(
+            try database.value("SELECT count(*) FROM trueup_evidence WHERE erased_at IS NOT NULL")
+                == "3")
+    }
+
     @Test func `the chain of hashes holds over tombstones`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()

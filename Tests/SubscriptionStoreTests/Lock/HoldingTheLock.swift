@@ -29,6 +29,21 @@ import Testing
         _ = try take(database)
     }
 
+    @Test func `nobody else can open the lock file, not even one of an earlier version`() throws {
+        let database = try TemporaryDatabase()
+        func mode() throws -> Int {
+            let attributes = try FileManager.default.attributesOfItem(
+                atPath: database.path + "-lock")
+            return attributes[.posixPermissions] as? Int ?? 0
+        }
+        _ = try take(database)
+        #expect(try mode() == 0o600)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o644], ofItemAtPath: database.path + "-lock")
+        _ = try take(database)
+        #expect(try mode() == 0o600)
+    }
+
     @Test func `a symbolic link leads to the same lock`() throws {
         let database = try TemporaryDatabase()
         let link = database.folder.appending(path: "link.sqlite")

@@ -41,6 +41,7 @@ import Testing
             }
         }
         try service.close()
+        try database.bringUpToDate()
         return (database, entries)
     }
 

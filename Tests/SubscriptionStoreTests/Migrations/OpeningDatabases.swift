@@ -40,7 +40,7 @@ import Testing
         try database.execute("CREATE TABLE invoices (number TEXT)")
         let before = try database.files()
         for attempt in [
-            { try SQLiteStore.create(at: database.path) }, { _ = try database.open() },
+            { _ = try SQLiteStore.create(at: database.path) }, { _ = try database.open() },
             { _ = try database.open(.readOnly) },
         ] {
             guard case .schema = failure(attempt) else {
@@ -55,7 +55,8 @@ import Testing
         let database = try TemporaryDatabase(created: false)
         try Data("these are the accounts of 1926, not a database at all".utf8).write(
             to: URL(fileURLWithPath: database.path))
-        guard case .schema = failure({ try SQLiteStore.create(at: database.path) }) else {
+        guard case .schema = failure({ _ = try SQLiteStore.create(at: database.path) })
+        else {
             Issue.record("a text file was taken")
             return
         }
@@ -97,7 +98,7 @@ import Testing
     @Test func `a failed creation names the folder's problem as an output`() throws {
         let database = try TemporaryDatabase(created: false)
         let path = database.path + "/nowhere/trueup.sqlite"
-        guard case .notWritten = failure({ try SQLiteStore.create(at: path) }) else {
+        guard case .notWritten = failure({ _ = try SQLiteStore.create(at: path) }) else {
             Issue.record("expected notWritten")
             return
         }

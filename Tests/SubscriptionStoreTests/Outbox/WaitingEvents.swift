@@ -27,7 +27,7 @@ import Testing
         _ store: SQLiteStore, _ id: String, version: Int64, run: String
     ) async throws {
         let night = try await Night.begin(store, Night.header(run))
-        try await night.stage(drift(id, version: version, to: 3, signed: 6000))
+        try await night.stage(drift(id, version: version, from: (2, 5000), to: 3, signed: 6000))
         try await night.apply()
         try await night.conclude()
     }

@@ -56,6 +56,25 @@ import Testing
         #expect(try await night.conclude().summary().totals.inScope == 1)
     }
 
+    @Test func `rows that failed are known to the job's next run, those not reached are not`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load(["1", "2", "3"].map { subscription($0) })
+        let night = try await Night.begin(store, Night.header("run-1"))
+        let keys = ["1", "2", "3"].map { key($0) }
+        #expect(try await store.failedLastTime(among: keys, before: night.run).isEmpty)
+        try await night.stage(outcome("1", .match), outcome("2", .undecided(.unavailable)))
+        #expect(try await store.unreachedRows(in: night.pass, run: night.run) == 1)
+        #expect(try await store.judgedID(of: app, in: night.pass) == "1")
+        try await night.conclude(closes: false)
+        let next = Night.header("run-2", at: Night.start + hour)
+        #expect(try await store.failedLastTime(among: keys, before: next) == [key("2")])
+        let other = Night.header("run-3", at: Night.start + hour, job: "audit")
+        #expect(try await store.failedLastTime(among: keys, before: other).isEmpty)
+    }
+
     @Test func `unreached rows are undecided in the report and asked by the next run`()
         async throws
     {
@@ -199,5 +218,21 @@ import Testing
         #expect(try await revisions() == [nil, nil, nil])
         try await night.conclude()
         #expect(try await revisions() == ["r1", "r2", nil])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `very many notifications of one subscription are cleared with their pass`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try database.execute(
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+            INSERT INTO trueup_pass_deliveries
+            SELECT \(night.pass.passID), 'com.example.app', 'Production', '1', i / 10, 'n' || i,
+                'DID_RENEW', NULL, '', NULL, 0 FROM n
+            """)
+        try await night.conclude()
+        #expect(try database.value("SELECT count(*) FROM trueup_pass_deliveries") == "0")
     }
 }

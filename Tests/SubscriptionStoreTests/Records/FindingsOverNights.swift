@@ -52,8 +52,72 @@ import Testing
         try await night.conclude()
         #expect(try store.overview(runs: 10).openFindings.map(\.findings) == [1])
         let next = try await Night.begin(store, Night.header("run-2", mode: .check))
-        try await next.stage(outcome("1", .match))
+        try await next.stage(looked("1", .match))
         try await next.conclude()
+        #expect(try store.overview(runs: 10).openFindings.isEmpty)
+    }
+
+    private func looked(
+        _ id: String, _ verdict: Verdict, _ look: LookDepth = .statement
+    ) -> RowOutcome {
+        var result = outcome(id, verdict)
+        result.look = look
+        return result
+    }
+
+    @Test func `a finding that a night did not look at stays open`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1"), subscription("2")])
+        let night = try await Night.begin(store, Night.header("run-1", mode: .check))
+        try await night.stage(drift("1"))
+        try await night.conclude()
+        var narrowed = Night.header("run-6", mode: .check)
+        narrowed.narrowing = ["--only expiry"]
+        let nights: [(RunHeader, RowOutcome)] = [
+            (Night.header("run-2", mode: .check), outcome("1", .undecided(.unavailable))),
+            (Night.header("run-3", mode: .check), outcome("1", .excluded(.inFlight))),
+            (Night.header("run-4", mode: .check), looked("2", .match)),
+            // Apple did not find it: of its status that says nothing.
+            (Night.header("run-5", mode: .check), looked("1", .discrepancy, .standing)),
+            (narrowed, looked("1", .match)),
+        ]
+        for (header, outcome) in nights {
+            let next = try await Night.begin(store, header)
+            try await next.stage(outcome)
+            try await next.conclude()
+            #expect(
+                try store.overview(runs: 10).openFindings.map(\.kind) == [.accessUnpaid],
+                "\(header.runID)")
+        }
+    }
+
+    @Test func `a notification is no longer open once Apple's history shows it received`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1")])
+        let notification = RecordedNotification(
+            evidence: payload("n"), notificationUUID: "u-1", notificationType: "DID_RENEW",
+            subtype: nil, signedDate: Timestamp(unixMilliseconds: 5),
+            originalTransactionID: "1", sendAttempts: [])
+        var finding = Finding(kind: .notificationMissed, severity: .high, row: subscription("1"))
+        finding.field = "u-1"
+        let night = try await Night.begin(store, Night.header("run-1", mode: .check))
+        try await store.record(
+            [notification], findings: [finding], of: app, intoInbox: false, in: night.pass,
+            run: night.run)
+        try await night.conclude()
+        let second = try await Night.begin(store, Night.header("run-2", mode: .check))
+        try await second.stage(looked("1", .match))
+        try await second.conclude()
+        #expect(try store.overview(runs: 10).openFindings.map(\.findings) == [1])
+        let third = try await Night.begin(store, Night.header("run-3", mode: .check))
+        try await store.record(
+            [notification], findings: [], of: app, intoInbox: false, in: third.pass,
+            run: third.run)
+        try await third.conclude()
         #expect(try store.overview(runs: 10).openFindings.isEmpty)
     }
 

@@ -1,0 +1,37 @@
+import GRDB
+import Subscriptions
+
+/// Why corrections were held back that the plan would have written: the access that they end goes
+/// on under an id that is not in the table.
+struct HeldBackCauses {
+    let db: Database
+    let run: RunReference
+
+    /// Writes it as the cause of the findings that these corrections would have mended.
+    func write() throws {
+        let held = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT f.finding_seq, c.continued_by FROM trueup_pass_corrections AS c
+                JOIN trueup_pass_findings AS f ON f.pass_id = c.pass_id
+                    AND f.outcome_bundle_id = c.bundle_id
+                    AND f.outcome_environment = c.environment
+                    AND f.outcome_original_transaction_id = c.original_transaction_id
+                    AND f.correction_id = c.correction_id
+                WHERE c.pass_id = ? AND c.fate = 'held_back' AND c.superseded_by IS NULL
+                    AND f.superseded_by IS NULL
+                """,
+            arguments: [run.passID])
+        for row in held {
+            guard let reason = Self.reason(row.requiredText(at: 1)) else { continue }
+            try db.cachedStatement(
+                sql: "INSERT OR REPLACE INTO trueup_run_finding_causes VALUES (?, ?, ?)"
+            ).execute(arguments: [run.sequence, row.integer(at: 0), reason])
+        }
+    }
+
+    /// The cause, out of a correction's column `continued_by`; `nil` where it waits for nothing.
+    static func reason(_ continuedBy: String) -> String? {
+        TextList.decode(continuedBy).first.map(HeldBackReason.text(until:))
+    }
+}

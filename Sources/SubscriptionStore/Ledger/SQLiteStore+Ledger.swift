@@ -1,0 +1,121 @@
+import GRDB
+package import Subscriptions
+
+/// One column as it stands in the database.
+package enum StoredCell: Hashable, Sendable {
+    case null
+    case integer(Int64)
+    case text(String)
+    case other
+}
+
+/// The ledger for those who look at the whole of it, and for whoever says that a part of it was lost.
+extension SQLiteStore {
+    /// Every row of the ledger by column, as it stands there, in the order of the numbers.
+    ///
+    /// What the columns mean is for the auditor to find out by itself.
+    package func forEachLedgerRow(_ body: ([String: StoredCell]) throws -> Void) throws {
+        try stream("reading the ledger") { db in
+            let rows = try Row.fetchCursor(db, sql: "SELECT * FROM trueup_ledger ORDER BY entry")
+            while let row = try rows.next() {
+                var cells: [String: StoredCell] = [:]
+                for (column, value) in row {
+                    cells[column] =
+                        switch value.storage {
+                        case .null: .null
+                        case .int64(let number): .integer(number)
+                        case .string(let text): .text(text)
+                        default: .other
+                        }
+                }
+                try body(cells)
+            }
+        }
+    }
+
+    /// The newest entry's number and hash; 0 and 64 zeros of an empty ledger.
+    package func ledgerHead() throws(StoreError) -> (number: Int64, hash: String) {
+        do {
+            return try stream("reading the ledger's head") { try Ledger(db: $0).head() }
+        } catch {
+            throw StoreError(error, doing: "reading the ledger's head")
+        }
+    }
+
+    /// The number of the entry with a hash; 0 for the 64 zeros before the first, `nil` for none.
+    package func ledgerEntry(withHash hash: String) throws(StoreError) -> Int64? {
+        guard hash != LedgerEntry.firstPreviousHash else { return 0 }
+        do {
+            return try stream("looking for a ledger entry") { db in
+                try Int64.fetchOne(
+                    db, sql: "SELECT entry FROM trueup_ledger WHERE hash = ?", arguments: [hash])
+            }
+        } catch {
+            throw StoreError(error, doing: "looking for a ledger entry")
+        }
+    }
+
+    /// The hash of an entry; 64 zeros for 0.
+    package func ledgerHash(ofEntry number: Int64) throws(StoreError) -> String? {
+        guard number > 0 else { return LedgerEntry.firstPreviousHash }
+        do {
+            return try stream("looking for a ledger entry") { db in
+                try String.fetchOne(
+                    db, sql: "SELECT hash FROM trueup_ledger WHERE entry = ?", arguments: [number])
+            }
+        } catch {
+            throw StoreError(error, doing: "looking for a ledger entry")
+        }
+    }
+
+    /// Writes an entry for each break of the ledger that is declared, and notes that the run's
+    /// report shows them.
+    ///
+    /// An entry that was written and whose report never came to stand is not written again.
+    package func declareRestored(
+        _ breaks: [LedgerBreak], reason: String, manifest: String, run: RunHeader, at now: Timestamp
+    ) async throws(StoreError) -> [LedgerEntry] {
+        try await write("declaring that the ledger was restored") { db in
+            try breaks.map { lost in
+                let entry =
+                    try Self.declaration(of: lost, db)
+                    ?? Ledger(db: db).append(
+                        declaring: lost, reason: reason, manifest: manifest, run: run, at: now)
+                try db.execute(
+                    sql: "INSERT OR REPLACE INTO trueup_reported_entries VALUES (?, ?)",
+                    arguments: [entry.number, run.runID])
+                return entry
+            }
+        }
+    }
+
+    /// Whether all entries of a range only declare breaks.
+    package func isDeclaration(
+        ofEntry first: Int64, through last: Int64
+    ) throws(StoreError) -> Bool {
+        do {
+            return try stream("looking for declarations") { db in
+                try Bool.fetchOne(
+                    db,
+                    sql: """
+                        SELECT NOT EXISTS (SELECT 1 FROM trueup_ledger
+                            WHERE entry BETWEEN ? AND ? AND target_table <> ?)
+                        """,
+                    arguments: [first, last, LedgerEntry.declarationTable]) ?? false
+            }
+        } catch {
+            throw StoreError(error, doing: "looking for declarations")
+        }
+    }
+
+    private static func declaration(of lost: LedgerBreak, _ db: Database) throws -> LedgerEntry? {
+        try Row.fetchOne(
+            db,
+            sql: """
+                SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
+                WHERE l.target_table = ? AND l.changes = ?
+                """,
+            arguments: [LedgerEntry.declarationTable, FieldValueText.encode(lost.changes)]
+        ).map { try LedgerEntry($0) }
+    }
+}

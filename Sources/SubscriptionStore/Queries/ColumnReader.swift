@@ -1,0 +1,115 @@
+import Foundation
+import GRDB
+import Subscriptions
+
+/// Reads the columns of one row of the company's, each by its form.
+///
+/// Somebody else writes these tables, and SQLite keeps any value in any column. Empty text is
+/// nothing. What is not of a column's form is not guessed at: it reads as absent and is kept apart,
+/// so that nobody takes it for a value that is not known yet.
+struct ColumnReader<Field: Hashable> {
+    let row: Row
+    private(set) var unreadable: [Field: String] = [:]
+    private(set) var emptyTexts: Set<Field> = []
+
+    init(_ row: Row) { self.row = row }
+
+    mutating func text(at index: Int, _ field: Field) -> String? {
+        guard case .text(let text) = value(at: index, field, .text) else { return nil }
+        return text
+    }
+
+    mutating func integer(at index: Int, _ field: Field) -> Int64? {
+        guard case .integer(let number) = value(at: index, field, .integer) else { return nil }
+        return number
+    }
+
+    mutating func number(at index: Int, _ field: Field) -> Int? {
+        integer(at: index, field).flatMap(Int.init(exactly:))
+    }
+
+    mutating func time(at index: Int, _ field: Field) -> Timestamp? {
+        guard case .time(let time) = value(at: index, field, .time) else { return nil }
+        return time
+    }
+
+    private mutating func value(at index: Int, _ field: Field, _ form: FieldForm) -> FieldValue {
+        switch row.reading(at: index, as: form) {
+        case .value(.text("")):
+            emptyTexts.insert(field)
+            return .null
+        case .value(let value): return value
+        case .unreadable(let shown):
+            unreadable[field] = shown
+            return .null
+        }
+    }
+}
+
+/// What stands in a column.
+enum ColumnReading: Hashable {
+    /// Null, empty text (in whatever column), or a value of the column's form.
+    case value(FieldValue)
+    /// Anything else, made safe to show.
+    case unreadable(String)
+}
+
+extension Row {
+    /// Reads a column by its form.
+    ///
+    /// Whole numbers that a driver stored as floating point count as whole; text that is not UTF-8,
+    /// or that a NUL cuts short, is no text.
+    func reading(at index: Int, as form: FieldForm) -> ColumnReading {
+        let value: DatabaseValue = self[index]
+        switch (value.storage, form) {
+        case (.null, _): return .value(.null)
+        case (.string(let text), _):
+            guard let bytes = brokenText(text, at: index) else {
+                if form == .text || text.isEmpty { return .value(.text(text)) }
+                return .unreadable(StoredValueText.of(text))
+            }
+            return .unreadable(StoredValueText.of(bytes))
+        case (.int64(let number), .integer): return .value(.integer(number))
+        case (.int64(let number), .time):
+            return .value(.time(Timestamp(unixMilliseconds: number)))
+        case (.int64(let number), .text): return .unreadable(String(number))
+        case (.double(let number), .text): return .unreadable(String(number))
+        case (.double(let number), _):
+            guard let whole = Int64(exactly: number) else { return .unreadable(String(number)) }
+            return .value(
+                form == .time ? .time(Timestamp(unixMilliseconds: whole)) : .integer(whole))
+        case (.blob(let data), _): return .unreadable(StoredValueText.of([UInt8](data)))
+        }
+    }
+
+    /// The bytes of a text that `text` does not spell; GRDB repairs what is not UTF-8, visibly, and
+    /// stops at the first NUL.
+    private func brokenText(_ text: String, at index: Int) -> [UInt8]? {
+        let bytes: [UInt8]? = try? withUnsafeData(atIndex: index) { data in
+            guard let data else { return nil }
+            // What was repaired holds U+FFFD, whose first byte is 0xEF.
+            if data.count == text.utf8.count, !text.utf8.contains(0xEF) { return nil }
+            let bytes = [UInt8](data)
+            return bytes.elementsEqual(text.utf8) ? nil : bytes
+        }
+        return bytes
+    }
+}
+
+/// A stored value of the wrong form, as it is shown in findings: short, and safe in every file.
+enum StoredValueText {
+    private static let shownCharacters = 80
+    private static let shownBytes = 40
+
+    static func of(_ text: String) -> String {
+        let start = text.prefix(shownCharacters)
+        return start.endIndex == text.endIndex
+            ? text : "\(start)… (\(text.utf8.count) bytes)"
+    }
+
+    /// Bytes as SQL spells them, `x'0aff'`.
+    static func of(_ bytes: [UInt8]) -> String {
+        let start = "x'\(Hexadecimal.text(of: bytes.prefix(shownBytes)))'"
+        return bytes.count <= shownBytes ? start : "\(start)… (\(bytes.count) bytes)"
+    }
+}

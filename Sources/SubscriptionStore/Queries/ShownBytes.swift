@@ -1,0 +1,20 @@
+import Foundation
+
+/// How bytes that somebody stored where a text belongs are shown.
+///
+/// A binary UUID as customer id is no text, and repairing it would give two customers one name. So
+/// such bytes are shown in lowercase hexadecimal digits, and stay as they are in the table.
+enum ShownBytes {
+    /// The text that the bytes of a BLOB are: themselves where they are plain text.
+    static func text(ofBlob bytes: some Collection<UInt8>) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self),
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { return Hexadecimal.text(of: bytes) }
+        return text
+    }
+
+    /// The text that the bytes of a TEXT are: themselves unless they are no UTF-8.
+    static func text(ofText bytes: some Collection<UInt8>) -> String {
+        String(validating: bytes, as: UTF8.self) ?? Hexadecimal.text(of: bytes)
+    }
+}

@@ -1,0 +1,142 @@
+import GRDB
+import Subscriptions
+
+/// Which findings are acknowledged, and the ledger of the decisions that say so.
+struct Acknowledgements {
+    let db: Database
+
+    /// A finding of a pass that is as it was when somebody acknowledged it.
+    struct Standing {
+        let findingSequence: Int64
+        let decision: Int64
+    }
+
+    /// The newest decision about each finding, where it is an acknowledgement that has not ended.
+    static let isStanding = """
+        d.action = 'acknowledge' AND (d.until IS NULL OR d.until > ?1)
+            AND NOT EXISTS (SELECT 1 FROM trueup_decisions AS n
+                WHERE n.finding_id = d.finding_id AND n.decision > d.decision)
+        """
+
+    /// Findings of a pass that are acknowledged at a moment, and have not changed since.
+    func standing(inPass passID: Int64, at now: Timestamp) throws -> [Standing] {
+        let decisions = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT d.decision, d.finding_id, d.content FROM trueup_decisions AS d
+                WHERE \(Self.isStanding)
+                    AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                        WHERE f.pass_id = ?2 AND f.finding_id = d.finding_id
+                            AND f.superseded_by IS NULL)
+                ORDER BY d.decision
+                """,
+            arguments: [now.unixMilliseconds, passID])
+        return try decisions.flatMap { row -> [Standing] in
+            let found = try contents(of: row.requiredText(at: 1), inPass: passID)
+            guard found.digest == row.requiredText(at: 2) else { return [] }
+            return found.sequences.map {
+                Standing(findingSequence: $0, decision: row.integer(at: 0) ?? 0)
+            }
+        }
+    }
+
+    /// What a finding says in a pass, as a digest: how grave it is, our value and Apple's.
+    ///
+    /// Its cause and the run's own times are no part: they change without the finding changing.
+    func contents(
+        of findingID: String, inPass passID: Int64
+    ) throws -> (digest: String, sequences: [Int64]) {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT finding_seq, severity, local_value, apple_value, ifnull(transaction_id, '')
+                FROM trueup_pass_findings
+                WHERE pass_id = ? AND finding_id = ? AND superseded_by IS NULL
+                ORDER BY ifnull(transaction_id, '')
+                """,
+            arguments: [passID, findingID])
+        let texts = rows.map { row in
+            (1...4).map { row.requiredText(at: $0) }.joined(separator: "\u{1F}")
+        }
+        return (
+            Hexadecimal.sha256(of: texts.joined(separator: "\u{1E}").utf8),
+            rows.map { $0.integer(at: 0) ?? 0 }
+        )
+    }
+
+    /// Adds a decision to the chain.
+    func append(_ unsealed: Decision) throws -> Decision {
+        var decision = unsealed
+        let head = try Row.fetchOne(
+            db, sql: "SELECT decision, hash FROM trueup_decisions ORDER BY decision DESC LIMIT 1")
+        decision.number = (head?.integer(at: 0) ?? 0) + 1
+        decision.previousHash = head?.text(at: 1) ?? LedgerEntry.firstPreviousHash
+        let sealed = decision.previousHash + decision.canonicalWithoutHash.rendered
+        decision.hash = Hexadecimal.sha256(of: sealed.utf8)
+        try db.execute(
+            sql: "INSERT INTO trueup_decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            arguments: [
+                decision.number, decision.previousHash, decision.hash, decision.action.rawValue,
+                decision.findingID, decision.content, decision.reason, decision.actor,
+                decision.decidedAt.unixMilliseconds, decision.until?.unixMilliseconds,
+            ])
+        return decision
+    }
+
+    /// Fixes which of a run's findings were acknowledged, and by which decision.
+    func mark(run: RunReference, at now: Timestamp) throws {
+        for standing in try standing(inPass: run.passID, at: now) {
+            try db.cachedStatement(
+                sql: """
+                    UPDATE trueup_run_findings SET state = 'acknowledged', decision = ?
+                    WHERE run_seq = ? AND finding_seq = ? AND state IN ('new', 'open', 'recurring')
+                    """
+            ).execute(arguments: [standing.decision, run.sequence, standing.findingSequence])
+        }
+    }
+
+    /// The acknowledged findings that a run reported.
+    func reported(byRun sequence: Int64) throws -> [AcknowledgedFinding] {
+        try read(
+            """
+            FROM trueup_run_findings AS r
+            JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
+            JOIN trueup_decisions AS d ON d.decision = r.decision
+            WHERE r.run_seq = ?
+            GROUP BY f.finding_id
+            """, [sequence])
+    }
+
+    /// The acknowledgements that stand at a moment, of findings that are still seen.
+    func all(at now: Timestamp) throws -> [AcknowledgedFinding] {
+        try read(
+            """
+            FROM trueup_decisions AS d JOIN trueup_findings AS f ON f.finding_id = d.finding_id
+            WHERE \(Self.isStanding) AND f.state = 'acknowledged'
+            """, [now.unixMilliseconds])
+    }
+
+    private func read(
+        _ source: String, _ arguments: StatementArguments
+    ) throws -> [AcknowledgedFinding] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT f.finding_id, f.kind, f.severity, f.original_transaction_id, d.decision,
+                    d.actor, d.reason, d.decided_at, d.until
+                \(source) ORDER BY f.finding_id
+                """,
+            arguments: arguments
+        ).compactMap { row in
+            guard let kind = FindingKind(rawValue: row.requiredText(at: 1)),
+                let severity = Severity(rawValue: row.requiredText(at: 2))
+            else { return nil }
+            return AcknowledgedFinding(
+                findingID: row.requiredText(at: 0), kind: kind, severity: severity,
+                originalTransactionID: row.text(at: 3), decision: row.integer(at: 4) ?? 0,
+                actor: row.requiredText(at: 5), reason: row.requiredText(at: 6),
+                decidedAt: row.time(at: 7) ?? Timestamp(unixMilliseconds: 0),
+                until: row.time(at: 8))
+        }
+    }
+}

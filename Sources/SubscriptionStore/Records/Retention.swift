@@ -1,0 +1,128 @@
+import GRDB
+import Subscriptions
+
+/// Finds bookkeeping that is past its retention, and deletes it a little at a time.
+///
+/// Rows, ledger, evidence, what reports have shown of the ledger, runs with their totals, and where
+/// each finding stands over the nights are no bookkeeping in this sense: they stay.
+struct Retention {
+    let db: Database
+    let limit: Timestamp
+
+    /// Apple shows a notification for 180 days; until then it must be known that it was reported.
+    private static let notificationDays: Int64 = 190
+
+    /// Keys of one chunk of a table whose rows are too old.
+    func oldNotifications(now: Timestamp) throws -> [String] {
+        let shown = now.adding(milliseconds: -Self.notificationDays * 86_400_000)
+        return try String.fetchAll(
+            db,
+            sql: """
+                SELECT notification_uuid FROM trueup_notifications
+                WHERE max(ifnull(signed_date, 0), ifnull(received_at, 0),
+                    ifnull(recovered_at, 0)) < ?
+                LIMIT \(StoreLimits.rowsPerChunk)
+                """,
+            arguments: [min(limit, shown).unixMilliseconds])
+    }
+
+    func oldToldEvents() throws -> [Int64] {
+        try Int64.fetchAll(
+            db,
+            sql: """
+                SELECT ledger_entry FROM trueup_outbox WHERE told_at < ?
+                LIMIT \(StoreLimits.rowsPerChunk)
+                """,
+            arguments: [limit.unixMilliseconds])
+    }
+
+    /// A run whose lists are too old: its pass is over, its report is out, and it is not the newest
+    /// that ended.
+    func oldRun() throws -> Int64? {
+        try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT r.run_seq FROM trueup_runs AS r
+                JOIN trueup_passes AS p ON p.pass_id = r.pass_id
+                WHERE r.lists_deleted_at IS NULL AND r.ended < ? AND p.state = 'purged'
+                    AND r.run_seq < (SELECT max(run_seq) FROM trueup_runs WHERE ended IS NOT NULL)
+                    AND NOT EXISTS (SELECT 1 FROM trueup_awaited_reports AS a
+                        WHERE a.run_id = r.run_id)
+                ORDER BY r.run_seq LIMIT 1
+                """,
+            arguments: [limit.unixMilliseconds])
+    }
+
+    private static let lists = [
+        ("trueup_run_undecided", "run_seq, bundle_id, environment, original_transaction_id"),
+        ("trueup_run_not_found", "run_seq, bundle_id, environment, original_transaction_id"),
+        ("trueup_run_findings", "run_seq, finding_seq"),
+        ("trueup_run_finding_causes", "run_seq, finding_seq"),
+    ]
+
+    /// Deletes a chunk of what a run listed; whether there is more.
+    func deleteLists(ofRun sequence: Int64, now: Timestamp) throws -> Bool {
+        for (table, key) in Self.lists where try deleteSome(of: table, key, sequence) {
+            return true
+        }
+        if try deletePassLists(ofRun: sequence) { return true }
+        try db.execute(
+            sql: "UPDATE trueup_runs SET lists_deleted_at = ? WHERE run_seq = ?",
+            arguments: [now.unixMilliseconds, sequence])
+        return false
+    }
+
+    /// What the reports of a pass share goes with the last of its runs; a finding that stays open
+    /// keeps its details.
+    private func deletePassLists(ofRun sequence: Int64) throws -> Bool {
+        let passID = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT r.pass_id FROM trueup_runs AS r WHERE r.run_seq = ?1
+                    AND NOT EXISTS (SELECT 1 FROM trueup_runs AS o
+                        WHERE o.pass_id = r.pass_id AND o.run_seq <> ?1
+                            AND o.ended IS NOT NULL AND o.lists_deleted_at IS NULL)
+                """,
+            arguments: [sequence])
+        guard let passID else { return false }
+        let isClosed = """
+            NOT EXISTS (SELECT 1 FROM trueup_findings AS h
+                WHERE h.finding_id = trueup_pass_findings.finding_id
+                    AND h.last_pass_id = trueup_pass_findings.pass_id
+                    AND h.state IN ('new', 'open', 'recurring', 'acknowledged'))
+            """
+        let steps = [
+            ("trueup_pass_findings", "finding_seq", isClosed),
+            ("trueup_pass_corrections", "correction_id", "1"),
+        ]
+        for (table, key, condition) in steps {
+            try db.execute(
+                sql: """
+                    DELETE FROM \(table) WHERE \(key) IN (
+                        SELECT \(key) FROM \(table) WHERE pass_id = ? AND \(condition)
+                        LIMIT \(StoreLimits.correctionsPerChunk))
+                    """,
+                arguments: [passID])
+            if db.changesCount > 0 { return true }
+        }
+        return try deleteSome(
+            of: "trueup_pass_notifications", "pass_id, bundle_id, environment, notification_uuid",
+            passID)
+    }
+
+    /// Deletes the first rows at a number, by their whole key; whether there were any.
+    private func deleteSome(of table: String, _ key: String, _ number: Int64) throws -> Bool {
+        let columns = key.split(separator: ", ")
+        let found = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT \(key) FROM \(table) WHERE \(columns[0]) = ?
+                LIMIT \(StoreLimits.correctionsPerChunk)
+                """,
+            arguments: [number])
+        let isRow = columns.map { "\($0) = ?" }.joined(separator: " AND ")
+        let delete = try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(isRow)")
+        for row in found { try delete.execute(arguments: StatementArguments(row.databaseValues)) }
+        return !found.isEmpty
+    }
+}
