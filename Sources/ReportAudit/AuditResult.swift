@@ -11,6 +11,10 @@ package struct RunAudit: Hashable, Sendable {
     package var corrections = 0
     /// Corrections whose evidence was verified again and says what was written.
     package var reverifiedCorrections = 0
+    /// Corrections of which a payload was erased since: nothing is left to verify them against.
+    package var onErased = 0
+    /// Payloads of which only a tombstone is left.
+    package var tombstones = 0
     /// Corrections that take an earlier one back: checked against that one, not against Apple.
     package var undone = 0
     /// Roots that evidence led to.
@@ -46,10 +50,17 @@ package struct AuditResult: Hashable, Sendable {
     package var findings = 0
     package var corrections = 0
     package var reverifiedCorrections = 0
+    package var onErased = 0
+    package var tombstones = 0
     package var roots: Set<EvidenceRoot> = []
     /// What is wrong with the chain from run to run, the index and the link to the newest run.
     package var problems = ProblemList()
     package var notes: [String] = []
+    /// Breaks of the ledger that were declared.
+    package var breaks: [DeclaredBreak] = []
+    /// Entries of the ledger in the database that were held against the reports; `nil` where none
+    /// was to be.
+    package var ledgerEntries: Int?
     /// Problems of the runs and of the chain together.
     package var problemCount = 0
     /// The newest run of the chain.
@@ -61,11 +72,18 @@ package struct AuditResult: Hashable, Sendable {
         self.isWholeFolder = isWholeFolder
     }
 
+    mutating func take(_ ledger: LedgerCheck.Outcome) {
+        ledgerEntries = ledger.entries
+        for problem in ledger.problems { add(problem) }
+    }
+
     mutating func take(_ run: RunAudit) {
         runs += 1
         findings += run.findings
         corrections += run.corrections
         reverifiedCorrections += run.reverifiedCorrections
+        onErased += run.onErased
+        tombstones += run.tombstones
         roots.formUnion(run.roots)
         problemCount += run.problems.count
     }

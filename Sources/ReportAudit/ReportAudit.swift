@@ -12,17 +12,22 @@ import Subscriptions
 package struct ReportAudit {
     private let trust: AuditTrust
     private let anchors: [String]
+    private let ledger: LedgerReading?
 
     /// - Parameters:
     ///   - trust: Whose signatures count.
     ///   - anchors: Digests of manifests or heads of the ledger that must still be in the chain.
+    ///   - ledger: Reads the ledger in the database, where that is to be held against the reports.
     /// - Throws: `.anchor` for an anchor that is no digest.
-    package init(trust: AuditTrust, anchors: [String]) throws(AuditFailure) {
+    package init(
+        trust: AuditTrust, anchors: [String], ledger: LedgerReading? = nil
+    ) throws(AuditFailure) {
         for anchor in anchors where !anchor.isDigest {
             throw .anchor("\(anchor) is no digest: an anchor has 64 lowercase hexadecimal digits")
         }
         self.trust = trust
         self.anchors = anchors
+        self.ledger = ledger
     }
 
     /// Audits the folder of a run, or a report folder with all its runs from the oldest to the
@@ -46,7 +51,8 @@ package struct ReportAudit {
             throw AuditFailure.noReport(
                 "\(directory) is neither the folder of a run nor a report folder")
         }
-        var folder = ReportFolderAudit(directory: directory, names: names, anchors: anchors)
+        var folder = ReportFolderAudit(
+            directory: directory, names: names, anchors: anchors, ledger: ledger)
         return try await folder.audit(trust: trust, perRun)
     }
 
@@ -57,14 +63,21 @@ package struct ReportAudit {
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         let name = path.split(separator: "/").last.map(String.init) ?? directory
         let auditor = RunAuditor(path: directory, folder: name)
-        var trail = LedgerTrail()
+        let breaks = auditor.manifest?.breaks ?? []
+        var trail = LedgerTrail(declared: breaks)
         let run = await auditor.audit(trust: trust, trail: &trail)
         try perRun(run)
         var result = AuditResult(isWholeFolder: false)
         result.take(run)
         result.newest = run
+        result.breaks = breaks
+        result.notes += breaks.map(\.description)
         result.notes.append(
             "one run alone: whether it stands in its chain shows on the whole report folder")
+        if let ledger {
+            try result.take(
+                LedgerCheck(trail: trail, head: run.ledgerHead, isWholeFolder: false).check(ledger))
+        }
         let known = [
             run.manifestDigest, run.ledgerHead, auditor.manifest?.previous, trail.firstPrevious,
         ]

@@ -7,6 +7,10 @@ package struct ReportContext: Hashable, Sendable {
     package var trustedRoots: [TrustedRoot]
     /// Whether the run was not to write to subscription rows: its plan is a proposal.
     package var isPlanOnly: Bool
+    /// The identity of the database that the run is stored in; `nil` where it is not known.
+    package var database: String?
+    /// Entries of the ledger that declare that it was restored; they stand in the manifest.
+    package var declarations: [LedgerEntry] = []
     /// The report folder as the person writes it, for the path in `summary.txt`.
     ///
     /// `nil` for the folder's own path. A stored run that is rendered again elsewhere states here
@@ -15,12 +19,13 @@ package struct ReportContext: Hashable, Sendable {
 
     package init(
         toolVersion: String, apps: [ReportedApp], trustedRoots: [TrustedRoot], isPlanOnly: Bool,
-        shownDirectory: String? = nil
+        database: String? = nil, shownDirectory: String? = nil
     ) {
         self.toolVersion = toolVersion
         self.apps = apps
         self.trustedRoots = trustedRoots
         self.isPlanOnly = isPlanOnly
+        self.database = database
         self.shownDirectory = shownDirectory
     }
 }

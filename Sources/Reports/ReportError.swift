@@ -9,9 +9,16 @@ package enum ReportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The stored run could not be read, or contradicts the folder (exit 70).
     case record(String)
 
+    /// The report folder is another database's (exit 78).
+    case otherDatabase(String)
+    /// Another run writes into the report folder (exit 75).
+    case busy(String)
+
     package var description: String {
         switch self {
-        case .cannotCreate(let text), .notWritten(let text), .record(let text): text
+        case .cannotCreate(let text), .notWritten(let text), .record(let text),
+            .otherDatabase(let text), .busy(let text):
+            text
         }
     }
 }

@@ -27,7 +27,10 @@ final class HandMadeReports {
     private let renewal: String
     private var entries: [[String: Any]] = []
     private var previousManifest: Any = NSNull()
-    private var index = ["run_id,folder,manifest_sha256"]
+    private var index = [
+        "run_id,folder,manifest_sha256,job,mode,started,ended,exit_status,outcome,in_scope,matched,"
+            + "discrepant,undecided,excluded,findings,corrections_applied,scope,tool_version"
+    ]
 
     var directory: String { folder.url.appendingPathComponent("reports").path }
 
@@ -95,7 +98,11 @@ final class HandMadeReports {
         let digest = Self.digest(files["manifest.json"] ?? "")
         previousManifest = digest
         runs.append(name)
-        let lines = index + ["\(runID),\(name),\(digest)"]
+        let line = """
+            \(runID),\(name),\(digest),nightly,apply,2025-11-2\(number)T03:17:04.000Z,\
+            2025-11-2\(number)T03:20:00.000Z,,,1,1,0,0,0,0,\(written.count),,
+            """
+        let lines = index + [line]
         try folder.write(
             lines.map { $0 + "\r\n" }.joined(),
             to: "reports/index.csv" + (isListed ? "" : ".partial"))

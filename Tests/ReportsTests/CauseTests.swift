@@ -75,8 +75,8 @@ import Testing
                       pro.monthly; also on 3 of the 7 days before
                       34 notifications (DID_RENEW 30, REFUND 4), all in 02:14–02:19 UTC on 2026-11-19; Apple still
                       retries 5
-                      customers lose 299.70 EUR
-                      the company loses 4.99 USD
+                      list prices of periods concerned, to the harm of customers: 299.70 EUR
+                      list prices of periods concerned, to the harm of the company: 4.99 USD
                    3  transaction unknown to Apple: 3 rows such as 2000000000000004; not_found
 
                 TIE-OUT

@@ -67,6 +67,7 @@ import Testing
                   "totals": {
                     "discrepant": 37,
                     "excluded": 10,
+                    "filled": 0,
                     "in_scope": 2000,
                     "matched": 1950,
                     "undecided": 3

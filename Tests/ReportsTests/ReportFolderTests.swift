@@ -36,6 +36,16 @@ import Testing
         #expect(try sha256(try folder.text("latest/manifest.json")) == finished.manifestDigest)
     }
 
+    @Test func `seals no line of the log that was torn while it was written`() throws {
+        let report = try begin()
+        try Data("{\"a\":1}\n{\"b\":2}\n{\"c\":".utf8).write(
+            to: URL(fileURLWithPath: report.logPath))
+        _ = try report.finish(try Samples.run(), context: Samples.context)
+        #expect(try folder.text("latest/run.log.jsonl") == "{\"a\":1}\n{\"b\":2}\n")
+        let sums = try shell("sha256sum -c SHA256SUMS", in: folder.path + "/latest")
+        #expect(sums.status == 0, "\(sums.output)")
+    }
+
     @Test func `latest is a relative link to the newest run`() throws {
         for runID in [Self.name, "20261121T031704Z-000002"] {
             _ = try folder.report(try Samples.run(runID))
@@ -110,7 +120,7 @@ import Testing
             func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws {}
             func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {}
             func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws {}
-            func forEachEvidence(_ body: (SignedPayload) throws -> Void) throws {}
+            func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {}
         }
         let report = try begin()
         #expect(

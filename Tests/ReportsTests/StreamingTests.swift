@@ -37,7 +37,7 @@ import Testing
         func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws {}
         func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {}
         func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws {}
-        func forEachEvidence(_ body: (SignedPayload) throws -> Void) throws {}
+        func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {}
     }
 
     @Test func `is written while it is read, a buffer's worth behind`() throws {

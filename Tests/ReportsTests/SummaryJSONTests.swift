@@ -9,6 +9,7 @@ import Testing
         #expect(
             try folder.text("latest/summary.json") == """
                 {
+                  "acknowledged": [],
                   "apps": [
                     {
                       "app": "com.example.app",
@@ -27,6 +28,7 @@ import Testing
                   "causes": [],
                   "corrections": {
                     "applied": 31,
+                    "held_back": 0,
                     "planned": 0,
                     "rejected": 0,
                     "stale": 1,
@@ -106,6 +108,7 @@ import Testing
                   "totals": {
                     "discrepant": 37,
                     "excluded": 10,
+                    "filled": 0,
                     "in_scope": 2000,
                     "matched": 1950,
                     "undecided": 3

@@ -11,7 +11,13 @@ struct IndexFile {
         "excluded": ["totals", "excluded"],
     ]
     /// What the folder itself says.
-    private static let own: Set<String> = ["folder", "manifest_sha256", "scope"]
+    private static let own: Set<String> = ["folder", "manifest_sha256"]
+    /// Columns that every index has: one cannot be left out to hide what it says.
+    private static let required = [
+        "run_id", "folder", "manifest_sha256", "job", "mode", "started", "ended", "exit_status",
+        "outcome", "in_scope", "matched", "discrepant", "undecided", "excluded", "findings",
+        "corrections_applied", "scope", "tool_version",
+    ]
 
     struct Line {
         let number: Int
@@ -21,10 +27,16 @@ struct IndexFile {
     }
 
     var lines: [Line] = []
+    /// Columns that it lacks.
+    let missing: [String]
+    /// Columns that this version does not know, so that nothing vouches for them.
+    let unknown: [String]
 
     /// - Throws: When it cannot be read, or a line has no meaning.
     init(_ path: String) throws(UnreadableFile) {
         let file = try CSVRecords(path)
+        missing = Self.required.filter { !file.columns.contains($0) }
+        unknown = file.columns.filter { !Self.required.contains($0) }
         while let record = try file.next() {
             guard let folder = record["folder"], !folder.isEmpty,
                 let digest = record["manifest_sha256"], digest.isDigest
@@ -40,11 +52,19 @@ struct IndexFile {
     static func otherColumn(_ line: Line, _ manifest: ManifestRecord) -> String? {
         if !line.manifestDigest.isSame(as: manifest.digest) { return "manifest_sha256" }
         return line.fields.keys.sorted().first { column in
-            guard !own.contains(column) else { return false }
-            let place = places[column] ?? [column]
-            guard let value = value(at: place, in: manifest.record) else { return false }
-            return !CSVField.agrees(line.fields[column] ?? "", with: value)
+            guard !own.contains(column), required.contains(column) else { return false }
+            let said = line.fields[column] ?? ""
+            guard column != "scope" else { return !says(said, scope: manifest.record["scope"]) }
+            let value = value(at: places[column] ?? [column], in: manifest.record)
+            return !CSVField.agrees(said, with: value)
         }
+    }
+
+    /// Whether a field names every narrowing of a run; it is empty when there is none.
+    private static func says(_ field: String, scope: JSONValue?) -> Bool {
+        guard let scope, !scope.isNull else { return field.isEmpty }
+        let text = scope.elements.compactMap(\.text).joined(separator: "; ")
+        return CSVField.agrees(field, withText: text)
     }
 
     private static func value(at place: [String], in record: JSONRecord) -> JSONValue? {

@@ -9,44 +9,104 @@ struct LedgerTrail {
     }
 
     private var pages: [Page] = []
+    /// Declared breaks that have not been come to.
+    private(set) var declared: [DeclaredBreak]
+    /// Entries that declare breaks: they stand in manifests.
+    private var declarations: [Int64: JSONRecord] = [:]
+    /// Where the ledger went back without anybody having declared it, with what was before.
+    private(set) var undeclared: [UndeclaredBreak] = []
     /// Of the newest entry so far; `nil` before the first, or where only its hash is known.
     private(set) var number: Int64?
     /// Of the newest entry so far; `nil` where the trail has not begun.
     private(set) var hash: String?
     private var first: Int64?
     private var highest: Int64?
+    private var firstNumber: Int64?
     /// Hashes that an anchor may name besides those that the manifests state.
     private(set) var firstPrevious: String?
+
+    init(declared: [DeclaredBreak] = []) {
+        self.declared = declared
+    }
 
     /// Goes on to the next entry.
     ///
     /// - Returns: What is wrong with its place.
     mutating func take(_ number: Int64, previous: String, hash: String) -> String? {
+        first = min(first ?? number, number)
+        highest = max(highest ?? number, number)
+        firstNumber = firstNumber ?? number
+        let hasGoneBack = goBack(to: previous, entry: number &- 1)
+        // A run killed at its last step reports its corrections; so does the next one.
+        if !hasGoneBack, let repeated = repeated(number), repeated.isSame(as: hash) { return nil }
         defer {
             self.number = number
             self.hash = hash
-            first = first ?? number
-            highest = max(highest ?? number, number)
         }
         guard let last = self.hash else {
             firstPrevious = previous
             return previous == Self.beginning && number != 1
                 ? "it is the first of the ledger, but not number 1" : nil
         }
-        if let repeated = repeated(number) {
-            // A run killed at its last step reports its corrections; so does the next one.
-            return repeated.isSame(as: hash)
-                ? nil : "an earlier run reports this number with other contents"
+        if !previous.isSame(as: last) {
+            undeclared.append(
+                UndeclaredBreak(
+                    keptHash: previous, lostEntry: self.number, lostHash: last))
+        }
+        if !hasGoneBack, repeated(number) != nil {
+            return "an earlier run reports this number with other contents"
         }
         if let known = self.number {
             if number <= known { return "its number does not go on from \(known)" }
-            if number > known + 1 {
+            if number > known &+ 1 {
                 return "the ledger has a gap: the entry before should be \(number - 1), but is "
                     + "\(known)"
             }
         }
         return previous.isSame(as: last)
             ? nil : "it does not rest on the entry before, whose hash is \(last)"
+    }
+
+    /// Goes on to an entry that declares a break.
+    mutating func take(declaration: JSONRecord) -> String? {
+        guard let number = declaration.integer("ledger_entry"),
+            let previous = declaration.text("ledger_previous"),
+            let hash = declaration.text("ledger_hash")
+        else { return "it is no ledger entry" }
+        let problem = take(number, previous: previous, hash: hash)
+        declarations[number] = declaration
+        return problem
+    }
+
+    /// Goes back to an earlier entry, if that was declared.
+    private mutating func goBack(to hash: String, entry: Int64?) -> Bool {
+        guard let last = self.hash, !last.isSame(as: hash),
+            let place = declared.firstIndex(where: {
+                $0.lostHash.isSame(as: last) && $0.keptHash.isSame(as: hash)
+                    && (entry == nil || entry == $0.keptEntry)
+            })
+        else { return false }
+        forget(after: declared.remove(at: place).keptEntry)
+        self.hash = hash
+        return true
+    }
+
+    /// What was lost is no longer found under its numbers: others will have them.
+    private mutating func forget(after kept: Int64) {
+        pages = pages.compactMap { page in
+            guard page.numbers.lowerBound <= kept else { return nil }
+            return Page(
+                path: page.path,
+                numbers: page.numbers.lowerBound...min(page.numbers.upperBound, kept))
+        }
+        declarations = declarations.filter { $0.key <= kept }
+        number = kept
+    }
+
+    /// Whether the reports at hand should show an entry.
+    func covers(_ entry: Int64) -> Bool {
+        guard let firstNumber, let number else { return false }
+        return (firstNumber...max(firstNumber, number)).contains(entry)
     }
 
     /// Ends a run.
@@ -65,6 +125,8 @@ struct LedgerTrail {
             return nil
         }
         guard !last.isSame(as: head) else { return nil }
+        if goBack(to: head, entry: nil) { return nil }
+        undeclared.append(UndeclaredBreak(keptHash: head, lostEntry: number, lostHash: last))
         hash = head
         number = nil
         return hadEntries
@@ -81,6 +143,7 @@ struct LedgerTrail {
 
     /// An entry of an earlier run that is still there.
     func entry(_ number: Int64) -> JSONRecord? {
+        if let declaration = declarations[number] { return declaration }
         guard let page = pages.last(where: { $0.numbers.contains(number) }) else { return nil }
         let line = try? SortedLines(page.path).line { line in
             guard let found = JSONRecord(line)?.integer("ledger_entry") else { return .after }
@@ -92,4 +155,13 @@ struct LedgerTrail {
     private func repeated(_ number: Int64) -> String? {
         entry(number)?.text("ledger_hash")
     }
+}
+
+/// Where the ledger of the reports went back without anybody having declared it.
+package struct UndeclaredBreak: Hashable, Sendable {
+    /// Hash of the entry on which it went on.
+    package var keptHash: String
+    /// The last entry before; `nil` where its number is not known.
+    package var lostEntry: Int64?
+    package var lostHash: String
 }

@@ -3,16 +3,20 @@ import Subscriptions
 /// Audits a report folder: each run, the chain from run to run, the index and the link `latest`.
 struct ReportFolderAudit {
     private static let latest = "latest"
+    /// What a report folder holds besides the runs.
+    private static let own: Set<String> = [IndexFile.name, latest, DatabaseNote.name, ".lock"]
 
     private let directory: String
     private let names: [String]
     private let anchors: [String]
+    private let ledger: LedgerReading?
     private var result = AuditResult(isWholeFolder: true)
 
-    init(directory: String, names: [String], anchors: [String]) {
+    init(directory: String, names: [String], anchors: [String], ledger: LedgerReading?) {
         self.directory = directory
         self.names = names
         self.anchors = anchors
+        self.ledger = ledger
     }
 
     mutating func audit(
@@ -41,10 +45,12 @@ struct ReportFolderAudit {
         checkPlaces(chain)
         checkIndex(index, chain, broken.map(\.folder))
         checkLatest(chain)
+        for problem in DatabaseNote.problems(in: directory, chain) { result.add(problem) }
         var trail = LedgerTrail()
         var known: [String?] = [chain.links.first?.manifest.previous]
         for auditor in broken { try take(await auditor.audit(trust: trust, trail: &trail), perRun) }
-        trail = LedgerTrail()
+        let breaks = chain.links.flatMap(\.manifest.breaks)
+        trail = LedgerTrail(declared: breaks)
         for link in chain.links {
             let auditor = RunAuditor(path: directory + "/" + link.folder, folder: link.folder)
             let run = await auditor.audit(trust: trust, trail: &trail)
@@ -53,8 +59,29 @@ struct ReportFolderAudit {
             try take(run, perRun)
         }
         known.append(trail.firstPrevious)
+        tell(of: breaks, trail, isFromTheBeginning: chain.links.first?.manifest.previous == nil)
+        if let ledger {
+            try result.take(
+                LedgerCheck(trail: trail, head: result.newest?.ledgerHead, isWholeFolder: true)
+                    .check(ledger))
+        }
         result.check(anchors: anchors, known: Set(known.compactMap(\.self)))
         return result
+    }
+
+    /// Declared breaks are said; one that is not there covers up something else.
+    private mutating func tell(
+        of breaks: [DeclaredBreak], _ trail: LedgerTrail, isFromTheBeginning: Bool
+    ) {
+        result.breaks = breaks
+        result.notes += breaks.map(\.description)
+        guard isFromTheBeginning else { return }
+        for unmet in trail.declared {
+            add(
+                nil,
+                "the run \(unmet.runID) declares that the ledger went back to entry "
+                    + "\(unmet.keptEntry), but the reports do not show that")
+        }
     }
 
     private mutating func take(_ run: RunAudit, _ perRun: (RunAudit) throws -> Void) throws {
@@ -71,7 +98,7 @@ struct ReportFolderAudit {
         var folders: [String] = []
         for day in names where !Folder.isPartial(day) {
             guard Folder.isDay(day) else {
-                if ![IndexFile.name, Self.latest].contains(day) {
+                if !Self.own.contains(day) {
                     result.notes.append("\(day) is no part of the reports")
                 }
                 continue
@@ -126,6 +153,14 @@ struct ReportFolderAudit {
         _ index: IndexFile?, _ chain: RunChain, _ broken: [String]
     ) {
         let lines = index?.lines ?? []
+        for column in index?.missing ?? [] {
+            add(IndexFile.name, line: 1, "the column \(column) was taken out")
+        }
+        if let unknown = index?.unknown, !unknown.isEmpty {
+            result.notes.append(
+                "\(IndexFile.name) has columns that no manifest vouches for: "
+                    + unknown.joined(separator: ", "))
+        }
         let places = Dictionary(
             chain.links.enumerated().map { ($0.element.folder, $0.offset) }
         ) { first, _ in first }

@@ -21,21 +21,35 @@ final class EvidenceFile {
         self.verifier = verifier
     }
 
-    /// Checks that each line is a payload under its own digest, in order; hands out problems.
+    /// Checks that each line is a payload under its own digest, or a tombstone, in order; hands out
+    /// problems.
+    ///
+    /// - Returns: How many lines are tombstones.
     static func check(
-        folder: String, _ report: (_ line: Int, _ text: String) -> Void
-    ) throws(UnreadableFile) {
+        folder: String, endOfRun: Timestamp?, _ report: (_ line: Int, _ text: String) -> Void
+    ) throws(UnreadableFile) -> Int {
         let file = try LineFile(folder + "/" + name)
         var previous = ""
+        var tombstones = 0
         while let line = try file.next() {
             guard let record = JSONRecord(line), let digest = record.text("sha256"),
-                digest.isDigest, let jws = record["jws"]?.textBytes, record.isCanonical,
-                key(of: line)?.isSame(as: digest) == true
+                digest.isDigest, record.isCanonical, key(of: line)?.isSame(as: digest) == true,
+                record["jws"]?.textBytes != nil || erasure(of: record) != nil
             else {
                 report(file.lineNumber, "it is not a payload with its digest")
                 continue
             }
-            if !SHA256.hash(data: jws).hexadecimal.isSame(as: digest) {
+            if let erased = erasure(of: record) {
+                tombstones += 1
+                if let endOfRun, erased > endOfRun {
+                    report(
+                        file.lineNumber,
+                        "the payload \(digest) is said to be erased after the run had ended")
+                }
+            }
+            if let jws = record["jws"]?.textBytes,
+                !SHA256.hash(data: jws).hexadecimal.isSame(as: digest)
+            {
                 report(file.lineNumber, "the payload does not have the digest \(digest)")
             }
             if digest <= previous {
@@ -43,9 +57,30 @@ final class EvidenceFile {
             }
             previous = digest
         }
+        return tombstones
     }
 
-    /// The verified statement of a digest.
+    /// When the payload was erased of which a line is the tombstone; `nil` where it is none.
+    private static func erasure(of record: JSONRecord) -> Timestamp? {
+        guard record["jws"] == nil else { return nil }
+        return record.text("erased_at").flatMap { Timestamp(rfc3339: $0) }
+    }
+
+    /// The line of a digest; `nil` when it is not there.
+    private func record(of digest: String) throws(UnreadableFile) -> JSONRecord? {
+        let line = try lines.line { line in
+            guard let key = Self.key(of: line) else { return .after }
+            return key.isSame(as: digest) ? .here : digest < key ? .before : .after
+        }
+        return line.flatMap { JSONRecord($0) }
+    }
+
+    /// When a payload was erased; `nil` when it was not, or was never there.
+    func erasure(of digest: String) throws(UnreadableFile) -> Timestamp? {
+        try record(of: digest).flatMap(Self.erasure)
+    }
+
+    /// The verified statement of a digest, or that it was erased.
     ///
     /// - Throws: When the payload is not there, or why it cannot be believed.
     func statement(
@@ -54,6 +89,7 @@ final class EvidenceFile {
         let name = "\(digest) \(app.identity.environment.rawValue) \(app.identity.bundleID)"
         if let known = statements[name] { return known }
         guard let jws = try payload(digest) else {
+            if let erased = try erasure(of: digest) { return .erased(erased) }
             throw UnreadableFile("the evidence \(digest) is not in \(Self.name)")
         }
         let statement: EvidenceStatement
@@ -69,11 +105,7 @@ final class EvidenceFile {
 
     /// The payload of a digest as received; `nil` when it is not there.
     func payload(_ digest: String) throws(UnreadableFile) -> [UInt8]? {
-        let line = try lines.line { line in
-            guard let key = Self.key(of: line) else { return .after }
-            return key.isSame(as: digest) ? .here : digest < key ? .before : .after
-        }
-        guard let line, let jws = JSONRecord(line)?["jws"]?.textBytes,
+        guard let jws = try record(of: digest)?["jws"]?.textBytes,
             SHA256.hash(data: jws).hexadecimal.isSame(as: digest)
         else { return nil }
         return Array(jws)

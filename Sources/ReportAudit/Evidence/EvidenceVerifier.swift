@@ -10,6 +10,8 @@ enum EvidenceStatement {
     case notification(RecordedNotification)
     /// Genuine, but made for another app or environment than the one asked about.
     case foreign
+    /// There is nothing left to verify: it was erased on purpose, and when.
+    case erased(Timestamp)
 }
 
 /// Verifies the signed payloads of one run again, as of the dates that they state.

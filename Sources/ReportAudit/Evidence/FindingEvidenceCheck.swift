@@ -23,8 +23,9 @@ struct FindingEvidenceCheck {
         do throws(UnreadableFile) {
             // That it does not verify is what this kind says.
             if kind == "verification_failed" {
-                return try evidence.payload(digest) == nil
-                    ? ["the evidence \(digest) is not in \(EvidenceFile.name)"] : []
+                if try evidence.payload(digest) != nil { return [] }
+                if try evidence.erasure(of: digest) != nil { return [] }
+                return ["the evidence \(digest) is not in \(EvidenceFile.name)"]
             }
             let isAboutOthers = Self.aboutOthers.contains(kind)
             let own = manifest.app(
@@ -33,6 +34,7 @@ struct FindingEvidenceCheck {
                 return ["its app is none of the manifest's"]
             }
             let statement = try await evidence.statement(of: digest, for: app)
+            if case .erased = statement { return [] }
             if case .foreign = statement {
                 return isAboutOthers ? [] : ["the evidence \(digest) is of another app"]
             }
@@ -48,7 +50,7 @@ struct FindingEvidenceCheck {
         let id = finding.text("original_transaction_id")
         let names: [String?]
         switch statement {
-        case .foreign: return []
+        case .foreign, .erased: return []
         case .notification(let notification): names = [notification.originalTransactionID]
         case .renewal(let renewal): names = [renewal.originalTransactionID]
         case .transaction(let transaction):
@@ -79,7 +81,7 @@ struct FindingEvidenceCheck {
         case .transaction(let transaction):
             StatedValues(transaction: transaction, renewal: nil).subscriptionValue(of: field)
         case .renewal(let renewal): StatedValues.renewalValue(of: field, in: renewal)
-        case .notification, .foreign: nil
+        case .notification, .foreign, .erased: nil
         }
     }
 }

@@ -62,49 +62,78 @@ struct StatedValues {
 
     /// Why an unsigned status cannot stand beside the signed fields; `nil` when it can.
     ///
-    /// Times count from the signatures. A day is left for renewals that come late and charges that
-    /// come early, an hour for the clocks of two machines.
+    /// Times count from the signatures. An hour is left for what Apple books late, a day for charges
+    /// that come early, a minute for the clocks of two machines.
     func contradiction(ofStatus status: Int64) -> String? {
-        let latest = max(transaction.signedDate, renewal?.signedDate ?? transaction.signedDate)
-        let isRevoked = transaction.revocationDate != nil
-        let isWhollyRevoked = isRevoked && transaction.revocationType != "REFUND_PRORATED"
-        let runs = { (milliseconds: Int64) -> Bool in
-            guard !isRevoked, !transaction.isUpgraded, let end = transaction.expiresDate else {
-                return false
-            }
-            return end > latest.adding(milliseconds: milliseconds)
-        }
+        let retries = renewal?.isInBillingRetryPeriod == true
         switch status {
         case 1, 4:
             if isWhollyRevoked { return "the signed transaction is revoked" }
-            return status == 1 ? activeContradiction : graceContradiction(runs(Self.day))
-        case 2: return runs(Self.hour) ? "the signed transaction goes on" : nil
-        case 3: return runs(Self.day) ? "the signed transaction goes on" : nil
+            return status == 1 ? activeContradiction(retries) : graceContradiction(retries)
+        case 2:
+            if retries { return "the signed renewal info says that Apple goes on trying to charge" }
+            return takenAway(end, leaving: Self.minute)
+        case 3:
+            return retries
+                ? takenAway(transaction.expiresDate, leaving: Self.day)
+                : takenAway(end, leaving: Self.minute)
         case 5:
-            return isRevoked || transaction.inAppOwnershipType == "FAMILY_SHARED"
-                ? nil : "the signed transaction is not revoked"
+            return transaction.revocationDate == nil ? "the signed transaction is not revoked" : nil
         default: return nil
         }
     }
 
-    private var activeContradiction: String? {
-        guard let expires = transaction.expiresDate else { return nil }
-        let end = max(expires, renewal?.renewalDate ?? expires)
-        return hasPassed(end) ? "the signed transaction has ended" : nil
+    private var isWhollyRevoked: Bool {
+        transaction.revocationDate != nil && transaction.revocationType != "REFUND_PRORATED"
     }
 
-    private func graceContradiction(_ runs: Bool) -> String? {
-        if let end = renewal?.gracePeriodExpiresDate {
-            return hasPassed(end) ? "the signed grace period has ended" : nil
+    /// The end of what was paid for, by either payload.
+    private var end: Timestamp? {
+        [transaction.expiresDate, renewal?.renewalDate].compactMap(\.self).max()
+    }
+
+    private var graceIsRunning: Bool {
+        guard !isWhollyRevoked, let end = renewal?.gracePeriodExpiresDate else { return false }
+        return isAhead(end, by: 0)
+    }
+
+    /// Why a status that gives no access takes away what is signed.
+    private func takenAway(_ end: Timestamp?, leaving milliseconds: Int64) -> String? {
+        if graceIsRunning { return "the signed grace period goes on" }
+        guard transaction.revocationDate == nil, !transaction.isUpgraded, let end,
+            isAhead(end, by: milliseconds)
+        else { return nil }
+        return "the signed transaction goes on"
+    }
+
+    private func activeContradiction(_ retries: Bool) -> String? {
+        if graceIsRunning || (end.map { isAhead($0, by: 0) } ?? false) { return nil }
+        if retries { return "the signed renewal info says that the charge failed" }
+        guard let end else { return nil }
+        let hasIntent = renewal?.expirationIntent.map((1...5).contains) ?? false
+        return hasIntent || hasPassed(end) ? "the signed transaction has ended" : nil
+    }
+
+    private func graceContradiction(_ retries: Bool) -> String? {
+        if let graceEnd = renewal?.gracePeriodExpiresDate {
+            return hasPassed(graceEnd) ? "the signed grace period has ended" : nil
         }
-        return runs && renewal?.isInBillingRetryPeriod != true
-            ? "the signed transaction goes on" : nil
+        guard retries else { return "no grace period and no failed charge is signed" }
+        return (end.map { $0.adding(milliseconds: Self.longestGrace) < signedDate } ?? false)
+            ? "the signed transaction has ended longer ago than any grace period lasts" : nil
     }
 
     private func hasPassed(_ end: Timestamp) -> Bool {
-        end.adding(milliseconds: Self.day) < signedDate
+        end.adding(milliseconds: Self.hour) < signedDate
     }
 
-    private static let hour: Int64 = 60 * 60 * 1000
+    private func isAhead(_ end: Timestamp, by milliseconds: Int64) -> Bool {
+        let latest = max(transaction.signedDate, renewal?.signedDate ?? transaction.signedDate)
+        return end > latest.adding(milliseconds: milliseconds)
+    }
+
+    private static let minute: Int64 = 60 * 1000
+    private static let hour: Int64 = 60 * minute
     private static let day: Int64 = 24 * hour
+    private static let longestGrace: Int64 = 29 * day
 }

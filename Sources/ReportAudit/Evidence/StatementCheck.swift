@@ -8,44 +8,70 @@ struct StatementCheck {
     let manifest: ManifestRecord
     let evidence: EvidenceFile
 
+    /// What came of it.
+    struct Outcome {
+        var problems: [String]
+        /// Whether a payload that it rests on was erased: then nothing of it was verified again.
+        var restsOnErased = false
+    }
+
+    /// What the payloads of a correction state.
+    private enum Statements {
+        case values(StatedValues)
+        case erased(Timestamp)
+    }
+
     /// What does not hold about a correction, or about one that is only planned.
-    func problems(of entry: JSONRecord) async -> [String] {
-        guard
-            let app = manifest.app(
-                bundleID: entry.text("app"), environment: entry.text("environment"))
-        else { return ["its app is none of the manifest's"] }
-        do throws(UnreadableFile) {
-            let values = try await values(of: entry, app)
-            return problems(of: entry, values)
-        } catch {
-            return [error.reason]
-        }
+    func check(_ entry: JSONRecord) async -> Outcome {
+        await check(entry) { values in problems(of: entry, values) }
     }
 
     /// What does not hold about the evidence of an entry that takes another one back: it is that
     /// one's, so it says nothing of the values.
-    func problems(ofUndoing entry: JSONRecord) async -> [String] {
+    func check(undoing entry: JSONRecord) async -> Outcome {
+        await check(entry) { values in identityProblems(of: entry, values) }
+    }
+
+    private func check(
+        _ entry: JSONRecord, holding: (StatedValues) -> [String]
+    ) async -> Outcome {
         guard
             let app = manifest.app(
                 bundleID: entry.text("app"), environment: entry.text("environment"))
-        else { return ["its app is none of the manifest's"] }
+        else { return Outcome(problems: ["its app is none of the manifest's"]) }
         do throws(UnreadableFile) {
-            let values = try await values(of: entry, app)
-            return identityProblems(of: entry, values)
+            switch try await statements(of: entry, app) {
+            case .values(let values): return Outcome(problems: holding(values))
+            case .erased(let time):
+                return Outcome(problems: problems(of: entry, erased: time), restsOnErased: true)
+            }
         } catch {
-            return [error.reason]
+            return Outcome(problems: [error.reason])
         }
     }
 
-    private func values(
+    /// Nothing is written without evidence, so a correction is older than the tombstone it rests on;
+    /// only what takes one back needs none.
+    private func problems(of entry: JSONRecord, erased: Timestamp) -> [String] {
+        guard !entry.states("undo_of"),
+            let written = entry.text("written_at").flatMap({ Timestamp(rfc3339: $0) }),
+            written > erased
+        else { return [] }
+        return ["it was written after its evidence had been erased"]
+    }
+
+    private func statements(
         of entry: JSONRecord, _ app: ManifestRecord.App
-    ) async throws(UnreadableFile) -> StatedValues {
+    ) async throws(UnreadableFile) -> Statements {
         guard let digest = entry.text("evidence"), digest.isDigest else {
             throw UnreadableFile("it names no evidence")
         }
-        guard
-            case .transaction(let transaction) = try await evidence.statement(of: digest, for: app)
-        else {
+        var erased: Timestamp?
+        var transaction: SignedTransaction?
+        switch try await evidence.statement(of: digest, for: app) {
+        case .transaction(let stated): transaction = stated
+        case .erased(let time): erased = time
+        default:
             throw UnreadableFile(
                 "the evidence \(digest) is no transaction of "
                     + "\(app.identity.bundleID) in \(app.identity.environment.rawValue)")
@@ -54,17 +80,26 @@ struct StatementCheck {
             guard !entry.states("evidence_renewal") else {
                 throw UnreadableFile("it names a renewal info, which a period does not rest on")
             }
-            return StatedValues(transaction: transaction, renewal: nil)
+            return Self.statements(transaction, nil, erased)
         }
         guard let digest = entry.text("evidence_renewal"), digest.isDigest else {
             throw UnreadableFile("it names no evidence_renewal")
         }
-        guard case .renewal(let renewal) = try await evidence.statement(of: digest, for: app) else {
+        switch try await evidence.statement(of: digest, for: app) {
+        case .renewal(let renewal): return Self.statements(transaction, renewal, erased)
+        case .erased(let time): return .erased(min(time, erased ?? time))
+        default:
             throw UnreadableFile(
                 "the evidence \(digest) is no renewal info of "
                     + "\(app.identity.bundleID) in \(app.identity.environment.rawValue)")
         }
-        return StatedValues(transaction: transaction, renewal: renewal)
+    }
+
+    private static func statements(
+        _ transaction: SignedTransaction?, _ renewal: SignedRenewal?, _ erased: Timestamp?
+    ) -> Statements {
+        transaction.map { .values(StatedValues(transaction: $0, renewal: renewal)) }
+            ?? .erased(erased ?? Timestamp(unixMilliseconds: 0))
     }
 
     private func problems(of entry: JSONRecord, _ values: StatedValues) -> [String] {

@@ -72,15 +72,43 @@ enum CSVField {
     /// Whether a field says what a JSON value says.
     ///
     /// Null is an empty field, a list its elements with blanks between. A text that a spreadsheet
-    /// would run may have an apostrophe in front, and NUL is shown as U+FFFD.
+    /// would run has an apostrophe in front, and before each sign inside that it would run; NUL is
+    /// shown as U+FFFD.
     static func agrees(_ field: String, with value: JSONValue?) -> Bool {
         guard let value, !value.isNull else { return field.isEmpty }
         if value.isArray {
             return field.isSame(as: value.elements.compactMap(\.text).joined(separator: " "))
         }
         guard let text = value.text else { return field.isSame(as: value.source) }
+        return agrees(field, withText: text)
+    }
+
+    /// Whether a field says what a text says.
+    static func agrees(_ field: String, withText text: String) -> Bool {
         let shown = String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
-        return field.isSame(as: shown) || field.isSame(as: "'" + shown)
+        return field.isSame(as: shown)
+            || field.unicodeScalars.first == "'"
+                && isDefused(field.unicodeScalars.dropFirst(), shown)
     }
+
+    /// Whether a field is a text with nothing but apostrophes added, each before what may run.
+    private static func isDefused(
+        _ field: String.UnicodeScalarView.SubSequence, _ text: String
+    ) -> Bool {
+        var rest = text.unicodeScalars[...]
+        var field = field
+        while let scalar = field.popFirst() {
+            if scalar == rest.first {
+                rest.removeFirst()
+            } else if scalar != "'" || field.first.map({ !signs.contains($0) }) ?? true {
+                return false
+            }
+        }
+        return rest.isEmpty
+    }
+
+    private static let signs: Set<Unicode.Scalar> = [
+        "=", "+", "-", "@", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",
+    ]
 }

@@ -52,9 +52,15 @@ struct JSONRecord {
     /// Made from the members as they stand, so that it depends on nothing but this text. No name of
     /// ours needs an escape.
     func text(leavingOut dropped: String? = nil) -> String {
-        let kept = members.filter { $0.name != dropped }
+        text { $0 != dropped }
+    }
+
+    /// The same with the members that are wanted.
+    func text(of isWanted: (String) -> Bool) -> String {
+        let kept = members.filter { isWanted($0.name) }
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-            .map { "\"\($0.name)\":" + $0.value.source }
+            // Inside another document, the text around it may be spread over lines.
+            .map { "\"\($0.name)\":" + (source == nil ? $0.value.compact : $0.value.source) }
         return "{" + kept.joined(separator: ",") + "}"
     }
 

@@ -1,5 +1,3 @@
-import Crypto
-import FoundationEssentials
 import JSONWebSignature
 
 /// Checks `corrections.jsonl` entry by entry, together with its CSV form and its inverse.
@@ -36,6 +34,7 @@ struct CorrectionCheck {
                 continue
             }
             let before = problems.count
+            let erasedBefore = audit.onErased
             let report = { (text: String) in
                 problems.add(Self.name, line: lines.lineNumber, entry: number, text)
             }
@@ -43,7 +42,7 @@ struct CorrectionCheck {
             await checkEvidence(of: entry, number, trail, &audit, report)
             checkCSV(of: entry, companions, line: lines.lineNumber)
             checkUndo(of: entry, companions, line: lines.lineNumber)
-            if problems.count == before, !entry.states("undo_of") {
+            if problems.count == before, audit.onErased == erasedBefore, !entry.states("undo_of") {
                 audit.reverifiedCorrections += 1
             }
         }
@@ -55,18 +54,10 @@ struct CorrectionCheck {
         of entry: JSONRecord, _ number: Int64, _ trail: inout LedgerTrail,
         _ report: (String) -> Void
     ) {
+        if let problem = entry.sealProblem { report(problem) }
         guard let previous = entry.text("ledger_previous"), previous.isDigest,
             let hash = entry.text("ledger_hash"), hash.isDigest
-        else {
-            report("its ledger_previous or ledger_hash is no digest")
-            return
-        }
-        let sealed = previous + entry.text(leavingOut: "ledger_hash")
-        if !SHA256.hash(data: Array(sealed.utf8)).hexadecimal.isSame(as: hash) {
-            report("its ledger_hash is not the hash of its contents: the entry was edited")
-        } else if !entry.isCanonical {
-            report("it is not spelled as canonical JSON")
-        }
+        else { return }
         if let problem = trail.take(number, previous: previous, hash: hash) { report(problem) }
     }
 
@@ -75,11 +66,11 @@ struct CorrectionCheck {
         _ report: (String) -> Void
     ) async {
         guard entry.states("undo_of") else {
-            for problem in await statements.problems(of: entry) { report(problem) }
+            take(await statements.check(entry), &audit, report)
             return
         }
         audit.undone += 1
-        for problem in await statements.problems(ofUndoing: entry) { report(problem) }
+        take(await statements.check(undoing: entry), &audit, report)
         guard let undone = entry.integer("undo_of"), undone < number else {
             report("its undo_of is no earlier entry")
             return
@@ -100,6 +91,13 @@ struct CorrectionCheck {
         where values?[column] == nil || !JSONValue.areSame(after?[column], values?[column]) {
             report("its \(column) does not go back to what entry \(undone) found")
         }
+    }
+
+    private func take(
+        _ outcome: StatementCheck.Outcome, _ audit: inout RunAudit, _ report: (String) -> Void
+    ) {
+        for problem in outcome.problems { report(problem) }
+        if outcome.restsOnErased { audit.onErased += 1 }
     }
 
     /// The CSV file has a line per changed field, in the order of their names.

@@ -48,6 +48,7 @@ struct FindingCheck {
                 }
             }
         }
+        counts.finishFindings()
         checkEnd(&companions.csv, Self.csvName)
         checkEnd(&companions.notFound, Self.notFoundName)
     }

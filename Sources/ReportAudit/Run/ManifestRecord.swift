@@ -18,7 +18,11 @@ struct ManifestRecord {
     /// SHA-256 of the manifest of the run before; `nil` for the first.
     let previous: String?
     let ledgerHead: String
+    /// The identity of the database that the run is stored in; earlier versions state none.
+    let database: String?
     let files: [String: FileSeal]
+    /// Entries of the ledger that declare breaks of it.
+    let declarations: [JSONRecord]
     let apps: [App]
     let roots: [Root]
 
@@ -39,8 +43,12 @@ struct ManifestRecord {
             && roots.allSatisfy { $0.fingerprint == AppleCertificates.rootG3Fingerprint }
     }
 
+    var ended: Timestamp? { record.text("ended").flatMap { Timestamp(rfc3339: $0) } }
+
     /// Whether only a part of the job was done.
     var isNarrowed: Bool { record.states("scope") }
+
+    var breaks: [DeclaredBreak] { declarations.compactMap(DeclaredBreak.init) }
 
     func app(bundleID: String?, environment: String?) -> App? {
         apps.first {
@@ -79,6 +87,8 @@ struct ManifestRecord {
         self.started = started
         self.ledgerHead = ledgerHead
         self.previous = previous.text
+        database = record.text("database")
+        declarations = (record["restored"]?.elements ?? []).compactMap { JSONRecord($0) }
         files = try Self.files(of: record)
         apps = try Self.apps(of: record)
         roots = try Self.roots(of: record)

@@ -1,12 +1,20 @@
+import Crypto
 import JSONWebSignature
 
-/// Checks `plan.json`: seal, run, and every planned value against the payload it rests on.
+/// Checks `plan.json`: seal, identity, run, and every planned value against the payload it rests on.
 struct PlanCheck {
     static let name = "plan.json"
     /// What the head repeats of the manifest.
     private static let shared = ["mode", "run_id", "settings_digest", "started", "tool_version"]
     /// What it repeats too, unless the plan was made by an earlier run.
     private static let ofOwnPlan = ["job", "scope"]
+
+    /// What the head says of the run that left the file, and not of the plan: its identity covers
+    /// the rest of the head, and every item without what became of it.
+    private static let ofFile: Set<String> = [
+        "corrections", "format", "guards", "job_file", "mode", "notice", "plan_only",
+        "plan_sha256", "run_id", "settings_digest", "started", "tool_version",
+    ]
 
     let folder: String
     let manifest: ManifestRecord
@@ -24,14 +32,31 @@ struct PlanCheck {
         } else {
             problems.add(Self.name, line: 1, "it is not the head of a plan")
         }
+        var identity = SHA256()
+        identity.update(line: list.head?.text { !Self.ofFile.contains($0) } ?? "")
         while let item = try list.next({ problems.add(Self.name, line: $0, $1) }) {
-            counts.fates[item.text("fate") ?? "?", default: 0] += 1
+            identity.update(line: item.text { $0 != "fate" })
+            counts.take(planned: item)
             let found =
                 item.states("undo_of")
-                ? await statements.problems(ofUndoing: item) : await statements.problems(of: item)
-            for problem in found {
+                ? await statements.check(undoing: item) : await statements.check(item)
+            for problem in found.problems {
                 problems.add(Self.name, line: list.lineNumber, problem)
             }
         }
+        // A run that ended before its plan was complete has none.
+        guard let stated = list.head?.text("plan_sha256") else { return }
+        counts.plan = stated
+        if !identity.finalize().hexadecimal.isSame(as: stated) {
+            problems.add(
+                Self.name, line: 1,
+                "its plan_sha256 is not the digest of this plan: head or corrections were edited")
+        }
+    }
+}
+
+extension SHA256 {
+    fileprivate mutating func update(line: String) {
+        update(data: Array((line + "\n").utf8))
     }
 }

@@ -60,7 +60,9 @@ struct RunAuditor {
             let evidence = reading(
                 EvidenceFile.name,
                 { () throws(UnreadableFile) in
-                    try EvidenceFile.check(folder: path) {
+                    audit.tombstones = try EvidenceFile.check(
+                        folder: path, endOfRun: manifest.ended
+                    ) {
                         problems.add(EvidenceFile.name, line: $0, $1)
                     }
                     return try EvidenceFile(folder: path, verifier: verifier)
@@ -79,6 +81,15 @@ struct RunAuditor {
             ).check(counts: &counts)
         } catch {
             problems.add(FindingCheck.name, error.reason)
+        }
+        for declaration in manifest.declarations {
+            let number = declaration.integer("ledger_entry")
+            let report = { (text: String) in
+                problems.add(FileCheck.manifest, entry: number, text)
+            }
+            if DeclaredBreak(declaration) == nil { report("it declares no break of the ledger") }
+            if let problem = declaration.sealProblem { report(problem) }
+            if let problem = trail.take(declaration: declaration) { report(problem) }
         }
         do throws(UnreadableFile) {
             try await CorrectionCheck(folder: path, statements: statements, problems: problems)
@@ -109,8 +120,9 @@ struct RunAuditor {
         for root in verifier.rehearsalRoots.sorted() {
             problems.add(
                 EvidenceFile.name,
-                "it rests on the rehearsal root \(root), which only this manifest names; pass its "
-                    + "certificate with --trusted-root if you mean to trust it")
+                "it rests on the rehearsal root \(root), which only this manifest names; if you "
+                    + "mean to trust it, pass its certificate with --trusted-root, or settings that "
+                    + "name it with --config")
         }
     }
 

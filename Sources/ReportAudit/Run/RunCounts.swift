@@ -1,3 +1,5 @@
+import JSONWebSignature
+
 /// What was counted in the line files of a run, to be held against its summary.
 struct RunCounts {
     var findings = 0
@@ -6,21 +8,43 @@ struct RunCounts {
     /// By kind, then by state.
     var states: [String: [String: Int]] = [:]
     /// By direction and currency; `nil` once a sum went over.
-    var money: [String: (amount: Int64, findings: Int)]? = [:]
+    private(set) var money: [String: (amount: Int64, findings: Int)]? = [:]
+    private var prices = PeriodPrices()
     var corrections = 0
     var undecided: [String: Int] = [:]
+    /// Rows that the plan only fills in, mending nothing that has a name.
+    private(set) var filled = 0
     /// By how the planned corrections ended.
     var fates: [String: Int] = [:]
+    var planned = 0
+    /// The identity that `plan.json` states; `nil` when it states none.
+    var plan: String?
 
     mutating func take(finding: JSONRecord) {
         findings += 1
         let kind = finding.text("kind") ?? "?"
         severities[kind, default: [:]][finding.text("severity") ?? "?", default: 0] += 1
         states[kind, default: [:]][finding.text("state") ?? "?", default: 0] += 1
-        guard let amount = finding.integer("amount"), let currency = finding.text("currency"),
-            let direction = finding.text("direction")
-        else { return }
-        let name = direction + " " + currency
+        for price in prices.take(finding) { add(price.amount, to: price.name) }
+    }
+
+    mutating func take(planned item: JSONRecord) {
+        planned += 1
+        let fate = item.text("fate") ?? "?"
+        fates[fate, default: 0] += 1
+        if ["planned", "applied"].contains(fate), item.text("action") == "update",
+            !item.states("undo_of"), item["kinds"]?.elements.isEmpty ?? false
+        {
+            filled += 1
+        }
+    }
+
+    /// Counts what only the end of the file settles.
+    mutating func finishFindings() {
+        for price in prices.finish() { add(price.amount, to: price.name) }
+    }
+
+    private mutating func add(_ amount: Int64, to name: String) {
         let known = money?[name] ?? (0, 0)
         let (sum, overflow) = known.amount.addingReportingOverflow(amount)
         if overflow { money = nil } else { money?[name] = (sum, known.findings + 1) }

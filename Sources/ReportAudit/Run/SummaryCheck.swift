@@ -33,6 +33,19 @@ struct SummaryCheck {
         checkFindings(summary)
         checkCorrections(summary)
         checkMoney(summary)
+        checkPlan(summary)
+    }
+
+    /// The plan that the summary names is the one in `plan.json`.
+    private func checkPlan(_ summary: JSONRecord) {
+        let stated = summary.record("plan")
+        let digest = stated?.text("sha256")
+        guard digest != nil || counts.plan != nil else { return }
+        if counts.plan?.isSame(as: digest) != true {
+            report(Self.name, "its plan is another than plan.json's")
+        } else {
+            compare("plan.changes", stated?.integer("changes"), counts.planned, in: PlanCheck.name)
+        }
     }
 
     private func compare(_ what: String, _ stated: Int64?, _ counted: Int, in file: String) {
@@ -58,6 +71,9 @@ struct SummaryCheck {
         compare(
             "totals.undecided", totals?.integer("undecided"),
             counts.undecided.values.reduce(0, +), in: "undecided.csv")
+        if totals?.states("filled") ?? false {
+            compare("totals.filled", totals?.integer("filled"), counts.filled, in: "plan.json")
+        }
         compare("undecided_reasons", summary["undecided_reasons"], with: counts.undecided)
         let excluded = summary["excluded_reasons"]?.members.compactMap(\.value.integer) ?? []
         if excluded.reduce(0, &+) != totals?.integer("excluded") ?? 0 {

@@ -39,6 +39,11 @@ struct FileDescriptor: ~Copyable {
         return failed ? nil : bytes
     }
 
+    /// Drops everything from an offset on; `nil` when done, else the error number.
+    func cut(at bytes: Int) -> Int32? {
+        ftruncate(number, bytes) == 0 ? nil : errno
+    }
+
     /// Waits until everything is on the disk; `nil` when done, else the error number.
     func synchronize() -> Int32? {
         fsync(number) == 0 ? nil : errno

@@ -19,6 +19,21 @@ enum FileSystem {
         }
     }
 
+    /// A path without links; `nil` where nothing stands.
+    static func realPath(_ path: String) -> String? {
+        guard let real = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(real) }
+        return unsafe String(cString: real)
+    }
+
+    /// Whether two paths lead to two files; one that leads nowhere leads to no other.
+    static func isAnotherFile(_ path: String, than other: String) -> Bool {
+        var first = stat()
+        var second = stat()
+        guard unsafe stat(path, &first) == 0, unsafe stat(other, &second) == 0 else { return false }
+        return (first.st_dev, first.st_ino) != (second.st_dev, second.st_ino)
+    }
+
     /// Makes a folder and those above it.
     static func makeFolders(_ path: String) throws(ReportError) {
         var partial = path.hasPrefix("/") ? "/" : ""
@@ -81,21 +96,33 @@ enum FileSystem {
         FileManager.default.contents(atPath: path).map { Array($0) }
     }
 
-    /// Seals a file that somebody else wrote, reading it piece by piece.
+    /// Seals a file of lines that somebody else wrote, reading it piece by piece.
+    ///
+    /// A last line without its line feed was torn while it was written, and is cut off: a report
+    /// consists of whole lines.
     static func seal(_ path: String, named name: String) throws(ReportError) -> FileSeal {
         let number = unsafe open(path, O_RDWR | O_CLOEXEC)
         guard number >= 0 else { throw .notWritten(sentence("cannot open", path, errno)) }
         let descriptor = FileDescriptor(owning: number)
         var hash = SHA256()
         var seal = FileSeal(name: name, sha256: "", bytes: 0, lines: 0)
+        // What follows the last line feed so far; a whole line follows it, or it was torn.
+        var rest: [UInt8] = []
         while true {
             guard let bytes = descriptor.read(upTo: OutputFile.bufferBytes) else {
                 throw .notWritten(sentence("cannot read", path, errno))
             }
             if bytes.isEmpty { break }
-            hash.update(data: bytes)
-            seal.bytes += bytes.count
-            seal.lines += bytes.lineFeeds
+            rest += bytes
+            guard let end = rest.lastIndex(of: 0x0A) else { continue }
+            let whole = Array(rest[...end])
+            rest.removeFirst(whole.count)
+            hash.update(data: whole)
+            seal.bytes += whole.count
+            seal.lines += whole.lineFeeds
+        }
+        if !rest.isEmpty, let code = descriptor.cut(at: seal.bytes) {
+            throw .notWritten(sentence("cannot write", path, code))
         }
         if let code = descriptor.synchronize() {
             throw .notWritten(sentence("cannot write", path, code))

@@ -4,7 +4,7 @@ package import Subscriptions
 ///
 /// It is called `<run>.partial` until everything in it is complete and on the disk, then renamed:
 /// a folder without `.partial` is whole (contract, section 7). Killed at any instant, it leaves a
-/// `.partial` folder at most, which the next run removes. The caller holds the run lock.
+/// `.partial` folder at most, which the next run removes. The caller holds a `ReportFolderClaim`.
 package struct ReportFolder: Hashable, Sendable {
     static let partialSuffix = ".partial"
     static let latest = "latest"
@@ -143,7 +143,7 @@ package struct ReportFolder: Hashable, Sendable {
                 try FileSystem.removeTree(folder + "/" + name)
             }
         }
-        for name in [RunIndex.fileName, Self.latest] {
+        for name in [RunIndex.fileName, Self.latest, ReportFolderOwner.fileName] {
             let draft = path(of: name + Self.partialSuffix)
             if FileSystem.entry(at: draft) != .nothing { try FileSystem.removeTree(draft) }
         }

@@ -75,21 +75,40 @@ extension ReportFile {
 
     static let evidence = ReportFile(
         name: "evidence.jsonl",
-        purpose: "every signed payload that a finding or correction rests on, exactly as received"
+        purpose: "every signed payload that a finding or correction rests on, exactly as received; "
+            + "a tombstone for one that was erased"
     ) { source, file in
         let notice = source.notice
-        try source.record.forEachEvidence { payload in
+        try source.record.forEachEvidence { evidence in
             try file.append { bytes in
-                bytes.append(contentsOf: #"{"jws":"#.utf8)
-                Cell.text(payload.jws).appendJSON(to: &bytes)
-                if let notice {
-                    bytes.append(contentsOf: #","notice":"#.utf8)
-                    Cell.text(notice).appendJSON(to: &bytes)
-                }
-                bytes.append(contentsOf: #","sha256":"#.utf8)
-                Cell.own(payload.digest.hexadecimal).appendJSON(to: &bytes)
-                bytes.append(contentsOf: "}\n".utf8)
+                evidence.append(notice: notice, to: &bytes)
             }
         }
+    }
+}
+
+extension ReportedEvidence {
+    /// One line; a tombstone says when and why instead of what.
+    fileprivate func append(notice: String?, to bytes: inout [UInt8]) {
+        let digest: EvidenceDigest
+        switch self {
+        case .payload(let payload):
+            digest = payload.digest
+            bytes.append(contentsOf: #"{"jws":"#.utf8)
+            Cell.text(payload.jws).appendJSON(to: &bytes)
+        case .erased(let tombstone):
+            digest = tombstone.digest
+            bytes.append(contentsOf: #"{"erased_at":"#.utf8)
+            Cell(tombstone.erasedAt).appendJSON(to: &bytes)
+            bytes.append(contentsOf: #","erased_because":"#.utf8)
+            Cell.own(tombstone.reason).appendJSON(to: &bytes)
+        }
+        if let notice {
+            bytes.append(contentsOf: #","notice":"#.utf8)
+            Cell.text(notice).appendJSON(to: &bytes)
+        }
+        bytes.append(contentsOf: #","sha256":"#.utf8)
+        Cell.own(digest.hexadecimal).appendJSON(to: &bytes)
+        bytes.append(contentsOf: "}\n".utf8)
     }
 }

@@ -15,7 +15,7 @@ struct Manifest {
     private var json: CanonicalJSON {
         let summary = source.summary
         let header = summary.header
-        let members: [String: CanonicalJSON] = [
+        var members: [String: CanonicalJSON] = [
             "apps": .array(source.context.apps.map(\.json)),
             "corrections_applied": .integer(summary.corrections[.applied] ?? 0),
             "ended": .time(summary.conclusion.ended),
@@ -37,6 +37,10 @@ struct Manifest {
             "totals": summary.totals.json,
             "trusted_roots": .array(source.context.trustedRoots.map(\.json)),
         ]
+        if !source.context.declarations.isEmpty {
+            members["restored"] = .array(source.context.declarations.map(\.canonical))
+        }
+        if let database = source.context.database { members["database"] = .string(database) }
         return .object(members.merging(source.noticeMember) { own, _ in own })
     }
 }

@@ -27,6 +27,8 @@ extension ReportFile {
         if let seal = source.summary.plan {
             head[planIdentity] = .string(seal.sha256)
             head.merge(seal.head.members) { $1 }
+            if let file = seal.head.jobFile { head["job_file"] = .string(file) }
+            if let guards = seal.head.guards { head["guards"] = .string(guards) }
         }
         try SealedList.write(head: head, list: planList, to: &file) { append in
             try source.record.forEachPlanned { correction, fate in

@@ -14,6 +14,7 @@ extension RunSummary {
         scope: CanonicalJSON, notice: [String: CanonicalJSON]
     ) -> CanonicalJSON {
         let members: [String: CanonicalJSON] = [
+            "acknowledged": .array(acknowledged.map(\.json)),
             "apps": .array(
                 header.apps.sorted().map {
                     .object([
@@ -129,11 +130,12 @@ extension GuardLift {
 }
 
 extension RunTotals {
-    /// The tie-out: `in_scope` is the sum of the others.
+    /// The tie-out: `in_scope` is the sum of the others but `filled`, which are among them.
     var json: CanonicalJSON {
         .object([
             "discrepant": .integer(discrepant),
             "excluded": .integer(excludedCount),
+            "filled": .integer(filled),
             "in_scope": .integer(inScope),
             "matched": .integer(matched),
             "undecided": .integer(undecidedCount),

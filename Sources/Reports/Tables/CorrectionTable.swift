@@ -42,5 +42,6 @@ extension Table where Record == ChangedField {
         ("host", { Cell($0.entry.host) }),
         ("plan", { $0.entry.plan.map(Cell.own) ?? .null }),
         ("row_version", { Cell($0.entry.rowVersion) }),
+        ("access_continues_by", { Cell($0.entry.accessContinuesBy) }),
     ])
 }

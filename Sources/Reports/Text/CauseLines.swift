@@ -133,9 +133,11 @@ struct CauseLines {
     private func harm(of cause: CauseCluster) -> [String] {
         [Direction.customerLoses, .companyLoses].compactMap { direction in
             let amounts = cause.money.filter { $0.direction == direction && $0.amount != 0 }
-                .map { "\($0.amount.amount(decimals: 2)) \($0.currency.onOneLine)" }
+                .map { "\($0.amount.amount(in: $0.currency)) \($0.currency.onOneLine)" }
             return amounts.isEmpty
-                ? nil : direction.meaning + " " + amounts.joined(separator: ", ")
+                ? nil
+                : "list prices of periods concerned, \(direction.meaning): "
+                    + amounts.joined(separator: ", ")
         }
     }
 

@@ -51,6 +51,7 @@ private struct Facts {
     let judgesNothing: Bool
     let isUndo: Bool
     let left: Int
+    let acknowledged: Int
     /// The guards that stopped the run, by name.
     let guards: String
 
@@ -58,11 +59,13 @@ private struct Facts {
         isUndo = summary.undoOf != nil
         judgesNothing =
             isUndo || summary.plan.map { $0.head.plannedBy != summary.header.runID } ?? false
-        left = [CorrectionFate.stale, .rejected, .unproven].reduce(0) {
+        left = [CorrectionFate.stale, .rejected, .unproven, .heldBack].reduce(0) {
             $0 + (summary.corrections[$1] ?? 0)
         }
         totals = summary.totals
         findings = summary.findings.reduce(0) { $0 + $1.findings }
+        acknowledged = summary.findings.filter { $0.state == .acknowledged }
+            .reduce(0) { $0 + $1.findings }
         applied = summary.corrections[.applied] ?? 0
         planned = summary.corrections[.planned] ?? 0
         meaning = summary.conclusion.exitStatus.meaning
@@ -78,9 +81,13 @@ private struct Facts {
             if judgesNothing { return work }
         default: break
         }
+        if totals.excludedCount > 0, totals.judged == 0, !judgesNothing {
+            return nothingJudged(status)
+        }
         switch status {
-        case .ok, .findings: parts = [rows([differing(status), notJudged]), corrections]
-        case .incomplete: parts = [rows([notJudged, differing(status)]), corrections]
+        case .ok, .findings:
+            parts = [rows([differing(status), notJudged]), corrections, known]
+        case .incomplete: parts = [rows([notJudged, differing(status)]), corrections, known]
         case .empty: parts = ["no row was asked about"]
         case .guarded: parts = [guards, written]
         case .interrupted, .terminated:
@@ -89,6 +96,22 @@ private struct Facts {
         }
         let said = parts.filter { !$0.isEmpty }
         return said.isEmpty ? meaning : said.joined(separator: "; ")
+    }
+
+    /// All that was looked at was left out, or could not be judged.
+    private func nothingJudged(_ status: ExitStatus) -> String {
+        let excluded = [
+            (ExclusionReason.appNotConfigured, "of no configured app"), (.inFlight, "in flight"),
+        ].compactMap { reason, what in
+            totals.excluded[reason].map { "\($0.grouped) \(what)" }
+        }
+        let undecided =
+            totals.undecidedCount > 0 ? ["\(totals.undecidedCount.grouped) undecided"] : []
+        let rows =
+            "0 of \(totals.inScope.of("row")) judged: "
+            + (excluded + undecided).joined(separator: ", ")
+        let first = status == .guarded ? [guards] : status == .incomplete ? [] : [meaning]
+        return (first + [rows, corrections]).filter { !$0.isEmpty }.joined(separator: "; ")
     }
 
     /// What was done to the plan of another run, or to a run that is taken back.
@@ -116,6 +139,10 @@ private struct Facts {
         let others = held.dropFirst().map { "\($0.rows.grouped) \($0.what)" }
         let opening = "\(first.rows.grouped) of \(totals.inScope.of("row")) \(first.what)"
         return ([opening] + others).joined(separator: ", ")
+    }
+
+    private var known: String {
+        acknowledged > 0 ? "\(acknowledged.of("finding")) acknowledged" : ""
     }
 
     private func differing(_ status: ExitStatus) -> (rows: Int, what: String) {

@@ -15,6 +15,7 @@ extension UndecidedReason {
         case .newerLocally: "our row rests on a later statement of Apple's"
         case .changedDuringRun: "the row moved after it was read"
         case .unknownStatus: "a status that this version does not know"
+        case .unreadableValue: "a stored value is not of its column's form; mend it by hand"
         case .deadline: "not reached before the run had to end"
         }
     }
@@ -39,6 +40,7 @@ extension CorrectionFate {
         case .stale: "not written: the row moved since it was read"
         case .rejected: "not written: the database refused"
         case .unproven: "not written: the signed evidence is no longer held"
+        case .heldBack: "not written: access goes on by a row that is not in the table yet"
         }
     }
 }
@@ -47,9 +49,9 @@ extension Direction {
     /// Whom it harms.
     var meaning: String {
         switch self {
-        case .customerLoses: "customers lose"
-        case .companyLoses: "the company loses"
-        case .neutral: "nobody is harmed"
+        case .customerLoses: "to the harm of customers"
+        case .companyLoses: "to the harm of the company"
+        case .neutral: "to nobody's harm"
         }
     }
 }

@@ -1,15 +1,15 @@
 import Subscriptions
 
 extension SummarySections {
-    /// Money by whom it harms.
+    /// List prices by whom the difference harms; what was really paid, only the accounts know.
     static func money(_ summary: RunSummary) -> Section {
         var section = Section(
-            title: "MONEY", headings: ["amount", "currency", "findings"], numbers: [1, 3])
-        let hasTenths = summary.money.contains { $0.amount % 10 != 0 }
+            title: "LIST PRICES OF PERIODS CONCERNED", headings: ["amount", "currency", "periods"],
+            numbers: [1, 3])
         for total in summary.sortedMoney {
             section.rows.append(
                 .init([
-                    total.direction.meaning, total.amount.amount(decimals: hasTenths ? 3 : 2),
+                    total.direction.meaning, total.amount.amount(in: total.currency),
                     total.currency.onOneLine, total.findings.grouped,
                 ]))
         }
@@ -72,6 +72,26 @@ extension SummarySections {
                         lift.reason.onOneLine + (lift.breach == nil ? " (not necessary)" : ""),
                     ], ink: .notable))
         }
+        return section
+    }
+
+    private static let mostAcknowledged = 20
+
+    /// What is known and does not count any more, by whom and why.
+    static func acknowledged(_ summary: RunSummary) -> Section {
+        var section = Section(
+            title: "ACKNOWLEDGED", headings: ["kind", "id", "by", "until", "why"])
+        for finding in summary.acknowledged.prefix(mostAcknowledged) {
+            section.rows.append(
+                .init([
+                    finding.findingID, finding.kind.rawValue,
+                    (finding.originalTransactionID ?? "").onOneLine, finding.actor.onOneLine,
+                    finding.until.map { String($0.rfc3339.prefix(10)) } ?? "",
+                    finding.reason.onOneLine,
+                ]))
+        }
+        let more = summary.acknowledged.count - mostAcknowledged
+        if more > 0 { section.sentences = ["\(more.grouped) more: summary.json names them all"] }
         return section
     }
 

@@ -61,6 +61,10 @@ enum SummarySections {
             .init(["excluded", totals.excludedCount.grouped, "left out on purpose"]),
             .init(["in scope", totals.inScope.grouped, "the sum of the four"], isSum: true),
         ]
+        if totals.filled > 0 {
+            section.rows.append(
+                .init(["filled", totals.filled.grouped, "of them had something not known yet"]))
+        }
         return section
     }
 
@@ -81,7 +85,9 @@ enum SummarySections {
 
     /// Kinds by severity, worst first, with where they stand over the nights.
     static func findings(_ summary: RunSummary) -> Section {
-        let states = FindingState.allCases
+        let states = FindingState.allCases.filter { state in
+            state != .acknowledged || summary.findings.contains { $0.state == state }
+        }
         var section = Section(
             title: "FINDINGS", headings: ["severity", "total"] + states.map(\.rawValue),
             numbers: Set(2..<(3 + states.count)))

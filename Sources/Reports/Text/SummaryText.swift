@@ -29,7 +29,8 @@ package enum SummaryText {
             SummarySections.findings(summary), SummarySections.corrections(summary),
             SummarySections.money(summary), SummarySections.calls(summary),
             SummarySections.evidence(summary), SummarySections.limits(summary),
-            SummarySections.liftedGuards(summary), SummarySections.messages(summary),
+            SummarySections.liftedGuards(summary), SummarySections.acknowledged(summary),
+            SummarySections.messages(summary),
             SummarySections.next(summary),
         ]
         for section in sections where !section.isEmpty { blocks.append(section.lines(palette)) }

@@ -17,11 +17,10 @@ extension Int {
 }
 
 extension Int64 {
-    /// Milliunits as an amount with two decimals, or three: `1,234.56`.
-    func amount(decimals: Int) -> String {
-        let units = Int(magnitude / 1000)
-        let fraction = String(Int(magnitude % 1000) + 1000).dropFirst().prefix(decimals)
-        return (self < 0 ? "-" : "") + units.grouped + "." + fraction
+    /// Milliunits as an amount with the currency's decimals: `1,234.56`, in yen `2,697`.
+    func amount(in currency: String) -> String {
+        let amount = DecimalAmount(milliunits: self, currency: currency)
+        return amount.text(units: Int(amount.units).grouped)
     }
 }
 

@@ -37,7 +37,7 @@ struct StoredRun: RunRecord {
         for notification in notifications { try body(notification) }
     }
 
-    func forEachEvidence(_ body: (SignedPayload) throws -> Void) throws {
-        for payload in evidence { try body(payload) }
+    func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {
+        for payload in evidence { try body(.payload(payload)) }
     }
 }

@@ -1,0 +1,61 @@
+import Crypto
+import Subscriptions
+
+/// A break of the ledger that was declared: the database was restored from a backup, or rebuilt, and
+/// lacks entries that reports show.
+///
+/// The declaration is an entry of the ledger itself, of the table `ledger`: it says from which entry
+/// to which the ledger went back, why, and by whom.
+package struct DeclaredBreak: Hashable, Sendable {
+    /// The entry after which the ledger went on; 0 for a database that was rebuilt.
+    package var keptEntry: Int64
+    package var keptHash: String
+    /// The last entry that was lost; `nil` where its number is not known.
+    package var lostEntry: Int64?
+    package var lostHash: String
+    package var reason: String
+    package var actor: String
+    package var runID: String
+
+    /// What was lost, for people.
+    package var description: String {
+        let lost = lostEntry.map { last in
+            last == keptEntry &+ 1 ? "entry \(last)" : "entries \(keptEntry &+ 1) to \(last)"
+        }
+        return "a declared break of the ledger: the database was restored or rebuilt, and "
+            + "\(lost ?? "entries after \(keptEntry)") of the ledger are in these reports alone "
+            + "(\(reason); declared by \(actor), run \(runID))"
+    }
+
+    /// Reads an entry of the ledger; `nil` when it declares no break.
+    init?(_ entry: JSONRecord) {
+        guard entry.text("table") == Self.table, let before = entry.record("before"),
+            let after = entry.record("after"), let keptEntry = after.integer("ledger_entry"),
+            let keptHash = after.text("ledger_head"), keptHash.isDigest,
+            let lostHash = before.text("ledger_head"), lostHash.isDigest
+        else { return nil }
+        self.keptEntry = keptEntry
+        self.keptHash = keptHash
+        self.lostHash = lostHash
+        lostEntry = before.integer("ledger_entry")
+        reason = entry.text("reason") ?? ""
+        actor = entry.text("actor") ?? ""
+        runID = entry.text("run_id") ?? ""
+    }
+
+    static let table = "ledger"
+}
+
+extension JSONRecord {
+    /// What keeps the text from being an entry of the ledger with the hash that it states.
+    var sealProblem: String? {
+        guard let previous = text("ledger_previous"), previous.isDigest,
+            let hash = text("ledger_hash"), hash.isDigest
+        else { return "its ledger_previous or ledger_hash is no digest" }
+        let sealed = previous + text(leavingOut: "ledger_hash")
+        if !SHA256.hash(data: Array(sealed.utf8)).hexadecimal.isSame(as: hash) {
+            return "its ledger_hash is not the hash of its contents: the entry was edited"
+        }
+        return isCanonical ? nil : "it is not spelled as canonical JSON"
+    }
+}

@@ -1,0 +1,68 @@
+import JSONWebSignature
+
+/// The ledger as the reports of a folder show it, without any judgement of the reports.
+///
+/// It says what a database lacks that was restored or rebuilt.
+package struct ReportedLedger {
+    private let trail: LedgerTrail
+    /// The digest of the newest run's manifest.
+    package let newestManifest: String
+    /// The hash of the newest entry.
+    package let head: String
+
+    /// - Throws: `.noReport` when there is none, or what cannot be read.
+    package init(_ directory: String) throws(AuditFailure) {
+        let links = Self.links(in: directory)
+        guard let newest = links.last else {
+            throw .noReport("\(directory) holds no report that can be read")
+        }
+        var trail = LedgerTrail(declared: links.flatMap(\.manifest.breaks))
+        for link in links {
+            for declaration in link.manifest.declarations {
+                _ = trail.take(declaration: declaration)
+            }
+            let path = directory + "/" + link.folder + "/" + CorrectionCheck.name
+            do throws(UnreadableFile) {
+                let lines = try LineFile(path)
+                while let line = try lines.next() {
+                    guard let entry = JSONRecord(line), let number = entry.integer("ledger_entry"),
+                        let previous = entry.text("ledger_previous"),
+                        let hash = entry.text("ledger_hash")
+                    else { continue }
+                    _ = trail.take(number, previous: previous, hash: hash)
+                }
+            } catch {
+                throw .noReport("\(path) cannot be read: \(error.reason)")
+            }
+            _ = trail.close(path: path, head: link.manifest.ledgerHead)
+        }
+        self.trail = trail
+        newestManifest = newest.manifest.digest
+        head = trail.hash ?? newest.manifest.ledgerHead
+    }
+
+    /// The number of the newest entry, where it is known.
+    package var number: Int64? { trail.number }
+
+    /// Where the ledger of the reports went back without anybody having declared it.
+    package var breaks: [UndeclaredBreak] { trail.undeclared }
+
+    /// The hash of an entry; `nil` where no report shows it.
+    package func hash(ofEntry number: Int64) -> String? {
+        trail.entry(number)?.text("ledger_hash")
+    }
+
+    private static func links(in directory: String) -> [RunChain.Link] {
+        var links: [RunChain.Link] = []
+        for day in Folder.names(in: directory) ?? [] where Folder.isDay(day) {
+            for run in Folder.names(in: directory + "/" + day) ?? [] where !Folder.isPartial(run) {
+                let folder = day + "/" + run
+                guard Folder.entry(at: directory + "/" + folder) == .folder else { continue }
+                let path = directory + "/" + folder + "/" + FileCheck.manifest
+                guard let manifest = try? ManifestRecord(ofFileAt: path) else { continue }
+                links.append(RunChain.Link(folder: folder, manifest: manifest))
+            }
+        }
+        return RunChain(links, index: nil).links
+    }
+}

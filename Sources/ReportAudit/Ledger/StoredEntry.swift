@@ -1,0 +1,72 @@
+import Crypto
+import Subscriptions
+
+/// An entry of the ledger, put together from the columns of the database.
+struct StoredEntry {
+    let number: Int64
+    let previous: String
+    let hash: String
+    private let members: [String: CanonicalJSON]
+
+    /// Members that entries of earlier versions do not have.
+    private static let optional = ["host", "action", "plan"]
+
+    /// - Throws: When a column is missing or has no meaning.
+    init(_ row: [String: LedgerCell]) throws(UnreadableFile) {
+        func text(_ column: String) throws(UnreadableFile) -> String {
+            guard case .text(let text) = row[column] else {
+                throw UnreadableFile("its column \(column) is no text")
+            }
+            return text
+        }
+        func integer(_ column: String) throws(UnreadableFile) -> Int64 {
+            guard case .integer(let number) = row[column] else {
+                throw UnreadableFile("its column \(column) is no number")
+            }
+            return number
+        }
+        func textOrNull(_ column: String) throws(UnreadableFile) -> CanonicalJSON {
+            if case .null = row[column] { return .null }
+            return .string(try text(column))
+        }
+        number = try integer("entry")
+        previous = try text("previous_hash")
+        hash = try text("hash")
+        let changes = try StoredChanges(try text("changes"))
+        let kinds = try text("kinds")
+        var members: [String: CanonicalJSON] = [
+            "ledger_entry": .integer(number), "ledger_previous": .string(previous),
+            "run_id": .string(try text("run_id")),
+            "kinds": .array(
+                kinds.isEmpty
+                    ? []
+                    : kinds.split(separator: "\n", omittingEmptySubsequences: false)
+                        .map { .string(String($0)) }),
+            "table": .string(try text("target_table")), "app": .string(try text("bundle_id")),
+            "environment": .string(try text("environment")),
+            "original_transaction_id": .string(try text("original_transaction_id")),
+            "transaction_id": try textOrNull("transaction_id"),
+            "before": .object(changes.before), "after": .object(changes.after),
+            "evidence": .string(try text("evidence")),
+            "evidence_renewal": try textOrNull("evidence_renewal"),
+            "apple_signed_date": .time(
+                Timestamp(unixMilliseconds: try integer("apple_signed_date"))),
+            "written_at": .time(Timestamp(unixMilliseconds: try integer("written_at"))),
+            "actor": .string(try text("actor")), "reason": .string(try text("reason")),
+        ]
+        members["undo_of"] = row["undo_of"] == .null ? .null : .integer(try integer("undo_of"))
+        for name in Self.optional {
+            if case .text(let text) = row[name] { members[name] = .string(text) }
+        }
+        if case .integer(let version) = row["row_version"] {
+            members["row_version"] = .integer(version)
+        }
+        self.members = members
+    }
+
+    /// Whether the hash is that of the contents.
+    var holds: Bool {
+        let sealed = previous + CanonicalJSON.object(members).rendered
+        return SHA256.hash(data: Array(sealed.utf8)).hexadecimal.isSame(as: hash)
+    }
+}

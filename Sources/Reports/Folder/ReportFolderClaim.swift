@@ -1,0 +1,131 @@
+import Glibc
+
+/// The right to write reports into a folder: for one database, and for one run of it at a time.
+///
+/// Two databases in one folder would remove each other's unfinished reports and break the chain of
+/// manifests. So the folder knows its database (`ReportFolderOwner`), and is locked by the kernel
+/// (flock(2)) while a run goes on: the lock of the database does not keep another database out.
+package struct ReportFolderClaim: ~Copyable {
+    static let lockName = ".lock"
+    /// Whoever can open the file can hold the lock.
+    private static let mode: mode_t = 0o600
+    private static let noteBytesLimit = 4096
+
+    private let descriptor: Int32
+    private let directory: String
+
+    private init(owning descriptor: Int32, directory: String) {
+        self.descriptor = descriptor
+        self.directory = directory
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Takes the folder for a run.
+    ///
+    /// A folder without a note of its database, which earlier versions left, is taken over by the
+    /// first that asks.
+    ///
+    /// - Parameters:
+    ///   - directory: The report folder; it is made if there is none.
+    ///   - database: Whose run it is.
+    ///   - holder: Who takes it, for others to read.
+    ///   - replacing: Whether the database may take the place of the one that the folder knows,
+    ///     once `bind` says so.
+    /// - Returns: The claim; it holds as long as this value lives.
+    /// - Throws: `.otherDatabase` (exit 78), `.busy` (exit 75) or `.cannotCreate` (exit 73).
+    package static func take(
+        _ directory: String, for database: ReportingDatabase, holder: String,
+        replacing: Bool = false
+    ) throws(ReportError) -> ReportFolderClaim {
+        try FileSystem.makeFolders(directory)
+        let path = directory + "/" + lockName
+        let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode)
+        guard number >= 0 else {
+            throw .cannotCreate(FileSystem.sentence("cannot open the lock", path, errno))
+        }
+        let claim = ReportFolderClaim(owning: number, directory: directory)
+        let isFree = try claim.lock(path)
+        let owner = try ReportFolderOwner.read(in: directory)
+        try refuse(owner, in: directory, unless: database, replacing: replacing)
+        guard isFree else {
+            throw .busy(
+                "Another run writes into the report folder \(directory): \(claim.note()). Nothing "
+                    + "was changed. Wait for it to end, or stop it.")
+        }
+        claim.write(note: holder)
+        if !replacing { try claim.bind(database) }
+        return claim
+    }
+
+    /// Notes whose runs the folder holds from now on.
+    package func bind(_ database: ReportingDatabase) throws(ReportError) {
+        let own = ReportFolderOwner(
+            identity: database.identity,
+            relativePath: ReportFolderOwner.relativePath(of: database.path, from: directory))
+        let path = directory + "/" + ReportFolderOwner.fileName
+        if FileSystem.entry(at: path) != .nothing {
+            let noted = try ReportFolderOwner.read(in: directory)
+            if noted == own { return }
+        }
+        try own.write(in: directory)
+    }
+
+    private static func refuse(
+        _ owner: ReportFolderOwner?, in directory: String, unless database: ReportingDatabase,
+        replacing: Bool
+    ) throws(ReportError) {
+        guard let owner else { return }
+        let known = owner.path(from: directory)
+        let named = known.map { "\($0) (\(owner.identity))" } ?? owner.identity
+        let isSecond = known.map { FileSystem.isAnotherFile($0, than: database.path) } ?? false
+        if owner.identity != database.identity {
+            // A database that is made again before anything was ever written has lost nothing.
+            let isBeginning = ReportFolderOwner.ledgerIsEmpty(in: directory)
+            if !isSecond, replacing || isBeginning { return }
+            throw .otherDatabase(
+                "The report folder \(directory) belongs to the database \(named), and "
+                    + "\(database.path) (\(database.identity)) is another. Nothing was changed. "
+                    + "Give each database its own report.directory. If this one was rebuilt in "
+                    + "the place of the other, move that one away and declare it: \"trueup "
+                    + "restored --reason TEXT\".")
+        }
+        guard isSecond else { return }
+        throw .otherDatabase(
+            "The report folder \(directory) belongs to the database \(named), of which "
+                + "\(database.path) is a copy. Nothing was changed. Give the copy a report.directory "
+                + "of its own; if it takes the other's place, move that one away first.")
+    }
+
+    /// Whether the lock could be had; another's is waited for only as long as a look at it takes.
+    private func lock(_ path: String) throws(ReportError) -> Bool {
+        _ = fchmod(descriptor, Self.mode)
+        for attempt in 0..<5 {
+            if attempt > 0 { usleep(50_000) }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+            guard errno == EWOULDBLOCK || errno == EINTR else {
+                throw .cannotCreate(FileSystem.sentence("cannot lock", path, errno))
+            }
+        }
+        return false
+    }
+
+    private func write(note: String) {
+        let bytes = Array(note.utf8.prefix(Self.noteBytesLimit))
+        guard ftruncate(descriptor, 0) == 0 else { return }
+        _ = unsafe bytes.withUnsafeBytes {
+            unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0)
+        }
+    }
+
+    private func note() -> String {
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Self.noteBytesLimit) {
+            buffer, count in
+            count = unsafe max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
+        }
+        return bytes.isEmpty
+            ? "one that has not said who it is" : String(decoding: bytes, as: UTF8.self)
+    }
+}
