@@ -30,8 +30,7 @@ let package = Package(
         .target(
             name: "Reports",
             dependencies: [
-                "Reconciliation", "Subscriptions",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .target(name: "RowFiles", dependencies: ["Subscriptions"]),
         .target(name: "HTTPTransport", dependencies: ["CLibcurl"]),
@@ -100,7 +99,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
-            name: "ReportsTests", dependencies: ["Reconciliation", "Reports", "Subscriptions"]),
+            name: "ReportsTests", dependencies: ["Reports", "Subscriptions"]),
         .testTarget(
             name: "ReportAuditTests",
             dependencies: [
@@ -137,9 +136,10 @@ let package = Package(
             dependencies: [
                 "AppStoreSimulation", "Subscriptions",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
-            exclude: ["Benchmark", "PythonPeer"]),
+            exclude: ["Benchmark", "Clients", "PythonPeer"]),
         .testTarget(
             name: "trueupTests",
             dependencies: [
@@ -167,6 +167,9 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ], path: "Benchmarks/verification", exclude: ["measure", "peer.py"]),
+        .executableTarget(
+            name: "transport-benchmark", dependencies: ["HTTPTransport"],
+            path: "Benchmarks/transport", exclude: ["measure"]),
         .target(
             name: "TestSupport",
             dependencies: [

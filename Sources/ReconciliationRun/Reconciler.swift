@@ -92,6 +92,7 @@ package struct Reconciler: Sendable {
     private func ask(
         in context: RunContext, noting ending: inout Ending
     ) async throws(RunInterruption) {
+        try await KnownAnswerStep(context: context).run()
         if job.steps.contains(.recover) {
             for app in appStores.keys.sorted() {
                 log("recover.begin", ["app": "\(app.bundleID)"])
@@ -102,11 +103,15 @@ package struct Reconciler: Sendable {
         }
         if job.steps.contains(.walk) {
             log("walk.begin", [:])
-            try await WalkStep(context: context).run()
+            let walking = try await context.knowingStrayBundles()
+            try await WalkStep(context: walking).run()
+            // Before what nobody holds is settled: the answers may say that it is held after all.
+            try await AskAgainStep(context: walking).run()
             for app in appStores.keys.sorted() where job.steps.contains(.recover) {
                 try await RecoverStep(context: context, app: app).settleTouched(heldOnly: false)
             }
         }
+        try await AskAgainStep(context: context).run()
         if let verdict = context.tally.verdict { throw RunInterruption(end: verdict) }
     }
 
@@ -135,12 +140,20 @@ package struct Reconciler: Sendable {
         let calls = appStores.keys.sorted().flatMap { appStores[$0]?.callCounts() ?? [] }
         let plan = try await store.planTotals(of: context.pass)
         var decision = ExitDecision(
-            end: ending.end, appleAnswered: context.tally.appleAnswered, totals: plan.totals,
+            end: ending.end,
+            appleAnswered: context.tally.appleAnswered(calls: calls.map(\.calls).reduce(0, +)),
+            totals: plan.totals,
             walks: job.steps.contains(.walk),
             unresolved: try await store.unresolvedFindings(of: context.pass), failOn: job.failOn,
             plan: ending.plan, mode: job.mode, job: job.name, runID: header.runID,
             incompleteReadings: ending.incompleteReadings
                 + [context.tally.unfinishedHistories].compactMap(\.self))
+        decision.lastFailure = context.tally.lastFailure
+        if ending.end != .completed {
+            decision.unreached =
+                try await store.unreachedRows(in: context.pass, run: header)
+                + plan.totals.undecided[.deadline, default: 0]
+        }
         if job.planSource != .judgement {
             decision.planned = PlannedEnding(
                 source: job.planSource, unwritten: try await store.unwritten(of: context.pass),
@@ -149,7 +162,7 @@ package struct Reconciler: Sendable {
         let causes = try await CauseStep(context: context).run()
         var conclusion = RunConclusion(
             ended: clock.now(), statuses: decision.statuses,
-            messages: decision.messages
+            messages: decision.messages + job.remarks
                 + appStores.keys.sorted().flatMap { appStores[$0]?.remarks() ?? [] },
             limits: limits(of: ending), calls: Self.summed(calls),
             closesPass: !ending.end.leavesPassOpen && ending.plan.canary?.leavesPassOpen != true,

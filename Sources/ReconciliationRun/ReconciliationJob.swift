@@ -25,6 +25,8 @@ package struct ReconciliationJob: Hashable, Sendable {
     /// How many subscriptions are corrected and asked about again before the others; `nil` for
     /// none.
     package var canary: Int?
+    /// What the person on call must know besides how it went.
+    package var remarks: [String] = []
 
     package init(
         name: String, steps: [Step], mode: RunMode, failOn: Severity?,

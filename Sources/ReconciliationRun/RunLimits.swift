@@ -10,8 +10,6 @@ package enum RunLimits {
     package static let correctionsPerTransaction = 100
     /// Undecodable answers in a row that end the run (contract, exit status 76).
     package static let undecodableInARow = 5
-    /// Unavailable answers in a row after which asking on is pointless.
-    package static let unavailableInARow = 100
     /// Further questions about one row after its status call.
     package static let furtherQuestionsPerCase = 4
     /// Rows asked once more at the end because revocation was not learned the first time.

@@ -1,6 +1,7 @@
 /// A set of a schema's columns, small enough to be made anew for every line.
-struct ColumnSet {
-    private var bits: UInt64 = 0
+package struct ColumnSet: Hashable, Sendable {
+    /// The first column is the lowest bit.
+    package private(set) var bits: UInt64 = 0
 
     func contains(_ column: Int) -> Bool { bits & (1 << UInt64(column)) != 0 }
 

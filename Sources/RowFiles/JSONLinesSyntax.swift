@@ -4,6 +4,8 @@ struct JSONLinesSyntax {
     private var recordBytes = 0
     /// Which of the schema's columns any line so far has named.
     private(set) var seen = ColumnSet()
+    /// Which of them the last line named.
+    private(set) var named = ColumnSet()
 
     /// Brings the next object's values into the buffer; `nil` at the end of the file.
     mutating func next(
@@ -23,7 +25,8 @@ struct JSONLinesSyntax {
         for index in buffer.fields.indices { buffer.fields[index] = .absent }
         var scanner = JSONObjectScanner(count: count)
         do throws(BadField) {
-            try scanner.scan(&buffer, seen: &seen)
+            named = try scanner.scan(&buffer)
+            seen.formUnion(named)
             return .success(line)
         } catch {
             return .failure(BadLine(line: line, reason: error.reason))

@@ -10,10 +10,8 @@ struct JSONObjectScanner {
         self.count = count
     }
 
-    /// Fills in the buffer's fields.
-    mutating func scan(
-        _ buffer: inout RecordBuffer, seen: inout ColumnSet
-    ) throws(BadField) {
+    /// Fills in the buffer's fields and returns the columns that the object names.
+    mutating func scan(_ buffer: inout RecordBuffer) throws(BadField) -> ColumnSet {
         skipSpace(buffer)
         guard position < count else { throw BadField("is empty") }
         guard take(UInt8(ascii: "{"), buffer) else {
@@ -39,7 +37,7 @@ struct JSONObjectScanner {
         }
         skipSpace(buffer)
         guard position == count else { throw BadField("has text behind the JSON object") }
-        seen.formUnion(named)
+        return named
     }
 
     private func malformed(_ expected: String) -> BadField {

@@ -12,6 +12,9 @@ package struct RowFileReader<Field: Hashable & Sendable, Row: Sendable>: ~Copyab
     /// The columns that the file has; a column that it lacks is not known, rather than empty.
     package private(set) var columns: Set<Field>
     package let format: RowFormat
+    /// The columns that the last line gave, in the schema's order; `nil` where every line gives those
+    /// of the header.
+    package var given: ColumnSet? { csv == nil ? jsonLines.named : nil }
 
     private var buffer: RecordBuffer
     private var csv: CSVSyntax?

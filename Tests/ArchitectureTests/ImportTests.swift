@@ -6,10 +6,20 @@ import Testing
     }
 
     @Test(arguments: ImportTable.rules)
-    func `of a target stay inside its walls`(rule: ImportRule) throws {
-        for (module, file) in try Repository.imports(of: rule.target) {
+    func `of a target are exactly those of the table`(rule: ImportRule) throws {
+        let imports = try Repository.imports(of: rule.target)
+        for (module, file) in imports {
             #expect(rule.allowed.contains(module), "\(file) imports \(module)")
         }
+        // A permission that nobody uses is a hole in the wall.
+        let unused = rule.allowed.subtracting(imports.keys).sorted()
+        #expect(unused.isEmpty, "\(rule.target) may import what it does not: \(unused)")
+    }
+
+    @Test func `keep the simulator from what it is to judge`() throws {
+        let judged = ["AppStoreServerAPI", "JSONWebSignature", "Reconciliation", "ReportAudit"]
+        let simulator = try #require(ImportTable.rules.first { $0.target == "AppStoreSimulation" })
+        #expect(simulator.allowed.isDisjoint(with: judged))
     }
 
     @Test(arguments: ImportTable.rules)

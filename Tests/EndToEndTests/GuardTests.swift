@@ -267,4 +267,25 @@ import Testing
         #expect(next.output.contains("The canary agreed: 3 corrected subscriptions"))
         #expect(try place.rows(without: Self.signed) == plain.rows(without: Self.signed))
     }
+
+    @Test func `of a plan that got no verdict is looked at again by the next apply`() async throws {
+        let place = try await place()
+        #expect(try place.run("check", "nightly").status == 2)
+        let plan = try place.folder.write(place.report("plan.json"), to: "plan.json")
+        try await place.simulator.control(
+            "/_simulator/faults", method: "POST",
+            body: "{\"faults\": [{\"fault\": \"error\", \"code\": 5000000}]}")
+        let first = try place.run("apply", plan, "--canary", "3")
+        #expect([3, 69].contains(first.status), "\(first.errors)\n\(first.output)")
+        #expect(!first.output.contains("No subscription row was changed"))
+        #expect(first.output.contains("canary could not be judged"), "\(first.output)")
+        #expect(try corrected(place).count == 3)
+
+        try await place.simulator.control(
+            "/_simulator/faults", method: "POST", body: "{\"faults\": []}")
+        let next = try place.run("apply", plan)
+        #expect(next.status == 0, "\(next.errors)\n\(next.output)")
+        #expect(next.output.contains("The canary agreed: 3 corrected subscriptions"))
+        #expect(!(try place.report("plan.json").contains("\"fate\":\"planned\"")))
+    }
 }

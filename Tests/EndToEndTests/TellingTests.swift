@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import TestSupport
 import Testing
 
@@ -44,7 +45,7 @@ import Testing
         return try #require((object as? [String: Any])?["outbox"] as? [String: Any])
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func `a night tells each correction exactly once, the next night none`() throws {
         let receiver = try EventReceiver()
         let place = try workplace(tell: webhook(receiver.url))
@@ -78,7 +79,7 @@ import Testing
         #expect(try outbox(place)["told"] as? Int == corrections.count)
     }
 
-    @Test(.timeLimit(.minutes(3)), .enabled(if: Peer.isThere))
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Peer.isThere))
     func `what is sent is signed, as another implementation sees it`() throws {
         let receiver = try EventReceiver()
         let place = try workplace(tell: webhook(receiver.url), customers: 40)
@@ -92,7 +93,7 @@ import Testing
         #expect(header == "t=\(time),v1=\(signature)")
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func `a check tells nobody and queues nothing`() throws {
         let receiver = try EventReceiver()
         let place = try workplace(tell: webhook(receiver.url), customers: 40)
@@ -100,10 +101,20 @@ import Testing
         #expect(try place.run("check", "nightly").status == 2)
         #expect(receiver.received.isEmpty)
         #expect(try outbox(place)["waiting"] as? Int == 0)
-        #expect(try place.run("run", "nightly").status == 78)
+        // A run without it corrects, says that nobody is told, and leaves the events waiting.
+        let run = try place.run("run", "nightly")
+        #expect([0, 2].contains(run.status), "\(run.errors)")
+        #expect(run.errors.contains("TELL_SECRET"), "\(run.errors)")
+        #expect(try place.report("summary.txt").contains("TELL_SECRET"))
+        #expect(receiver.received.isEmpty)
+        let waiting = try #require(try outbox(place)["waiting"] as? Int)
+        #expect(try waiting > 0 && waiting == place.reportLines("corrections.jsonl").count)
+        #expect(try place.run("tell").status == 78)
+        #expect(try tell(place).status == 0)
+        #expect(receiver.received.count == waiting)
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func `a receiver that is down in one run is told by the next one, once it is due`() throws {
         let receiver = try EventReceiver()
         receiver.answer("503 Out")
@@ -171,7 +182,7 @@ import Testing
         #expect(try outbox(place)["given_up"] as? Int == 0)
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func `a receiver that hangs costs the run seconds, not its result`() throws {
         let receiver = try EventReceiver()
         receiver.hang()
@@ -192,7 +203,7 @@ import Testing
         #expect(try place.report("summary.json").isEmpty == false)
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func `killed between telling and noting, it tells again under the same key`() throws {
         let receiver = try EventReceiver()
         receiver.hang()
@@ -216,7 +227,7 @@ import Testing
         #expect(try outbox(place)["waiting"] as? Int == 0)
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func `a command is told, one process per event, with nothing of ours`() throws {
         let folder = try TemporaryFolder()
         let path = folder.url.path
@@ -237,7 +248,45 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
+    func `customer ids that are no text are told, exported and taken back, and stay as they are`()
+        throws
+    {
+        let receiver = try EventReceiver()
+        let place = try workplace(tell: webhook(receiver.url), customers: 40)
+        // Half are BLOBs, as of a binary UUID, half texts that are no UTF-8.
+        try place.sql(
+            """
+            UPDATE subscriptions SET customer_id =
+                CASE WHEN original_transaction_id % 2 = 0
+                    THEN CAST(X'FF80' || original_transaction_id AS BLOB)
+                    ELSE CAST(CAST(X'FF80' || original_transaction_id AS BLOB) AS TEXT) END
+            """)
+        func stored() throws -> [String] {
+            let path = place.folder.url.appendingPathComponent("trueup.sqlite").path
+            return try DatabaseQueue(path: path).read { db in
+                try String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT original_transaction_id || typeof(customer_id) || hex(customer_id)
+                        FROM subscriptions WHERE customer_id IS NOT NULL ORDER BY 1
+                        """)
+            }
+        }
+        let before = try stored()
+        let first = try run(place)
+        #expect([0, 2, 3].contains(first.status), "\(first.errors)")
+        #expect(!receiver.received.isEmpty)
+        let runID = try #require(try place.summary()["run_id"] as? String)
+        let undo = try place.run("undo", runID, "--execute", environment: Self.environment)
+        #expect(undo.status == 0, "\(undo.errors)\n\(undo.output)")
+        #expect(Set(try stored()).isSuperset(of: before))
+        let export = try place.run("export")
+        #expect(export.status == 0)
+        #expect(export.output.contains(",ff80"))
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `an address that is no receiver, or whose certificate is not trusted, is told nothing`()
         throws
     {

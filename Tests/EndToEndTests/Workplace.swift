@@ -52,6 +52,11 @@ final class Workplace {
         try trueup.run(arguments, in: folder.url, environment: environment)
     }
 
+    @discardableResult
+    func run(_ arguments: [String]) throws -> BuiltExecutable.Result {
+        try trueup.run(arguments, in: folder.url, environment: [:])
+    }
+
     func start(_ arguments: String...) throws -> BuiltExecutable.Running {
         try trueup.start(arguments, in: folder.url)
     }
@@ -95,6 +100,16 @@ final class Workplace {
             rows[id] = row.filter { !dropped.contains($0.key) }
         }
         return rows
+    }
+
+    /// What the database holds, each value with SQLite's name of its storage class.
+    func stored(_ query: String) throws -> [[String]] {
+        let path = folder.url.appendingPathComponent("trueup.sqlite").path
+        return try DatabaseQueue(path: path).read { db in
+            try Row.fetchAll(db, sql: query).map { row in
+                row.databaseValues.map { "\($0.storage.value ?? "NULL")" }
+            }
+        }
     }
 
     /// Changes the database as the company's own services do: from outside.

@@ -65,6 +65,16 @@ import Testing
             } == 0)
     }
 
+    @Test func `a run that judged nothing, or left out rows that nobody excluded, is incomplete`() {
+        #expect(
+            code {
+                $0.totals.matched = 0
+                $0.totals.excluded = [.inFlight: 10]
+            } == 3)
+        #expect(code { $0.totals.excluded = [.appNotConfigured: 1] } == 3)
+        #expect(code { $0.totals.excluded = [.inFlight: 1] } == 0)
+    }
+
     @Test func `each way to end has its status`() {
         let expected: [(RunEnd, Int32)] = [
             (.deadline, 3), (.signal(2), 130), (.signal(15), 143), (.stop(.denied("x")), 77),

@@ -41,6 +41,7 @@ struct PlannedEndingTests {
     @Test func `what the database or missing evidence forbids is incomplete`() {
         #expect(decision(.plan("p"), [.rejected: 1]).statuses == [.incomplete])
         #expect(decision(.plan("p"), [.unproven: 1]).statuses == [.incomplete])
+        #expect(decision(.plan("p"), [.heldBack: 1]).statuses == [.stale])
         #expect(decision(.plan("p"), [.unproven: 1, .stale: 1]).statuses.first == .stale)
     }
 

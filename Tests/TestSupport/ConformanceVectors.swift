@@ -1,36 +1,19 @@
 import FoundationEssentials
 package import JSONWebSignature
 
-/// The published conformance vectors, where they are at hand.
-///
-/// They are data of others and no part of this package: `$TRUEUP_CONFORMANCE` names their folder,
-/// else `../shared/conformance` beside the package is tried. Without them their suites are skipped,
-/// loudly.
+/// The conformance vectors of `Tests/Conformance`; its README says where they come from.
 package enum ConformanceVectors {
-    package static let absence: String =
-        "conformance vectors not found; set TRUEUP_CONFORMANCE to their folder"
-
-    package static let folder: String? = {
-        var candidates: [String] = []
-        if let named = ProcessInfo.processInfo.environment["TRUEUP_CONFORMANCE"] {
-            candidates.append(named)
-        }
-        let parts = "\(#filePath)".split(separator: "/", omittingEmptySubsequences: false)
-        // The package is three levels above this file.
-        candidates.append(parts.dropLast(4).joined(separator: "/") + "/shared/conformance")
-        let found = candidates.first {
-            FileManager.default.fileExists(atPath: $0 + "/verification.json")
-        }
-        if found == nil { print("SKIPPED: \(absence)") }
-        return found
-    }()
-
-    package static var areAvailable: Bool { folder != nil }
+    /// …/Tests/Conformance, from …/Tests/TestSupport/ConformanceVectors.swift.
+    private static let folder: String =
+        "\(#filePath)".split(separator: "/", omittingEmptySubsequences: false)
+        .dropLast(2).joined(separator: "/") + "/Conformance"
 
     /// The vectors of one file.
+    ///
+    /// - Throws: `CocoaError` where the file cannot be read, `JSONWebSignatureError` where it is no
+    ///   JSON: a suite without its vectors has failed.
     package static func load(_ file: String) throws -> [ConformanceVector] {
-        guard let folder, let data = FileManager.default.contents(atPath: "\(folder)/\(file)")
-        else { return [] }
+        let data = try Data(contentsOf: URL(filePath: "\(folder)/\(file)"))
         let vectors = try JSONDocument(Array(data)).root.member("vectors")
         return (vectors?.elements ?? []).map(ConformanceVector.init(entry:))
     }

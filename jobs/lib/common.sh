@@ -25,29 +25,35 @@ has_header() {
     return 1
 }
 
-# Installs the system packages that are missing, as root or through sudo, or names them and ends.
+# Installs the system packages that are missing for a build, or names them and ends.
 require_packages() {
-    local missing=() root=() index
+    local missing=() index
     for index in "${!required_packages[@]}"; do
         has_header "${required_headers[index]}" || missing+=("${required_packages[index]}")
     done
     ((${#missing[@]})) || return 0
+    install_packages "${missing[@]}"
+}
+
+# Installs system packages, as root or through sudo, or names them and ends.
+install_packages() {
+    local root=()
     command -v apt-get >/dev/null \
-        || fail "missing system packages: ${missing[*]} (no apt-get here: install what your system calls them)"
-    local advice="run this, then try again: sudo apt-get install ${missing[*]}"
+        || fail "missing system packages: $* (no apt-get here: install what your system calls them)"
+    local advice="run this, then try again: sudo apt-get install $*"
     if ((EUID != 0)); then
         # Without a password, or with somebody there to type it.
         command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 ]]; } \
-            || fail "missing system packages: ${missing[*]}; $advice"
+            || fail "missing system packages: $*; $advice"
         root=(sudo)
     fi
-    say "installing system packages: ${missing[*]}"
+    say "installing system packages: $*"
     # Lists that cannot be refreshed are no reason to stop: the packages may stand in the old ones.
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null \
         || say "the package lists could not be refreshed; trying those that are here"
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -q -y --no-install-recommends "${missing[@]}" </dev/null \
-        || fail "could not install ${missing[*]}; $advice"
+        apt-get install -q -y --no-install-recommends "$@" </dev/null \
+        || fail "could not install $*; $advice"
 }
 
 # Ends with a clear word where Swift is missing or too old.

@@ -8,8 +8,10 @@ extension ExitDecision {
         if let why = endSentence { sentences.append(why) }
         if appleAnswered == false {
             sentences.append(
-                "Not one call to Apple succeeded. No subscription row was changed; every row "
-                    + "counts as undecided. Check the network, the proxy and Apple's system "
+                "Not one call to Apple succeeded\(lastFailureInBrackets). "
+                    + (plan.canary == nil
+                        ? "No subscription row was changed; every row counts as undecided. " : "")
+                    + "Check the network, the proxy and Apple's system "
                     + "status, then run the job again.")
         }
         sentences += planSentences
@@ -20,23 +22,51 @@ extension ExitDecision {
                 "\(totals.undecidedCount) rows could not be judged and were left as they are "
                     + "(undecided.csv says why); the next run asks for them again.")
         }
+        if let strangers = totals.excluded[.appNotConfigured] {
+            sentences.append(
+                "\(strangers) rows belong to no configured app and were not asked about. Compare "
+                    + "apps in trueup.yaml with their bundle_id and environment (trueup doctor "
+                    + "counts them), or move them to a table of their own.")
+        }
+        if let inFlight = totals.excluded[.inFlight], inFlight == totals.inScope {
+            sentences.append(
+                "All \(inFlight) rows were signed more recently than settle allows, so none was "
+                    + "asked about. Shorten settle in the job, or run later.")
+        }
         return sentences
+    }
+
+    private var lastFailureInBrackets: String {
+        guard let lastFailure else { return "" }
+        // The sentence before this one may have said it already.
+        if case .unavailable(lastFailure) = end { return "" }
+        return " (the last one: \(lastFailure))"
+    }
+
+    private var notReached: String {
+        switch unreached {
+        case 0: ""
+        case 1: " with 1 row not reached"
+        default: " with \(unreached) rows not reached"
+        }
     }
 
     private var endSentence: String? {
         switch end {
         case .completed: nil
-        case .deadline:
-            "The run reached its max_duration; the next run of this job goes on from there."
+        case .deadline, .stop(.deadlineReached):
+            "The run reached its max_duration\(notReached); the next run of this job goes on from "
+                + "there."
         case .signal(let number):
             "Stopped by signal \(number) with a checkpoint kept; the next run goes on from there."
         case .stop(.denied(let why)): why + " No further call was made; no row was changed by it."
         case .stop(.misconfigured(let why)): why
         case .stop(.quotaWaitPastDeadline(let until)):
-            "Apple's quota is used up until \(until.rfc3339), which is past this run's deadline. "
-                + "Run the job again after that, or lower quota_share."
+            "Apple's quota is used up until \(until.rfc3339), which is past this run's "
+                + "deadline\(notReached). Run the job again after that, or lower quota_share."
         case .stop(.cancelled): "The run was cancelled; the next run goes on from there."
-        case .unavailable(let why): "Apple stopped answering: \(why). The rest was not asked."
+        case .unavailable(let why):
+            "Apple does not answer: \(why). Nobody was asked any more\(notReached)."
         case .unreadable(let why):
             why + " Nothing \(plan.canary == nil ? "" : "more ")was changed. Look at "
                 + "discrepancies.csv and at what stands between this machine and Apple before "

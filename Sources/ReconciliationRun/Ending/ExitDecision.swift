@@ -6,6 +6,10 @@ package struct ExitDecision: Hashable, Sendable {
     package var end: RunEnd
     /// Whether Apple answered anything at all; `nil` when nothing had to be asked.
     package var appleAnswered: Bool?
+    /// The last failure of a call, for people; `nil` where none failed.
+    package var lastFailure: String?
+    /// Rows in scope that were not asked about.
+    package var unreached = 0
     package var totals: RunTotals
     package var walks: Bool
     package var unresolved: [Severity: Int]
@@ -44,7 +48,7 @@ package struct ExitDecision: Hashable, Sendable {
         var held: [ExitStatus] = []
         switch end {
         case .completed: break
-        case .deadline: held.append(.incomplete)
+        case .deadline, .stop(.deadlineReached): held.append(.incomplete)
         case .signal(let number): held.append(number == 15 ? .terminated : .interrupted)
         case .stop(.denied): held.append(.denied)
         case .stop(.misconfigured): held.append(.config)
@@ -68,6 +72,11 @@ package struct ExitDecision: Hashable, Sendable {
             return ExitStatus.allCases.filter(Set(held).contains)
         }
         if totals.undecidedCount > 0 || !incompleteReadings.isEmpty { held.append(.incomplete) }
+        let strangers = totals.excluded[.appNotConfigured] ?? 0
+        if strangers > 0 || (totals.inScope > 0 && totals.judged == 0) {
+            // Left out without anybody having asked for it, or nothing judged at all.
+            held.append(.incomplete)
+        }
         if let failOn, unresolved.contains(where: { $0.key >= failOn && $0.value > 0 }) {
             held.append(.findings)
         }

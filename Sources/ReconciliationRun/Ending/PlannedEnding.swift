@@ -15,7 +15,7 @@ package struct PlannedEnding: Hashable, Sendable {
 
     var statuses: [ExitStatus] {
         var held: [ExitStatus] = []
-        if count(.stale) > 0 { held.append(.stale) }
+        if count(.stale) + count(.heldBack) > 0 { held.append(.stale) }
         if count(.rejected) + count(.unproven) > 0 { held.append(.incomplete) }
         return held
     }
@@ -39,6 +39,13 @@ package struct PlannedEnding: Hashable, Sendable {
                 "The signed evidence of \(changes(.unproven)) is no longer held"
                     + "\(names(.unproven)). Nothing is written without evidence: make a new plan "
                     + "with \"trueup check\".")
+        }
+        if count(.heldBack) > 0 {
+            sentences.append(
+                "Held back: \(changes(.heldBack))\(names(.heldBack)), because the access that they "
+                    + "end goes on under another id that is not in the table as entitling now. "
+                    + "plan.json names both (\"access_continues_by\"). Once it is, give the same "
+                    + "command again.")
         }
         if case .undo = source {
             sentences.append(

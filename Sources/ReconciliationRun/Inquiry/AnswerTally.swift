@@ -5,12 +5,10 @@ import Synchronization
 /// Watches the answers of a whole run for signs that it must not go on.
 final class AnswerTally: Sendable {
     private struct State {
-        var asked = 0
         var answered = 0
         var undecodableInARow = 0
-        var unavailableInARow = 0
         var verificationFailures = 0
-        var lastUnavailable = ""
+        var lastFailure: String?
         var lastUndecodable = ""
         var unfinishedHistories = 0
         var lastUnfinished = ""
@@ -24,31 +22,30 @@ final class AnswerTally: Sendable {
         self.maxVerificationFailures = maxVerificationFailures
     }
 
-    /// Whether Apple answered anything; `nil` when nothing was asked.
-    var appleAnswered: Bool? {
-        state.withLock { $0.asked == 0 ? nil : $0.answered > 0 }
+    /// Whether Apple answered anything; `nil` when no call was made.
+    func appleAnswered(calls: Int) -> Bool? {
+        state.withLock { $0.answered > 0 ? true : calls > 0 ? false : nil }
     }
+
+    /// What the last call that brought nothing failed on.
+    var lastFailure: String? { state.withLock { $0.lastFailure } }
 
     func note<Answer>(_ lookup: Lookup<Answer>) {
         state.withLock { state in
-            state.asked += 1
             switch lookup {
-            case .unavailable(let why):
-                state.unavailableInARow += 1
-                state.lastUnavailable = why
-            case .rateLimited, .internalFault:
-                break
+            case .unavailable(let why): state.lastFailure = why
+            case .rateLimited: state.lastFailure = "Apple answered 429"
+            case .internalFault: state.lastFailure = "Apple answered 5000000"
             case .undecodable(let why):
                 state.undecodableInARow += 1
-                state.unavailableInARow = 0
                 state.lastUndecodable = why
+                state.lastFailure = why
             case .unverified(let rejected):
                 state.answered += 1
                 if !rejected.isUndetermined { state.verificationFailures += 1 }
             case .answered, .transactionNotFound, .accountNotFound, .invalidID, .restart, .refused:
                 state.answered += 1
                 state.undecodableInARow = 0
-                state.unavailableInARow = 0
             }
         }
     }
@@ -103,9 +100,6 @@ final class AnswerTally: Sendable {
                 return .unreadable(
                     "\(state.verificationFailures) signed answers did not verify; "
                         + "max_verification_failures is \(maxVerificationFailures).")
-            }
-            if state.unavailableInARow >= RunLimits.unavailableInARow {
-                return .unavailable(state.lastUnavailable)
             }
             return nil
         }

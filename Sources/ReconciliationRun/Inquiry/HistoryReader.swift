@@ -5,6 +5,7 @@ import Subscriptions
 struct HistoryReader: Sendable {
     let store: any AppStore
     let tally: AnswerTally
+    let clock: RunClock
 
     struct Reading: Sendable {
         var history: HistoryReading
@@ -42,6 +43,8 @@ struct HistoryReader: Sendable {
         var revision = start
         var seen: Set<String> = start.map { [$0] } ?? []
         for _ in 0..<RunLimits.historyPagesPerCustomer {
+            // Page after page it may take longer than all the rest of a run.
+            if clock.isPastDeadline { throw .deadlineReached }
             let lookup = try await store.transactionHistory(of: id, after: revision)
             tally.note(lookup)
             switch lookup {

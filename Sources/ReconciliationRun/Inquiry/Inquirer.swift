@@ -22,8 +22,8 @@ struct Inquirer: Sendable {
     struct Judged: Sendable {
         var outcomes: [RowOutcome]
         var asksAgain: SubscriptionKey?
-        /// Where the next reading of the history begins, for the rows that it holds good for.
-        var historyRevisions: [SubscriptionKey: String] = [:]
+        /// How far the history was read, for the rows that it holds good for.
+        var historyMarks: [SubscriptionKey: HistoryMark] = [:]
     }
 
     /// Why a case could not be judged at all.
@@ -36,9 +36,7 @@ struct Inquirer: Sendable {
     func inquire(
         _ id: String, row: ScopedRow?, through app: AppIdentity
     ) async throws(Failure) -> Judged {
-        guard let store = stores[app] else {
-            preconditionFailure("asked through an app that is not configured")
-        }
+        guard let store = stores[app] else { throw .store(Self.notConnected(app)) }
         var item = Case(app: app, askedID: id, asked: row)
         var revision: String?
         if let transactionID = TransactionID(id) {
@@ -48,6 +46,10 @@ struct Inquirer: Sendable {
             note(statuses)
             item.statuses = statuses
             item.held = try await heldRows(besides: row, in: statuses)
+            let found = item
+            item.standIns = try await storing { () async throws(StoreError) in
+                try await StandInSearch(rows: rows).known(around: found)
+            }
             for _ in 0..<RunLimits.furtherQuestionsPerCase {
                 guard let question = nextQuestion(for: item, policy: currentPolicy) else { break }
                 let read = try await answer(question, about: transactionID, of: store, in: &item)
@@ -57,21 +59,33 @@ struct Inquirer: Sendable {
         return Judged(
             outcomes: judge(item, policy: currentPolicy),
             asksAgain: asksAgain(item) ? row?.row.key : nil,
-            historyRevisions: revision.map { Self.revisions($0, of: item) } ?? [:])
+            historyMarks: revision.map { Self.marks($0, of: item) } ?? [:])
+    }
+
+    /// An invariant that broke: the run ends with its bookkeeping intact instead of crashing.
+    static func notConnected(_ app: AppIdentity) -> StoreError {
+        .inconsistent(
+            "Apple was to be asked through \(app.bundleID) (\(app.environment.rawValue)), for which "
+                + "this command made no connection. Nothing was written by it.")
     }
 
     /// Whether the end of the run may bring what this answer did not: Apple had a fault of its own,
-    /// or whether a certificate is revoked could not be learned.
+    /// a question that fails was put off so as not to hold up the others, or whether a certificate is
+    /// revoked could not be learned.
     private func asksAgain(_ item: Case) -> Bool {
+        if item.transactionInfo?.mayComeLater == true { return true }
+        if item.elsewhere?.statuses.mayComeLater == true { return true }
         switch item.statuses {
-        case .internalFault: true
+        case .internalFault, .unavailable, .rateLimited: return true
         case .unverified(let rejected):
-            rejected.isUndetermined && tally.mayAskUndeterminedAgain()
+            return rejected.isUndetermined && tally.mayAskUndeterminedAgain()
         case .answered(let answer):
-            answer.rejected.contains {
+            return answer.rejected.contains {
                 $0.isUndetermined && $0.originalTransactionID == item.askedID
             } && tally.mayAskUndeterminedAgain()
-        default: false
+        case .transactionNotFound, .accountNotFound, .invalidID, .restart, .refused, .undecodable,
+            nil:
+            return false
         }
     }
 
@@ -88,9 +102,7 @@ struct Inquirer: Sendable {
             item.transactionInfo = info
             return nil
         case .statuses(in: let app):
-            guard let other = stores[app] else {
-                preconditionFailure("the core asked an app that is not configured")
-            }
+            guard let other = stores[app] else { throw .store(Self.notConnected(app)) }
             let statuses = try await asking { () async throws(RunStop) in
                 try await other.subscriptionStatuses(of: id)
             }
@@ -98,22 +110,28 @@ struct Inquirer: Sendable {
             item.elsewhere = Case.Elsewhere(app: app, statuses: statuses)
             return nil
         case .history(after: let stored):
-            let reader = HistoryReader(store: store, tally: tally)
+            let reader = HistoryReader(store: store, tally: tally, clock: clock)
             let reading = try await asking { () async throws(RunStop) in
                 try await reader.read(id, after: stored)
             }
-            tally.note(reading.history)
-            item.history = reading.history
+            let history = customerHistory(reading.history, of: item)
+            tally.note(history)
+            item.history = history
             item.historyUnknowns = reading.unknowns
+            let read = item
+            let listed = try await storing { () async throws(StoreError) in
+                try await StandInSearch(rows: rows).listed(in: read)
+            }
+            item.standIns.merge(listed) { $0 + $1 }
             return reading.revision
         }
     }
 
     /// A reading that began at one row's stored revision says nothing of what another row, which
     /// was read less far, still lacks.
-    private static func revisions(
+    private static func marks(
         _ revision: String, of item: Case
-    ) -> [SubscriptionKey: String] {
+    ) -> [SubscriptionKey: HistoryMark] {
         let rows = (item.asked.map { [$0] } ?? []) + item.held
         let readOn: [ScopedRow] =
             switch item.history {
@@ -122,7 +140,9 @@ struct Inquirer: Sendable {
             case .incomplete, nil: []
             }
         return Dictionary(
-            readOn.map { ($0.row.key, revision) }, uniquingKeysWith: { first, _ in first })
+            readOn.map {
+                ($0.row.key, HistoryMark(revision: revision, periods: $0.periodsDigest))
+            }, uniquingKeysWith: { first, _ in first })
     }
 
     private func note(_ statuses: Lookup<StatusAnswer>) {
@@ -141,8 +161,17 @@ struct Inquirer: Sendable {
             ids.removeAll { $0 == row.row.key.originalTransactionID }
         }
         guard !ids.isEmpty else { return [] }
+        let all = ids
+        return try await storing { () async throws(StoreError) in
+            try await rows.rows(holding: all).filter { $0.row.key != row?.row.key }
+        }
+    }
+
+    private func storing<Value>(
+        _ work: () async throws(StoreError) -> Value
+    ) async throws(Failure) -> Value {
         do throws(StoreError) {
-            return try await rows.rows(holding: ids).filter { $0.row.key != row?.row.key }
+            return try await work()
         } catch {
             throw Task.isCancelled ? .stop(.cancelled) : .store(error)
         }
@@ -155,6 +184,16 @@ struct Inquirer: Sendable {
             return try await question()
         } catch {
             throw .stop(error)
+        }
+    }
+}
+
+extension Lookup {
+    /// Whether the same question may be answered later in the run.
+    fileprivate var mayComeLater: Bool {
+        switch self {
+        case .internalFault, .unavailable, .rateLimited: true
+        default: false
         }
     }
 }

@@ -16,7 +16,7 @@ struct ApplyStep {
         guard outcome.breaches.isEmpty, context.job.mode == .apply else { return outcome }
         let canarySize = try await canarySize()
         if canarySize > 0 {
-            guard mayAsk else {
+            guard mayAsk, !context.appStores.isEmpty else {
                 outcome.canary = .notBegun
                 return outcome
             }
@@ -71,6 +71,9 @@ struct ApplyStep {
         plan.totals = origin.totals
         plan.notFound = origin.notFound
         plan.verificationFailures = origin.verificationFailures
+        // Which of the rows in flight rested on our own corrections is known to that run alone.
+        plan.inFlightByOurselves = origin.totals.excluded[.inFlight] ?? 0
+        plan.lastRun = nil
         return plan
     }
 

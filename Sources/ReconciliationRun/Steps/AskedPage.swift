@@ -28,9 +28,11 @@ struct AskedPage: Sendable {
                 }
                 for await result in group {
                     page.add(result)
-                    if page.end == nil { page.end = context.tally.verdict }
-                    guard page.end == nil else {
-                        group.cancelAll()
+                    if page.end == nil || page.end?.letsOthersFinish == true {
+                        page.end = context.tally.verdict ?? context.outage ?? page.end
+                    }
+                    if let end = page.end {
+                        if !end.letsOthersFinish { group.cancelAll() }
                         continue
                     }
                     guard !context.clock.isPastDeadline, let next = waiting.next() else { continue }
@@ -77,7 +79,7 @@ struct AskedPage: Sendable {
                 result.judged.append(judged)
             } catch {
                 switch error {
-                case .stop(let stop): result.end = .stop(stop)
+                case .stop(let stop): result.end = RunEnd(stop)
                 case .store(let error): result.end = .store(error)
                 }
                 return result
@@ -86,12 +88,34 @@ struct AskedPage: Sendable {
         return result
     }
 
+    /// Drops a failure to be asked again where a later answer about the same customer settles it.
+    private static func withoutSettledFailures(
+        _ judged: [Inquirer.Judged]
+    ) -> [Inquirer.Judged] {
+        var decided: Set<SubscriptionKey> = []
+        return judged.reversed().filter { item in
+            if let key = item.asksAgain, decided.contains(key),
+                item.outcomes.allSatisfy({ $0.key == key })
+            {
+                return false
+            }
+            for outcome in item.outcomes {
+                if case .match = outcome.verdict { decided.insert(outcome.key) }
+                if case .discrepancy = outcome.verdict { decided.insert(outcome.key) }
+            }
+            return true
+        }.reversed()
+    }
+
     private mutating func add(_ result: GroupResult) {
-        if let reason = result.end, end == nil || end == .stop(.cancelled) { end = reason }
-        for judged in result.judged {
+        if let reason = result.end {
+            let isWeak = end == nil || end == .stop(.cancelled)
+            if isWeak || end?.letsOthersFinish == true && !reason.letsOthersFinish { end = reason }
+        }
+        for judged in Self.withoutSettledFailures(result.judged) {
             batch.outcomes += judged.outcomes
             if let key = judged.asksAgain { batch.asksAgain.append(key) }
-            batch.historyRevisions.merge(judged.historyRevisions) { first, _ in first }
+            batch.historyMarks.merge(judged.historyMarks) { first, _ in first }
         }
     }
 }

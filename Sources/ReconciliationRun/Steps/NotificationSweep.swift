@@ -35,8 +35,7 @@ package struct NotificationSweep {
         case .unavailable(let why), .undecodable(let why): return .gaveUp(why)
         case .internalFault: return .gaveUp("Apple answered 5000000")
         case .unverified(let rejected): return .gaveUp(rejected.failure.detail)
-        case .refused(let code, let status, _):
-            return .gaveUp("Apple refused it (\(code.map(String.init) ?? "HTTP \(status)"))")
+        case .refused(let code, _, _): return .gaveUp("Apple refused it (\(code))")
         case .transactionNotFound, .accountNotFound, .invalidID:
             return .gaveUp("Apple answered about a transaction that was not asked for")
         }

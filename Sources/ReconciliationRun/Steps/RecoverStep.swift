@@ -45,7 +45,7 @@ struct RecoverStep {
         _ window: NotificationWindow, through readThrough: Timestamp
     ) async throws(RunInterruption) -> String? {
         guard let appStore = context.appStores[app] else {
-            preconditionFailure("recovery of an app that is not configured")
+            throw RunInterruption(end: .store(Inquirer.notConnected(app)))
         }
         var sweep = NotificationSweep()
         var unknowns: Set<UnknownValue> = []
@@ -65,7 +65,7 @@ struct RecoverStep {
             guard case .success(let lookup) = result else {
                 if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
                 guard case .failure(let stop) = result else { return nil }
-                throw RunInterruption(end: .stop(stop))
+                throw RunInterruption(end: RunEnd(stop))
             }
             context.tally.note(lookup)
             if case .answered(let page) = lookup {

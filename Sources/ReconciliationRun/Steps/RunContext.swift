@@ -23,8 +23,25 @@ struct RunContext: Sendable {
     /// Why asking must end before the next page; `nil` while it may go on.
     var reasonToEnd: RunEnd? {
         if let signal = stop.signal { return .signal(signal) }
-        if let verdict = tally.verdict { return verdict }
+        if let verdict = tally.verdict ?? outage { return verdict }
         return clock.isPastDeadline ? .deadline : nil
+    }
+
+    /// Set when no app can be asked any more; as long as one can, a night makes progress.
+    var outage: RunEnd? {
+        let outages = appStores.values.compactMap { $0.outage() }
+        guard let why = outages.first, outages.count == appStores.count else { return nil }
+        return .unavailable(why)
+    }
+
+    /// The same, knowing which bundles of the table no app is configured for.
+    func knowingStrayBundles() async throws(RunInterruption) -> RunContext {
+        let table = try await storing { () async throws(StoreError) in
+            try await store.rowsByApp()
+        }
+        var context = self
+        context.job.policy.strayBundles = strayBundles(among: table, apps: job.policy.apps)
+        return context
     }
 
     /// Writes to the store; its failure ends the run.

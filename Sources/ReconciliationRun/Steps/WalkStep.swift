@@ -24,7 +24,6 @@ struct WalkStep {
             context.progress(RunProgress(stage: .walk, done: taken))
             if let limit = context.job.narrowing.limit, taken >= limit { break }
         }
-        try await askAgain()
     }
 
     private func choose(from rows: [ScopedRow], alreadyTaken: Int) -> [ScopedRow] {
@@ -40,10 +39,16 @@ struct WalkStep {
         policy.now = context.clock.now()
         var excluded: [RowOutcome] = []
         var subjects: [AskedPage.Subject] = []
+        var putOff: [SubscriptionKey] = []
+        let failing = try await failedLastTime(among: rows)
         for row in rows {
             if let reason = exclusion(of: row.row, policy: policy) {
                 excluded.append(RowOutcome(key: row.row.key, verdict: .excluded(reason)))
             } else if let app = appToAsk(about: row.row, policy: context.job.policy) {
+                guard !failing.contains(row.row.key) else {
+                    putOff.append(row.row.key)
+                    continue
+                }
                 subjects.append(
                     AskedPage.Subject(
                         id: row.row.key.originalTransactionID, row: row, app: app))
@@ -54,6 +59,10 @@ struct WalkStep {
         }
         var page = await AskedPage.ask(subjects, in: context)
         page.batch.outcomes += excluded
+        // Not asked until `AskAgainStep`; should the run not come so far, they were not reached, and
+        // are asked in their turn the next time.
+        page.batch.outcomes += putOff.map { RowOutcome(key: $0, verdict: .undecided(.deadline)) }
+        page.batch.asksAgain += putOff
         // The position moves only when every row of the page was asked for.
         let isWhole = page.end == nil && !context.clock.isPastDeadline
         page.batch.walkedThrough = isWhole ? position : nil
@@ -62,26 +71,14 @@ struct WalkStep {
         if !isWhole { throw RunInterruption(end: .deadline) }
     }
 
-    /// 5000000 is asked once more, at the end, and then counts as unavailable.
-    private func askAgain() async throws(RunInterruption) {
-        while true {
-            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
-            let rows = try await context.storing { () async throws(StoreError) in
-                try await context.store.rowsToAskAgain(
-                    limit: RunLimits.rowsPerPage, in: context.pass)
-            }
-            guard !rows.isEmpty else { return }
-            let subjects = rows.compactMap { row in
-                appToAsk(about: row.row, policy: context.job.policy).map {
-                    AskedPage.Subject(id: row.row.key.originalTransactionID, row: row, app: $0)
-                }
-            }
-            var page = await AskedPage.ask(subjects, in: context)
-            page.batch.replaces = true
-            page.batch.asksAgain = []
-            try await context.stage(page.batch)
-            if let end = page.end { throw RunInterruption(end: end) }
-            context.progress(RunProgress(stage: .again, done: rows.count))
+    /// What failed in the run before comes last: it may be at fault itself, and nothing that can be
+    /// judged must wait for it.
+    private func failedLastTime(
+        among rows: [ScopedRow]
+    ) async throws(RunInterruption) -> Set<SubscriptionKey> {
+        try await context.storing { () async throws(StoreError) in
+            try await context.store.failedLastTime(
+                among: rows.map(\.row.key), before: context.header)
         }
     }
 }

@@ -45,6 +45,11 @@ package struct Doctor: Verb {
         diagnoses += local.flatMap(\.diagnoses)
         let storage = await StorageChecks(settings: settings).all()
         diagnoses += storage.diagnoses
+        if let store = storage.store {
+            diagnoses += await RowChecks(
+                apps: settings.identities, settingsFile: settings.file
+            ).all(of: store)
+        }
         for (check, found) in zip(checks, local) {
             guard let key = found.key, let roots = found.roots else {
                 diagnoses.append(

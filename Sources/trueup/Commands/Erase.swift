@@ -1,4 +1,5 @@
 package import ArgumentParser
+import Reports
 import SubscriptionStore
 package import Subscriptions
 
@@ -8,9 +9,12 @@ package struct Erase: Verb {
         abstract: "Erase one customer's signed payloads; without --execute only say which.",
         discussion: """
             Each erased payload leaves a tombstone, its digest: the ledger's chain of hashes still \
-            holds, and it can be seen that there was something. Rows, findings and ledger entries \
-            stay, and so do report folders, which are sealed; the runs that hold payloads of the \
-            customer are named. Payloads that Apple sends later are kept again.
+            holds, and it can be seen that there was something. Messages of events about the \
+            customer go too, told or not. Rows, findings and ledger entries stay, and so do report \
+            folders, which are sealed; those that show something of the customer are named. What was \
+            erased does not come back, also not inside another payload; but while a row of the \
+            customer stands in the table, Apple's next answer about it is new evidence. Exit 75 says \
+            that somebody who reads the database keeps the old pages on the disk: run it again then.
             """)
 
     @Argument(help: ArgumentHelp("The customer_id of the rows.", valueName: "customer"))
@@ -29,32 +33,38 @@ package struct Erase: Verb {
         guard execute else {
             let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
             let found = try await store.evidence(ofCustomer: customer)
-            try tell(found, erasedNow: nil, in: invocation)
+            try tell(found, erasedNow: nil, settings, in: invocation)
             return found.subscriptions.isEmpty ? .empty : .ok
         }
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath,
             holder: RunningUser.lockHolder(doing: "erasing evidence"), now: invocation.now(),
             waitMilliseconds: invocation.lockPatienceMilliseconds)
+        try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
         let erased = try await store.eraseEvidence(ofCustomer: customer, at: invocation.now())
         let found = try await store.evidence(ofCustomer: customer)
         _ = consume lock
-        try tell(found, erasedNow: erased, in: invocation)
+        try tell(found, erasedNow: erased, settings, in: invocation)
         return found.subscriptions.isEmpty ? .empty : .ok
     }
 
     private func tell(
-        _ found: CustomerEvidence, erasedNow: Int?, in invocation: Invocation
+        _ found: CustomerEvidence, erasedNow: Int?, _ settings: Settings,
+        in invocation: Invocation
     ) throws {
+        let standing = found.reportedBy.filter {
+            ReportFolder.isPublished($0, in: settings.reportDirectory)
+        }
         if common.json {
             return try invocation.output.line(
                 CanonicalJSON.object([
                     "customer_id": .string(customer),
                     "erased_before": .integer(Int64(found.erased - (erasedNow ?? 0))),
                     "erased_now": .integer(Int64(erasedNow ?? 0)),
+                    "events": .integer(Int64(found.events)),
                     "kept": .integer(Int64(found.kept)),
-                    "runs": .array(found.reportedBy.map(CanonicalJSON.string)),
+                    "runs": .array(standing.map(CanonicalJSON.string)),
                     "subscriptions": .array(
                         found.subscriptions.map { .string($0.originalTransactionID) }),
                 ]).rendered)
@@ -70,10 +80,14 @@ package struct Erase: Verb {
         try invocation.output.line(
             erasedNow.map { "\($0) erased now; their digests stay as tombstones." }
                 ?? "Nothing was erased. Add --execute to erase the payloads that are kept.")
-        guard !found.reportedBy.isEmpty else { return }
+        if found.events > 0 {
+            try invocation.output.line("\(found.events) messages of events are kept, too.")
+        }
+        guard !standing.isEmpty else { return }
         try invocation.output.line(
-            "Report folders are sealed and keep what they show. These runs show payloads of the "
-                + "customer; delete them from the front of the chain when their time is over:")
-        for run in found.reportedBy { try invocation.output.line("  \(run)") }
+            "Report folders are sealed and keep what they show. These of \(settings.reportDirectory) "
+                + "still show payloads or rows of the customer; delete them from the front of the "
+                + "chain when their time is over:")
+        for run in standing { try invocation.output.line("  \(run)") }
     }
 }

@@ -9,8 +9,9 @@ package struct Import: Verb {
         abstract: "Load local rows from a CSV or JSON Lines file.",
         discussion: """
             All of the file is loaded, or nothing: with a bad line in it the status is 65, and what \
-            is bad is named with line and reason. Rows whose signed_date is older than the stored row's are skipped. \
-            Columns that the file does not have stay as they are. Waits up to 10 seconds for a run \
+            is bad is named with line and reason. Rows whose signed_date is older than the stored row's, or \
+            absent where that has one, are skipped. Columns that the file, or a line of JSON Lines, \
+            does not have stay as they are. Waits up to 10 seconds for a run \
             that is going on.
 
             Columns: \(SubscriptionField.allCases.map(\.rawValue).joined(separator: ", ")); only \
@@ -29,6 +30,13 @@ package struct Import: Verb {
     @Flag(help: "Load the good lines and name each bad one, instead of refusing the file.")
     package var skipBadRows = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Write every bad line with file, line and reason to this file: CSV for .csv, else JSON "
+                + "Lines.",
+            valueName: "file"))
+    package var badRows: String?
+
     @OptionGroup package var common: CommonOptions
 
     package init() {}
@@ -37,16 +45,20 @@ package struct Import: Verb {
         if transactions && notifications {
             throw ValidationError("Give --transactions or --notifications, not both.")
         }
+        if let badRows, badRows == file {
+            throw ValidationError("--bad-rows would overwrite the file that is to be loaded.")
+        }
     }
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath,
             holder: RunningUser.lockHolder(doing: "importing \(file)"), now: invocation.now(),
             waitMilliseconds: invocation.lockPatienceMilliseconds)
+        try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
         let (counts, lines, bad) = try load(into: store, settings, invocation)
         _ = consume lock
         try tell(counts, lines: lines, bad: bad, in: invocation)
@@ -57,16 +69,19 @@ package struct Import: Verb {
         into store: SQLiteStore, _ settings: Settings, _ invocation: Invocation
     ) throws -> (counts: LoadCounts, lines: Int, bad: Int) {
         var log = BadLineLog(
-            file: file, namesAll: skipBadRows,
-            asJSON: common.json || common.logFormat == .json)
+            file: file, namesAll: skipBadRows || common.json,
+            asJSON: common.json || common.logFormat == .json,
+            copy: try badRows.map { path throws(CommandFailure) in try BadRowsFile(path: path) })
         var lines = 0
         let counts: LoadCounts
         if transactions {
             var reader = try TransactionFileReader(
                 transactionsAt: file, apps: settings.identities)
-            counts = try store.loadTransactions(columns: reader.columns) { add in
+            counts = try store.loadTransactions(columns: reader.columns) {
+                (add: (LocalTransaction, UInt64?) throws -> LineOutcome) in
                 while let line = try reader.next() {
-                    lines += try take(line, add, &log, invocation)
+                    let given = reader.given?.bits
+                    lines += try take(line, { try add($0, given) }, &log, invocation)
                 }
                 try refuse(log)
             }
@@ -83,13 +98,16 @@ package struct Import: Verb {
         } else {
             var reader = try SubscriptionFileReader(
                 subscriptionsAt: file, apps: settings.identities)
-            counts = try store.loadSubscriptions(columns: reader.columns) { add in
+            counts = try store.loadSubscriptions(columns: reader.columns) {
+                (add: (LocalSubscription, UInt64?) throws -> LineOutcome) in
                 while let line = try reader.next() {
-                    lines += try take(line, add, &log, invocation)
+                    let given = reader.given?.bits
+                    lines += try take(line, { try add($0, given) }, &log, invocation)
                 }
                 try refuse(log)
             }
         }
+        try log.finish()
         return (counts, lines, log.count)
     }
 
@@ -100,13 +118,13 @@ package struct Import: Verb {
     ) throws -> Int {
         switch line {
         case .bad(let bad):
-            log.note(bad, in: invocation)
+            try log.note(bad, in: invocation)
             return 0
         case .row(let row, let number):
             switch try add(row) {
             case .accepted: return 1
             case .duplicateKey:
-                log.note(
+                try log.note(
                     BadLine(line: number, reason: "has the same key as an earlier line"),
                     in: invocation)
                 return 0
@@ -115,7 +133,9 @@ package struct Import: Verb {
     }
 
     private func refuse(_ log: BadLineLog) throws(CommandFailure) {
-        if log.count > 0 && !skipBadRows { throw log.refusal }
+        guard log.count > 0, !skipBadRows else { return }
+        try log.finish()
+        throw log.refusal
     }
 
     private func tell(

@@ -10,7 +10,9 @@ package struct Init: Verb {
         abstract: "Write commented settings and job files, and create the database.",
         discussion: """
             Existing files are never overwritten, so it is safe to run twice. The settings file is \
-            the one that --config or $TRUEUP_CONFIG names; jobs are written beside it.
+            the one that --config or $TRUEUP_CONFIG names; jobs are written beside it. A database \
+            of an earlier version is brought up to date; triggers and indexes that somebody \
+            removed from it are put back. Waits up to 10 seconds for a run that is going on.
             """)
 
     @OptionGroup package var common: CommonOptions
@@ -41,38 +43,49 @@ package struct Init: Verb {
             created.append(settings.databasePath)
         }
         try StarterFile.createFolder(of: settings.databasePath)
-        try createDatabase(at: settings.databasePath)
-        try tell(created: created, kept: kept, settingsFile: file, in: invocation)
+        let restored = try createDatabase(at: settings.databasePath, invocation)
+        try tell(
+            created: created, kept: kept, restored: restored, settingsFile: file, in: invocation)
         return .ok
     }
 
     /// Customers' rows are nobody else's business: the file is for its owner, and those to whom
     /// the owner gives it.
-    private func createDatabase(at path: String) throws {
+    ///
+    /// - Returns: what of its schema was put back.
+    private func createDatabase(
+        at path: String, _ invocation: Invocation
+    ) throws -> [String] {
         let before = umask(0o077)
         defer { _ = umask(before) }
         do {
-            try SQLiteStore.create(at: path)
-        } catch .notWritten(let text) {
+            let lock = try RunLock.acquire(
+                forDatabaseAt: path, holder: RunningUser.lockHolder(doing: "init"),
+                now: invocation.now(), waitMilliseconds: invocation.lockPatienceMilliseconds)
+            let restored = try SQLiteStore.create(at: path)
+            _ = consume lock
+            return restored
+        } catch StoreError.notWritten(let text), RunLockError.cannotLock(let text) {
             throw CommandFailure(.cannotCreate, text)
-        } catch {
-            throw error
         }
     }
 
     private func tell(
-        created: [String], kept: [String], settingsFile: String, in invocation: Invocation
+        created: [String], kept: [String], restored: [String], settingsFile: String,
+        in invocation: Invocation
     ) throws {
         if common.json {
             let lists: [String: CanonicalJSON] = [
                 "created": .array(created.map(CanonicalJSON.string)),
                 "kept": .array(kept.map(CanonicalJSON.string)),
+                "restored": .array(restored.map(CanonicalJSON.string)),
             ]
             try invocation.output.line(CanonicalJSON.object(lists).rendered)
             return
         }
         for path in created { try invocation.output.line("created  \(path)") }
         for path in kept { try invocation.output.line("kept     \(path) (was there already)") }
+        for part in restored { try invocation.output.line("restored \(part)") }
         if !common.quiet, created.contains(settingsFile) {
             try invocation.output.flush()
             invocation.say(

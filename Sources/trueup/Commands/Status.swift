@@ -20,7 +20,7 @@ package struct Status: Verb {
             flag: common.config, environment: invocation.environment)
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
         let report = StatusReport(
-            overview: try store.overview(runs: Self.listedRuns),
+            overview: try store.overview(runs: Self.listedRuns, at: invocation.now()),
             running: SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath).map {
                 StatusReport.Running(holder: $0.holder, since: $0.since)
             }, apps: settings.identities, now: invocation.now())

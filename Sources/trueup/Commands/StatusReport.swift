@@ -1,3 +1,4 @@
+import Reports
 package import Subscriptions
 
 /// What `status` shows, as a value: for people as text, for machines as JSON.
@@ -38,6 +39,8 @@ package struct StatusReport {
                 } ?? "no pass over all rows has been completed yet"),
         ]
         if !overview.outbox.isEmpty { lines.append("Telling    " + telling) }
+        let kept = overview.bookkeeping.filter { $0.rows > 0 }
+        if !kept.isEmpty { lines += ["", "Bookkeeping"] + bookkeepingLines(kept) }
         lines.append("")
         lines.append("Notifications read up to")
         for app in watermarkApps {
@@ -48,8 +51,18 @@ package struct StatusReport {
         lines.append("")
         lines.append(contentsOf: findingLines)
         lines.append("")
+        if !overview.acknowledged.isEmpty {
+            lines.append(contentsOf: acknowledgedLines)
+            lines.append("")
+        }
         lines.append(contentsOf: runLines)
         return lines.joined(separator: "\n")
+    }
+
+    private func bookkeepingLines(_ kept: [BookkeepingCount]) -> [String] {
+        TextTable.lines(
+            kept.map { [$0.kind, String($0.rows), $0.oldest.map { "since " + moment($0) } ?? ""] },
+            rightAligned: [1])
     }
 
     private var rows: String {
@@ -100,6 +113,18 @@ package struct StatusReport {
                 }, rightAligned: [3])
     }
 
+    private var acknowledgedLines: [String] {
+        ["Acknowledged findings"]
+            + TextTable.lines(
+                overview.acknowledged.map {
+                    [
+                        $0.findingID, $0.kind.rawValue, $0.originalTransactionID ?? "",
+                        "by \(PlainText.of($0.actor))",
+                        $0.until.map { "until \($0.rfc3339)" } ?? "", PlainText.of($0.reason),
+                    ]
+                }, rightAligned: [])
+    }
+
     private var runLines: [String] {
         guard !overview.runs.isEmpty else { return ["Runs: none yet"] }
         let head = [
@@ -137,6 +162,13 @@ package struct StatusReport {
                 .integer(now.milliseconds(since: $0) / 1000)
             } ?? .null,
             "outbox": overview.outbox.json,
+            "bookkeeping": .array(
+                overview.bookkeeping.map { kind in
+                    .object([
+                        "kind": .string(kind.kind), "rows": .integer(Int64(kind.rows)),
+                        "oldest": .time(kind.oldest),
+                    ])
+                }),
             "watermarks": .array(
                 watermarkApps.map { app in
                     .object([
@@ -145,6 +177,7 @@ package struct StatusReport {
                         "watermark": .time(overview.watermarks[app]),
                     ])
                 }),
+            "acknowledged": .array(overview.acknowledged.map(\.json)),
             "open_findings": .array(
                 overview.openFindings.map { count in
                     .object([

@@ -48,6 +48,7 @@ package struct Tell: Verb {
         let telling = try EventTelling(
             tell, environment: invocation.environment, wallClock: invocation.now,
             shows: { if isVerbose { ReportedRun.tell($0.hasSuffix("\n") ? $0 : $0 + "\n") } })
+        try bringUpToDate(settings.databasePath, invocation)
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
         let retried = retryGivenUp ? try await store.retryGivenUp(at: clock()) : 0
         let summary = try await telling.round(
@@ -55,6 +56,17 @@ package struct Tell: Verb {
             lockPatienceMilliseconds: invocation.lockPatienceMilliseconds)
         try show(summary, retried: retried, in: invocation)
         return summary.isIncomplete ? .incomplete : .ok
+    }
+
+    /// Telling goes on beside a run; changing the schema does not.
+    private func bringUpToDate(_ path: String, _ invocation: Invocation) throws {
+        guard try SQLiteStore.needsBringingUpToDate(at: path) else { return }
+        let lock = try RunLock.acquire(
+            forDatabaseAt: path,
+            holder: RunningUser.lockHolder(doing: "bringing the database up to date"),
+            now: invocation.now(), waitMilliseconds: invocation.lockPatienceMilliseconds)
+        try SQLiteStore.bringUpToDate(at: path, under: lock)
+        _ = consume lock
     }
 
     private func show(

@@ -12,6 +12,7 @@ package struct TrueUp: ParsableCommand {
             Check.self,
             Apply.self,
             Undo.self,
+            Acknowledge.self,
             Import.self,
             Export.self,
             Status.self,
@@ -19,6 +20,7 @@ package struct TrueUp: ParsableCommand {
             Doctor.self,
             Tell.self,
             Erase.self,
+            Restored.self,
             Verify.self,
         ])
 

@@ -1,6 +1,6 @@
 package import ArgumentParser
-import Glibc
 import ReportAudit
+import SubscriptionStore
 package import Subscriptions
 
 /// `trueup verify`: whether reports are as they were written, and Apple signed what they rest on.
@@ -9,11 +9,13 @@ package struct Verify: Verb {
         abstract: "Check signatures, hash chain, manifests and totals of reports; 7 if tampered.",
         discussion: """
             Takes the folder of one run or a whole report folder, and names everything that is \
-            wrong. It needs no key, network or database, and no settings when a folder is given; \
+            wrong. It needs no key, network or database (but with --database), and no settings when a folder is given; \
             what is still being written (*.partial) is left alone.
 
             Evidence counts only if it leads to Apple Root CA - G3, or to a root given with \
-            --trusted-root or in the settings; what a report says of its own root does not count.
+            --trusted-root or in the settings; what a report says of its own root does not count. \
+            With a folder given, settings count only if --config names them: neither ./trueup.yaml \
+            nor $TRUEUP_CONFIG is read.
 
             A folder cannot show that its newest runs were taken away, or that everything was \
             written anew from some night on. Write down the digests that verify prints, elsewhere, \
@@ -39,6 +41,11 @@ package struct Verify: Verb {
             valueName: "digest"))
     package var anchors: [String] = []
 
+    @Flag(
+        name: .long,
+        help: "Hold the ledger in the configured database against itself and the reports.")
+    package var database = false
+
     @OptionGroup package var common: CommonOptions
 
     package init() {}
@@ -49,7 +56,8 @@ package struct Verify: Verb {
             throw CommandFailure(.usage, "name a folder to verify")
         }
         let audit = try ReportAudit(
-            trust: AuditTrust(certificateFiles: try certificates(settings)), anchors: anchors)
+            trust: AuditTrust(certificateFiles: try certificates(settings)), anchors: anchors,
+            ledger: try ledger(settings))
         var report = VerifyReport(directory: directory)
         let ink = VerifyReport.Ink(
             isColoured: common.color.applies(
@@ -74,19 +82,23 @@ package struct Verify: Verb {
         return result.isIntact ? .ok : .tampered
     }
 
-    /// The settings; with a folder given they are welcome and not needed.
+    /// The settings, as far as they count.
+    ///
+    /// With a folder given, only those that `--config` names do: a `trueup.yaml` that lies where
+    /// somebody stands, or that an environment variable names, may come with the very reports that
+    /// are to be judged, and would have them vouch for their own root.
     private func settings(_ invocation: Invocation) throws -> Settings? {
-        let file = Settings.file(flag: common.config, environment: invocation.environment)
-        guard directory != nil, common.config == nil else {
-            return try Settings.load(flag: common.config, environment: invocation.environment)
+        guard directory == nil || common.config != nil else { return nil }
+        return try Settings.load(flag: common.config, environment: invocation.environment)
+    }
+
+    private func ledger(_ settings: Settings?) throws -> LedgerReading? {
+        guard database else { return nil }
+        guard let settings else {
+            throw CommandFailure(
+                .usage, "--database with a folder needs --config, which says where the database is")
         }
-        guard unsafe access(file, F_OK) == 0 else { return nil }
-        do throws(ConfigurationError) {
-            return try Settings.load(flag: nil, environment: invocation.environment)
-        } catch {
-            invocation.say("warning: \(error); its trusted roots are not used")
-            return nil
-        }
+        return try SQLiteStore.open(at: settings.databasePath, access: .readOnly).ledgerReading
     }
 
     private func certificates(_ settings: Settings?) throws -> [[UInt8]] {

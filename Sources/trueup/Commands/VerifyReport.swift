@@ -34,14 +34,17 @@ struct VerifyReport {
 
     private static func summary(of run: RunAudit) -> String {
         let findings = counted(run.findings, "finding")
-        guard run.corrections > 0 else { return "no corrections, \(findings)" }
+        let erased =
+            run.tombstones > 0 ? ", \(counted(run.tombstones, "payload")) erased" : ""
+        guard run.corrections > 0 else { return "no corrections, \(findings)" + erased }
         var text =
             run.reverifiedCorrections == run.corrections
             ? counted(run.corrections, "correction")
             : "\(run.reverifiedCorrections) of \(counted(run.corrections, "correction"))"
         text += " re-verified" + (run.roots.isEmpty ? "" : " against \(names(of: run.roots))")
         if run.undone > 0 { text += ", \(run.undone) taken back" }
-        return text + ", " + findings
+        if run.onErased > 0 { text += ", \(run.onErased) on erased payloads" }
+        return text + ", " + findings + erased
     }
 
     private static func problemLines(_ list: ProblemList, _ ink: Ink) -> [String] {
@@ -64,7 +67,20 @@ struct VerifyReport {
         lines.append(
             ink.good("INTACT") + ": \(runs), "
                 + "\(Self.counted(result.corrections, "correction")), "
-                + Self.counted(result.findings, "finding") + " in \(directory)")
+                + Self.counted(result.findings, "finding")
+                + (result.breaks.isEmpty
+                    ? "" : ", " + Self.counted(result.breaks.count, "declared break"))
+                + " in \(directory)")
+        if let entries = result.ledgerEntries {
+            lines.append(
+                "The ledger in the database holds, and is the one that the reports show: "
+                    + "\(entries) \(entries == 1 ? "entry" : "entries")")
+        }
+        if result.tombstones > 0 {
+            lines.append(
+                "\(Self.counted(result.tombstones, "payload")) erased on purpose: their tombstones "
+                    + "stand, what they said cannot be verified again")
+        }
         for root in result.roots.sorted() where !root.isApple {
             lines.append(
                 "Not Apple's: evidence was verified against the root \(root.fingerprint), which "
@@ -103,6 +119,8 @@ struct VerifyReport {
                 "corrections": .integer(Int64(run.corrections)),
                 "reverified": .integer(Int64(run.reverifiedCorrections)),
                 "undone": .integer(Int64(run.undone)),
+                "on_erased": .integer(Int64(run.onErased)),
+                "tombstones": .integer(Int64(run.tombstones)),
                 "roots": Self.json(run.roots),
                 "notes": .array(run.notes.map(CanonicalJSON.string)),
                 "problems": .array(run.problems.problems.map(Self.json)),
@@ -118,7 +136,11 @@ struct VerifyReport {
             "whole_folder": .boolean(result.isWholeFolder), "runs": .array(runs),
             "corrections": .integer(Int64(result.corrections)),
             "reverified": .integer(Int64(result.reverifiedCorrections)),
+            "on_erased": .integer(Int64(result.onErased)),
+            "tombstones": .integer(Int64(result.tombstones)),
             "findings": .integer(Int64(result.findings)), "roots": Self.json(result.roots),
+            "breaks": .array(result.breaks.map(Self.json)),
+            "ledger_entries": result.ledgerEntries.map { .integer(Int64($0)) } ?? .null,
             "notes": .array(result.notes.map(CanonicalJSON.string)),
             "problems": .array(result.problems.problems.map(Self.json)),
             "problems_omitted": .integer(Int64(result.problems.omitted)),
@@ -138,6 +160,15 @@ struct VerifyReport {
                     "fingerprint": .string(root.fingerprint), "is_apple": .boolean(root.isApple),
                 ])
             })
+    }
+
+    private static func json(_ lost: DeclaredBreak) -> CanonicalJSON {
+        .object([
+            "actor": .string(lost.actor), "kept_entry": .integer(lost.keptEntry),
+            "lost_from": .integer(lost.keptEntry &+ 1),
+            "lost_to": lost.lostEntry.map(CanonicalJSON.integer) ?? .null,
+            "reason": .string(lost.reason), "run_id": .string(lost.runID),
+        ])
     }
 
     private static func json(_ problem: AuditProblem) -> CanonicalJSON {

@@ -5,7 +5,7 @@ import Subscriptions
 extension JobSettings {
     private static let keys = [
         "steps", "mode", "coverage", "history", "sweep_days", "sample", "settle", "max_duration",
-        "fail_on", "not_found_confirmations", "recover", "guards", "authority",
+        "max_outage", "fail_on", "not_found_confirmations", "recover", "guards", "authority",
     ]
 
     /// The job in a text; `file` gives it its name.
@@ -30,6 +30,9 @@ extension JobSettings {
             guard maxDurationMilliseconds > 0 else {
                 throw value.error("must be more than nothing, or the run ends before it begins")
             }
+        }
+        if let value = mapping.value("max_outage") {
+            maxOutageMilliseconds = try value.durationMilliseconds()
         }
         if let value = mapping.value("fail_on") { failOn = try value.choice() }
         if let value = mapping.value("not_found_confirmations") {
@@ -59,7 +62,7 @@ extension JobSettings {
         let mapping = try value.mapping(keys: [
             "max_changes", "max_change_share", "min_changes", "max_not_found_share",
             "max_verification_failures", "max_same_direction_share", "max_shrink_share",
-            "max_own_fault",
+            "max_own_fault", "max_excluded_share",
         ])
         let count = 0...Int64(Int32.max)
         var limits = GuardLimits()
@@ -86,6 +89,9 @@ extension JobSettings {
         }
         if let value = mapping.value("max_own_fault") {
             limits.maxOwnFault = try value.integerOrNone(in: count).map { Int($0) }
+        }
+        if let value = mapping.value("max_excluded_share") {
+            limits.maxExcludedShare = try value.share()
         }
         return limits
     }

@@ -16,6 +16,8 @@ package struct JobSettings: Hashable, Sendable {
     package var sample = 0.01
     package var settleMilliseconds: Int64 = 15 * 60_000
     package var maxDurationMilliseconds: Int64 = 4 * 3_600_000
+    /// How long an endpoint that does not work is waited for.
+    package var maxOutageMilliseconds: Int64 = 30 * 60_000
     package var failOn: FailureThreshold = .high
     package var notFoundConfirmations = 3
     package var recover = Recovery()

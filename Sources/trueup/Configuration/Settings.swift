@@ -11,6 +11,8 @@ package struct Settings: Hashable, Sendable {
     package var reportDirectory: String
     /// Whom to tell of corrections; `nil` for nobody.
     package var tell: TellSettings?
+    /// How long bookkeeping is kept: told events, inbox notifications, what earlier runs listed.
+    package var retentionMilliseconds: Int64 = 400 * 86_400_000
 
     package static let defaultFile = "trueup.yaml"
     static let defaultStoreURL = "sqlite:trueup.sqlite"
@@ -58,7 +60,7 @@ package struct Settings: Hashable, Sendable {
         }
         let directory = SettingsPath.directory(of: file)
         let mapping = try SettingsMapping(
-            root, file: file, path: "", keys: ["apps", "store", "report", "tell"])
+            root, file: file, path: "", keys: ["apps", "store", "report", "tell", "retention"])
         self.file = file
         apps = []
         let list = try mapping.required("apps", example: "[…]")
@@ -75,6 +77,9 @@ package struct Settings: Hashable, Sendable {
             mapping, environment: environment, directory: directory)
         reportDirectory = try Self.reportDirectory(
             mapping, environment: environment, directory: directory)
+        if let retention = mapping.value("retention") {
+            retentionMilliseconds = try retention.durationMilliseconds()
+        }
         let isRehearsal = apps.contains { $0.endpoint.isLoopback }
         tell = try mapping.value("tell").map { value throws(ConfigurationError) in
             try TellSettings(value, directory: directory, isRehearsal: isRehearsal)

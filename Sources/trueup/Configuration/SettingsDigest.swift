@@ -67,6 +67,7 @@ package enum SettingsDigest {
                 "max_verification_failures": .integer(Int64(job.guards.maxVerificationFailures)),
                 "max_same_direction_share": .string(String(job.guards.maxSameDirectionShare)),
                 "max_shrink_share": .string(String(job.guards.maxShrinkShare)),
+                "max_excluded_share": .string(String(job.guards.maxExcludedShare)),
                 "max_own_fault": job.guards.maxOwnFault.map { .integer(Int64($0)) } ?? .null,
             ]),
             "report_only": .array(job.reportOnlyFields.sorted().map(CanonicalJSON.string)),

@@ -64,12 +64,11 @@ struct AppleProbe {
                     return .unreadable("the answer has no signedTransactionInfo")
                 }
                 return .accepted(signed: Array(signed))
-            case .refused(_, let code?, _) where code >= 4_000_000 && code < 5_000_000:
+            case .refused(_, let code, _) where code >= 4_000_000 && code < 5_000_000:
                 return .accepted(signed: nil)
             case .refused(let status, let code, let message):
                 return .unreachable(
-                    "status \(status)\(code.map { ", code \($0)" } ?? "")"
-                        + (message.isEmpty ? "" : ": \(message)"))
+                    "status \(status), code \(code)" + (message.isEmpty ? "" : ": \(message)"))
             case .rateLimited: return .rateLimited
             case .unavailable(let text): return .unreachable(text)
             case .undecodable(let text): return .unreadable(text)
@@ -79,6 +78,8 @@ struct AppleProbe {
             case .denied(let text): return .denied(text)
             case .misconfigured(let text): return .misconfigured(text)
             case .quotaWaitPastDeadline: return .rateLimited
+            case .deadlineReached:
+                return .unreachable("no answer within \(patience.components.seconds) seconds")
             case .cancelled: return .unreachable("stopped")
             }
         }

@@ -8,8 +8,8 @@ package struct Diagnosis: Hashable, Sendable {
         case skipped
     }
 
-    /// `settings`, `key`, `roots`, `database`, `disk`, `reports`, `lock`, `apple`, `clock`,
-    /// `certificates`.
+    /// `settings`, `key`, `roots`, `database`, `disk`, `reports`, `lock`, `rows`, `apple`,
+    /// `clock`, `certificates`.
     package var check: String
     /// Set where a check is made for each app.
     package var app: AppIdentity?

@@ -11,7 +11,9 @@ enum FileSystemFacts {
     static func freeBytes(at path: String) -> UInt64? {
         var facts = statvfs()
         guard unsafe statvfs(path, &facts) == 0 else { return nil }
-        return UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
+        let (bytes, overflow) = UInt64(facts.f_bavail).multipliedReportingOverflow(
+            by: UInt64(facts.f_frsize))
+        return overflow ? .max : bytes
     }
 
     /// Why the path cannot be written; `nil` when it can.

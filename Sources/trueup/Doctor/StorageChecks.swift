@@ -30,6 +30,11 @@ struct StorageChecks {
         } catch {
             return (.failed("database", nil, error), nil)
         }
+        do {
+            try store.refuseDamaged()
+        } catch {
+            return (.failed("database", nil, error), store)
+        }
         for place in [path, SettingsPath.directory(of: path)] {
             guard let reason = FileSystemFacts.obstacle(toWriting: place) else { continue }
             let diagnosis = Diagnosis.failed(
@@ -44,7 +49,10 @@ struct StorageChecks {
                 fix: "nothing: the next run turns WAL on")
             return (diagnosis, store)
         }
-        return (.ok("database", nil, "\(path) opens, schema as expected, WAL"), store)
+        return (
+            .ok("database", nil, "\(path) opens, schema and end of the ledger as expected, WAL"),
+            store
+        )
     }
 
     private var disk: Diagnosis {

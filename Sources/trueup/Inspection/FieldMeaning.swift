@@ -40,9 +40,12 @@ enum FieldMeaning {
         guard let number = value.integer else { return nil }
         if let meaning = numbers[name]?[number] { return meaning }
         if money.contains(name) {
-            return thousandths(number) + (currency.map { " " + PlainText.of($0) } ?? "")
+            return DecimalAmount(milliunits: number, currency: currency).plainText
+                + (currency.map { " " + PlainText.of($0) } ?? "")
         }
-        if name == "revocationPercentage" { return thousandths(number) + " %" }
+        if name == "revocationPercentage" {
+            return DecimalAmount(milliunits: number, currency: nil).plainText + " %"
+        }
         return nil
     }
 
@@ -50,14 +53,6 @@ enum FieldMeaning {
     static func isUnknownCode(_ name: String, _ value: JSONValue) -> Bool {
         guard let meanings = numbers[name], let number = value.integer else { return false }
         return meanings[number] == nil
-    }
-
-    /// Milliunits as a decimal number, trailing zeros beyond two places left out.
-    private static func thousandths(_ number: Int64) -> String {
-        let magnitude = number.magnitude
-        let fraction = String(1000 + magnitude % 1000).dropFirst()
-        let places = fraction.hasSuffix("0") ? fraction.prefix(2) : fraction
-        return (number < 0 ? "-" : "") + "\(magnitude / 1000).\(places)"
     }
 }
 

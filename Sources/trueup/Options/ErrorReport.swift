@@ -57,6 +57,8 @@ package struct ErrorReport {
         case .cannotCreate: .cannotCreate
         case .notWritten: .output
         case .record: .internal
+        case .otherDatabase: .config
+        case .busy: .busy
         }
     }
 
@@ -97,6 +99,7 @@ package struct ErrorReport {
         case .misconfigured(let text): (.config, text)
         case .quotaWaitPastDeadline(let time):
             (.busy, "waiting for Apple's quota until \(time.rfc3339) would pass the deadline")
+        case .deadlineReached: (.incomplete, "the deadline came before the answer")
         case .cancelled: (.terminated, "stopped")
         }
     }

@@ -76,15 +76,16 @@ package struct RunOptions: ParsableArguments {
         return milliseconds
     }
 
-    /// Every narrowing in words, for the report.
+    /// Every narrowing in words, for the report: what leaves rows or findings out.
+    ///
+    /// `--now` and `--max-duration` are none: such a run looks at everything that the job names, and
+    /// another one goes on where it stopped.
     package var narrowingInWords: [String] {
         var words: [String] = []
         if let only { words.append("only \(only)") }
         if let idsFile { words.append("ids-file \(idsFile)") }
         if let limit { words.append("limit \(limit)") }
         if let shard { words.append("shard \(shard.shard.number)/\(shard.shard.count)") }
-        if let maxDuration { words.append("max-duration \(maxDuration)") }
-        if let now { words.append("now \(now.timestamp.rfc3339)") }
         return words
     }
 }

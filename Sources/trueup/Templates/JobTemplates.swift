@@ -18,6 +18,7 @@ package enum JobTemplates {
         sample: 0.01                  # share of the quiet rows asked at random each night
         settle: 15m                   # rows whose signed_date is younger are left alone as in flight
         max_duration: 4h              # then the run stops, says what is left, and the next one goes on
+        max_outage: 30m               # an endpoint that does not work is waited for this long
         fail_on: high                 # none | low | medium | high | critical
         not_found_confirmations: 3    # distinct UTC days before "not found" is confirmed
 
@@ -35,6 +36,7 @@ package enum JobTemplates {
           max_same_direction_share: 0.3  # access ended for more of the rows than this, or given to them
           max_shrink_share: 0.5       # the table lost more than this since the last run
           max_own_fault: 5            # dates off by one time zone, or by a factor of 1000; none = no limit
+          max_excluded_share: 0.05    # more of the rows than this belong to no configured app, or are in flight
 
         authority:                    # field: apple | report-only
           price: report-only
@@ -58,6 +60,7 @@ package enum JobTemplates {
           max_not_found_share: 0.2    # a fifth of unknown ids means the wrong app or environment
           max_verification_failures: 10
           max_same_direction_share: 1.0
+          max_excluded_share: 0.2     # a fifth of another app's rows means the wrong settings
 
         """
 

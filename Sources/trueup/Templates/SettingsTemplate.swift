@@ -31,6 +31,9 @@ package enum SettingsTemplate {
         report:
           directory: reports
 
+        # Bookkeeping older than this is deleted after a run; docs/database.md says what:
+        # retention: 400d
+
         # Another service can be told of every correction; docs/telling.md has it over HTTPS, too:
         # tell: {command: [/usr/local/bin/on-correction]}
 

@@ -13,11 +13,14 @@ struct AppConnection {
     ///   - app: The settings.
     ///   - environment: Where a key may be.
     ///   - deadline: Until when to go on trying.
+    ///   - maxOutage: For how long an endpoint that does not work is waited for.
+    ///   - outages: Who hears of it.
     ///   - revocationAnswers: What earlier runs learned of certificates; `nil` to keep nothing.
     ///   - wallClock: The present.
     /// - Throws: 77 or 78 for a key, a root or an address that cannot be used; no call is made.
     init(
         _ app: AppSettings, environment: [String: String], deadline: ContinuousClock.Instant,
+        maxOutage: Duration, outages: OutageBoard,
         revocationAnswers: (any RevocationAnswerShelf)? = nil,
         wallClock: @escaping @Sendable () -> Timestamp
     ) throws {
@@ -29,8 +32,8 @@ struct AppConnection {
             tokens: AppStoreServerTokens(
                 issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
                 key: key, now: wallClock),
-            rates: Self.rates(of: app), deadline: deadline, clock: ContinuousClock(),
-            wallClock: wallClock)
+            rates: Self.rates(of: app), maxOutage: maxOutage, deadline: deadline,
+            clock: ContinuousClock(), wallClock: wallClock, hear: { outages.tell($0) })
         let now: @Sendable () -> Int64 = { wallClock().unixMilliseconds }
         revocation = try RevocationConnection(app, answers: revocationAnswers, now: now)
         let verifier = SignedDataVerifier(

@@ -60,6 +60,9 @@ extension JobRun {
             narrowing: narrowing)
         header.coversEveryRow = job.steps.contains(.walk)
         header.notFoundConfirmations = job.notFoundConfirmations
+        header.jobFile = SettingsPath.resolve(
+            job.file, from: FileManager.default.currentDirectoryPath)
+        header.guards = job.guards.text
         return header
     }
 

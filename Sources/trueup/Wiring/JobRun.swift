@@ -30,9 +30,11 @@ struct JobRun {
         let clock = try runClock(settings: settings, job: job)
         let header = runHeader(settings, jobSettings, mode: mode, started: clock.now())
         let revocationAnswers = RevocationAnswers(now: invocation.now)
+        let outages = OutageBoard()
         let connections = try settings.apps.map { app in
             try AppConnection(
                 app, environment: invocation.environment, deadline: clock.deadline,
+                maxOutage: .milliseconds(jobSettings.maxOutageMilliseconds), outages: outages,
                 revocationAnswers: revocationAnswers, wallClock: invocation.now)
         }
         let run = ReportedRun(
@@ -40,7 +42,7 @@ struct JobRun {
             invocation: invocation,
             description: (forcedMode == .check ? "check " : "run ") + jobSettings.name)
         let status = try await run.perform(
-            asking: connections.map(\.appStore), keeping: revocationAnswers)
+            asking: connections.map(\.appStore), keeping: revocationAnswers, hearing: outages)
         for connection in connections { await connection.shutdown() }
         return status
     }

@@ -1,6 +1,6 @@
-import FoundationEssentials
 import Reconciliation
 import ReconciliationRun
+import SubscriptionStore
 import Subscriptions
 
 /// A run that asks and judges nothing: it works off a plan or takes an earlier run back.
@@ -10,7 +10,7 @@ struct PlannedRun {
     let invocation: Invocation
 
     func apply(_ plan: PlanSeal, guards: GuardOptions) async throws -> ExitStatus {
-        let job = try jobSettings(of: plan.head.job)
+        let job = jobSettings(of: plan.head)
         return try await perform(
             .plan(plan.sha256), name: "apply \(plan.head.job)", limitedBy: job,
             narrowing: plan.head.scope, told: ["plan \(plan.sha256)"], guards: guards)
@@ -51,25 +51,39 @@ struct PlannedRun {
             clock: RunClock(now: invocation.now, deadline: deadline), common: common,
             invocation: invocation, description: name)
         // Only a canary's second look asks anything of Apple; without one no key is needed.
-        guard job.canary != nil else { return try await run.perform(asking: []) }
+        guard try job.canary != nil || goesOnWithCanary(header) else {
+            return try await run.perform(asking: [])
+        }
         let revocationAnswers = RevocationAnswers(now: invocation.now)
+        let outages = OutageBoard()
         let connections = try settings.apps.map { app in
             try AppConnection(
                 app, environment: invocation.environment, deadline: deadline,
+                maxOutage: .milliseconds(settingsOfJob.maxOutageMilliseconds), outages: outages,
                 revocationAnswers: revocationAnswers, wallClock: invocation.now)
         }
         let status = try await run.perform(
-            asking: connections.map(\.appStore), keeping: revocationAnswers)
+            asking: connections.map(\.appStore), keeping: revocationAnswers, hearing: outages)
         for connection in connections { await connection.shutdown() }
         return status
     }
 
-    /// The job that the plan was made by, for its guards; the defaults where it is gone.
-    private func jobSettings(of name: String) throws -> JobSettings {
-        let file = SettingsPath.resolve("jobs/\(name).yaml", from: settings.directory)
-        guard FileManager.default.fileExists(atPath: file) else {
-            return JobSettings(name: name, file: file)
-        }
-        return try JobSettings.load(file, beside: settings)
+    /// Whether an earlier run wrote its canary and could not judge it: this one looks at it again.
+    private func goesOnWithCanary(_ header: RunHeader) throws -> Bool {
+        try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+            .hasUnfinishedCanary(for: header)
+    }
+
+    /// The job that the plan was made by: its guards are those of then, which the database keeps; the
+    /// rest is as its file says now, or as by default where that is gone or cannot be read.
+    private func jobSettings(of plan: PlanHead) -> JobSettings {
+        let file =
+            plan.jobFile
+            ?? SettingsPath.resolve("jobs/\(plan.job).yaml", from: settings.directory)
+        var job =
+            (try? JobSettings.load(file, beside: settings))
+            ?? JobSettings(name: plan.job, file: file)
+        if let guards = plan.guards { job.guards = GuardLimits(text: guards) }
+        return job
     }
 }

@@ -5,14 +5,32 @@ import Subscriptions
 
 /// Telling others, once the run's report stands: nothing of it changes how the run ended.
 extension ReportedRun {
-    /// Whom this run tells; `nil` for a check, which tells nobody.
-    func telling() throws -> EventTelling? {
-        guard job.mode == .apply, let tell = settings.tell else { return nil }
-        let isVerbose = common.verbose
-        return try EventTelling(
-            tell, environment: invocation.environment, wallClock: invocation.now,
-            shows: { if isVerbose { Self.tell($0.hasSuffix("\n") ? $0 : $0 + "\n") } })
+    /// How this run tells others, or why it cannot.
+    struct Telling {
+        /// `nil` for a check, which tells nobody.
+        var means: EventTelling?
+        /// What keeps the run from telling, with what to do.
+        var obstacle: String?
     }
+
+    func telling() -> Telling {
+        guard job.mode == .apply, let tell = settings.tell else { return Telling() }
+        let isVerbose = common.verbose
+        do {
+            return Telling(
+                means: try EventTelling(
+                    tell, environment: invocation.environment, wallClock: invocation.now,
+                    shows: { if isVerbose { Self.tell($0.hasSuffix("\n") ? $0 : $0 + "\n") } }))
+        } catch {
+            return Telling(
+                obstacle: "Nobody is told of this run's corrections: "
+                    + "\(ErrorReport(error).message). The events wait; mend it, then give "
+                    + "\"trueup tell\".")
+        }
+    }
+
+    /// Says what failed beside the run.
+    func warn(_ sentence: String) { say(sentence, level: "warning", at: clock.now()) }
 
     /// Tells what is due, and says in one line how it went.
     func tellOthers(by telling: EventTelling, from store: SQLiteStore) async {

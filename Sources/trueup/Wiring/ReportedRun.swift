@@ -10,7 +10,7 @@ import Subscriptions
 /// A run with everything around it: lock, database, report folder, log, signals and report.
 struct ReportedRun {
     let settings: Settings
-    let job: ReconciliationJob
+    var job: ReconciliationJob
     var header: RunHeader
     let clock: RunClock
     let common: CommonOptions
@@ -23,10 +23,12 @@ struct ReportedRun {
     /// - Parameters:
     ///   - appStores: Whom the run may ask; none for a run that asks nothing.
     ///   - revocationAnswers: Kept in the database from the moment that it is open.
+    ///   - outages: Read as soon as there is a log.
     /// - Returns: How the run ended.
     /// - Throws: What kept it from beginning, or its report from being written.
     func perform(
-        asking appStores: [any AppStore], keeping revocationAnswers: RevocationAnswers? = nil
+        asking appStores: [any AppStore], keeping revocationAnswers: RevocationAnswers? = nil,
+        hearing outages: OutageBoard? = nil
     ) async throws -> ExitStatus {
         let trust = try settings.apps.map(AppTrust.init)
         // A ledger entry of a narrowed run, or one that rests on another root, says so for ever.
@@ -35,33 +37,50 @@ struct ReportedRun {
         let notices = header.narrowing + [roots.notice].compactMap(\.self)
         if !notices.isEmpty { marked.header.actor += " (\(notices.joined(separator: "; ")))" }
         return try await marked.perform(
-            asking: appStores, trust: trust, keeping: revocationAnswers)
+            asking: appStores, trust: trust, keeping: revocationAnswers, hearing: outages)
     }
 
     private func perform(
         asking appStores: [any AppStore], trust: [AppTrust],
-        keeping revocationAnswers: RevocationAnswers?
+        keeping revocationAnswers: RevocationAnswers?, hearing outages: OutageBoard?
     ) async throws -> ExitStatus {
-        let telling = try telling()
+        // Telling fails alone: whoever is not told tonight is told when the secret is back.
+        let telling: Telling = telling()
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath,
             holder: RunningUser.lockHolder(doing: description), now: invocation.now(),
             waitMilliseconds: 0)
+        try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
         let store = try SQLiteStore.open(
             at: settings.databasePath, access: .readWrite,
             naming: job.mode == .apply ? settings.tell?.naming : nil)
         revocationAnswers?.open(store)
+        let database = ReportingDatabase(
+            identity: try store.databaseIdentity(), path: settings.databasePath)
+        let claim = try ReportFolderClaim.take(
+            settings.reportDirectory, for: database,
+            holder: RunningUser.lockHolder(doing: description))
         let folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: header.runID, started: header.started)
         for earlier in try store.awaitedReports()
         where ReportFolder.isPublished(earlier, in: settings.reportDirectory) {
             try await store.reportWasPublished(ofRun: earlier)
         }
-        let status = try await run(asking: appStores, trust: trust, store: store, folder: folder)
-        try await expireEvidence(in: store)
+        var run = self
+        run.job.remarks += [telling.obstacle].compactMap(\.self)
+        let status = try await run.run(
+            asking: appStores, trust: trust, store: store, folder: folder, hearing: outages)
+        // The report stands: nothing that comes after it changes how the run ended.
+        do {
+            try await expireEvidence(in: store)
+        } catch {
+            warn("evidence past its retention was not erased; the next run tries again: \(error)")
+        }
         // Held to the very end: the report belongs to the run.
+        _ = consume claim
         _ = consume lock
-        if let telling, ![.interrupted, .terminated].contains(status) {
+        if let obstacle = telling.obstacle { warn(obstacle) }
+        if let telling = telling.means, ![.interrupted, .terminated].contains(status) {
             await tellOthers(by: telling, from: store)
         }
         return status
@@ -69,7 +88,7 @@ struct ReportedRun {
 
     private func run(
         asking appStores: [any AppStore], trust: [AppTrust], store: SQLiteStore,
-        folder: ReportFolder
+        folder: ReportFolder, hearing outages: OutageBoard?
     ) async throws -> ExitStatus {
         guard let sink = RunLog.Sink(path: folder.logPath) else {
             throw CommandFailure(.cannotCreate, "cannot write \(folder.logPath)")
@@ -86,6 +105,10 @@ struct ReportedRun {
         let logger = Logger(label: "trueup") { _ in
             RunLog(sink: sink, now: clock.now, echo: echo)
         }
+        outages?.open(log: logger) { sentence in
+            progress.finish()
+            if !isQuiet { Self.tell("trueup: \(sentence)\n") }
+        }
         let notice = trust.flatMap(\.reportedRoots).uniqued().notice
         if let notice { logger.notice("run.notice", metadata: ["notice": "\(notice)"]) }
         let reconciler = Reconciler(
@@ -98,7 +121,7 @@ struct ReportedRun {
         let context = ReportContext(
             toolVersion: ToolVersion.current, apps: trust.map(\.reportedApp),
             trustedRoots: trust.flatMap(\.reportedRoots).uniqued(),
-            isPlanOnly: job.mode == .check)
+            isPlanOnly: job.mode == .check, database: try store.databaseIdentity())
         let report = try await Self.offTheCooperativeThreads { [runID = header.runID] in
             try folder.finish(try store.runRecord(ofRun: runID), context: context)
         }
@@ -111,6 +134,8 @@ struct ReportedRun {
     /// Turns payloads that are past their app's retention into tombstones.
     private func expireEvidence(in store: SQLiteStore) async throws {
         let now = clock.now()
+        _ = try await store.expireBookkeeping(
+            before: now.adding(milliseconds: -settings.retentionMilliseconds), at: now)
         for app in settings.apps {
             guard let retention = app.evidenceRetentionMilliseconds else { continue }
             let erased = try await store.expireEvidence(

@@ -25,7 +25,7 @@ package struct RunLog: LogHandler {
 
         /// `nil` when the file cannot be opened.
         package init?(path: String) {
-            let opened = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
+            let opened = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
             guard opened >= 0 else { return nil }
             descriptor = Mutex(opened)
         }
@@ -34,10 +34,23 @@ package struct RunLog: LogHandler {
             descriptor.withLock { descriptor in
                 guard descriptor >= 0 else { return }
                 let bytes = Array((line + "\n").utf8)
-                // One write call per line; a log line that does not fit on the disk fails no run,
-                // the report that follows does.
-                _ = unsafe bytes.withUnsafeBytes {
-                    unsafe write(descriptor, $0.baseAddress, $0.count)
+                let start = lseek(descriptor, 0, SEEK_END)
+                // One write call per line, as a rule. A line that does not fit on the disk fails no
+                // run, the report that follows does; but half of it must not become the beginning
+                // of the next one.
+                var written = 0
+                while written < bytes.count {
+                    let taken = unsafe bytes.withUnsafeBytes { buffer in
+                        unsafe write(
+                            descriptor, buffer.baseAddress.map { unsafe $0 + written },
+                            buffer.count - written)
+                    }
+                    if taken < 0, errno == EINTR { continue }
+                    guard taken > 0 else {
+                        if written > 0, start >= 0 { _ = ftruncate(descriptor, start) }
+                        return
+                    }
+                    written += taken
                 }
             }
         }

@@ -35,6 +35,23 @@ struct DurableSteps {
         return (bytes.reversed().reduce(0) { $0 << 8 | Int($1) }, result)
     }
 
+    /// Runs a command undisturbed and counts what it commits to its database, and the syncs of the
+    /// database's log.
+    func commits(
+        of arguments: [String], in folder: URL
+    ) throws -> (commits: Int, syncs: Int, result: BuiltExecutable.Result) {
+        let counter = folder.appendingPathComponent("commits")
+        let result = try trueup.run(
+            arguments, in: folder,
+            environment: environment(folder, .sync, ["DURABLE_STEPS_COMMITS": counter.path]))
+        let bytes = try [UInt8](Data(contentsOf: counter))
+        try FileManager.default.removeItem(at: counter)
+        let numbers = [bytes.prefix(8), bytes.dropFirst(8)].map { part in
+            part.reversed().reduce(0) { $0 << 8 | Int($1) }
+        }
+        return (numbers[0], numbers[1], result)
+    }
+
     /// Runs a command that is killed right before its n-th step.
     func killed(
         at step: Int, _ arguments: [String], in folder: URL

@@ -8,6 +8,8 @@
 //   DURABLE_STEPS_COUNT     file that holds the number of steps so far, as 8 bytes; it survives SIGKILL
 //   DURABLE_STEPS_KILL_AT   the step before which the process is killed (SIGKILL)
 //   DURABLE_STEPS_FULL_AT   the step from which on every write finds the disk full (ENOSPC)
+//   DURABLE_STEPS_COMMITS   file that holds, as two numbers of 8 bytes, the commits that were written to a
+//                           write-ahead log of SQLite and the syncs of such logs
 //   DURABLE_STEPS_KIND      `sync` counts all but plain writes; `write` (default) counts writes too
 
 #define _GNU_SOURCE
@@ -19,6 +21,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,6 +36,8 @@ static _Atomic uint64_t own_count;
 static _Atomic uint64_t *count = &own_count;
 static uint64_t kill_at = UINT64_MAX, full_at = UINT64_MAX;
 static int counts_writes = 1;
+static _Atomic uint64_t own_commits[2];
+static _Atomic uint64_t *commits = own_commits;
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
@@ -41,7 +46,18 @@ static uint64_t number(const char *name) {
     return text && *text ? strtoull(text, NULL, 10) : UINT64_MAX;
 }
 
+static void count_commits_in(const char *file) {
+    int descriptor = NEXT(open)(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (descriptor < 0) return;
+    if (NEXT(ftruncate)(descriptor, sizeof own_commits) == 0) {
+        void *shared = mmap(NULL, sizeof own_commits, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+        if (shared != MAP_FAILED) commits = shared;
+    }
+    close(descriptor);
+}
+
 __attribute__((constructor)) static void begin(void) {
+    if (getenv("DURABLE_STEPS_COMMITS")) count_commits_in(getenv("DURABLE_STEPS_COMMITS"));
     const char *folder = getenv("DURABLE_STEPS_ROOT");
     if (!folder || !realpath(folder, root)) { root[0] = 0; return; }
     root_length = strlen(root);
@@ -96,6 +112,24 @@ static int is_our_file(int descriptor) {
     return is_ours(path);
 }
 
+static int is_log(int descriptor) {
+    char link[64], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    return length > 4 && memcmp(path + length - 4, "-wal", 4) == 0;
+}
+
+// The header of a frame that ends a transaction holds the size of the database, any other 0.
+static void note_write(int descriptor, const void *bytes, size_t size) {
+    if (size != 24 || !is_log(descriptor)) return;
+    const unsigned char *header = bytes;
+    if (header[4] | header[5] | header[6] | header[7]) atomic_fetch_add(&commits[0], 1);
+}
+
+static void note_sync(int descriptor) {
+    if (is_log(descriptor)) atomic_fetch_add(&commits[1], 1);
+}
+
 // Counts one step; returns whether the disk is full by now.
 static int step(void) {
     uint64_t mine = atomic_fetch_add(count, 1) + 1;
@@ -114,18 +148,20 @@ static int write_step(int descriptor) {
 
 #define FULL(value) do { errno = ENOSPC; return value; } while (0)
 
-int fsync(int descriptor) { if (is_our_file(descriptor)) step(); return NEXT(fsync)(descriptor); }
-int fdatasync(int descriptor) { if (is_our_file(descriptor)) step(); return NEXT(fdatasync)(descriptor); }
+int fsync(int descriptor) { note_sync(descriptor); if (is_our_file(descriptor)) step(); return NEXT(fsync)(descriptor); }
+int fdatasync(int descriptor) { note_sync(descriptor); if (is_our_file(descriptor)) step(); return NEXT(fdatasync)(descriptor); }
 
 ssize_t write(int descriptor, const void *bytes, size_t size) {
     if (write_step(descriptor)) FULL(-1);
     return NEXT(write)(descriptor, bytes, size);
 }
 ssize_t pwrite(int descriptor, const void *bytes, size_t size, off_t offset) {
+    note_write(descriptor, bytes, size);
     if (write_step(descriptor)) FULL(-1);
     return NEXT(pwrite)(descriptor, bytes, size, offset);
 }
 ssize_t pwrite64(int descriptor, const void *bytes, size_t size, off64_t offset) {
+    note_write(descriptor, bytes, size);
     if (write_step(descriptor)) FULL(-1);
     return NEXT(pwrite64)(descriptor, bytes, size, offset);
 }

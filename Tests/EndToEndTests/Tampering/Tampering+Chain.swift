@@ -66,6 +66,32 @@ extension Tampering {
                 lines[1] = fields.joined(separator: ",")
             }
         },
+        Tampering("a narrowing is made up in the index", names: "index.csv:2", "scope") {
+            try $0.index { lines in
+                let column = lines[0].components(separatedBy: ",").firstIndex(of: "scope") ?? 0
+                var fields = lines[1].components(separatedBy: ",")
+                fields[column] = "--limit 5"
+                lines[1] = fields.joined(separator: ",")
+            }
+        },
+        Tampering("a column of the index is taken out", names: "index.csv:1", "scope") {
+            try $0.index { lines in
+                let column = lines[0].components(separatedBy: ",").firstIndex(of: "scope") ?? 0
+                for place in lines.indices {
+                    var fields = lines[place].components(separatedBy: ",")
+                    fields.remove(at: column)
+                    lines[place] = fields.joined(separator: ",")
+                }
+            }
+        },
+        Tampering(
+            "a night of another database is slipped in", names: "manifest.json", "its database is"
+        ) {
+            try $0.editWhole(Night.newest, "manifest.json") {
+                $0["database"] = String(repeating: "0", count: 32)
+            }
+            try $0.relink(from: Night.newest)
+        },
         Tampering("a line of the index is removed", names: "index.csv", "is not listed") {
             try $0.index { $0.remove(at: 2) }
         },

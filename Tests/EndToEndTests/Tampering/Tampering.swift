@@ -215,6 +215,26 @@ extension Tampering {
             try reports.seal(Night.check, "plan.json")
             try reports.relink(from: Night.check)
         },
+        Tampering(
+            "the reason in a plan is edited and sealed", names: "plan.json:1", "plan_sha256"
+        ) { reports in
+            try reports.editLines(Night.check, "plan.json") { lines in
+                lines[1] = lines[1].replacingOccurrences(
+                    of: "\"reason\":\"", with: "\"reason\":\"Not so. ")
+            }
+            try reports.seal(Night.check, "plan.json")
+            try reports.relink(from: Night.check)
+        },
+        Tampering("a plan loses its identity", names: "summary.json", "plan.json's") { reports in
+            let digest = try #require(
+                try reports.text(Night.check, "plan.json").components(
+                    separatedBy: "\"plan_sha256\":\""
+                ).dropFirst().first?.prefix(64))
+            try reports.replace(
+                "\"plan_sha256\":\"\(digest)\",", with: "", Night.check, "plan.json")
+            try reports.seal(Night.check, "plan.json")
+            try reports.relink(from: Night.check)
+        },
         Tampering("the plan of another night is shown", names: "plan.json:1", "run_id") {
             let other = try $0.text(Night.check, "plan.json")
             try $0.write(other, Night.newest, "plan.json")

@@ -80,7 +80,70 @@ import trueup
         let outcome = await workplace.run("import", file)
         #expect(outcome.diagnostics.contains(":21: "))
         #expect(!outcome.diagnostics.contains(":22: "))
-        #expect(outcome.diagnostics.contains("50 bad lines (the first 20 are named above)"))
+        #expect(outcome.diagnostics.contains("50 bad lines (the first 20 are named above;"))
+        #expect(outcome.diagnostics.contains("--bad-rows FILE"))
+    }
+
+    @Test func `give all bad lines to a file, and as JSON, and still load nothing`() async throws {
+        let file = try write(
+            "original_transaction_id\n11\n" + String(repeating: "x\n", count: 50), to: "rows.csv")
+        for name in ["bad.jsonl", "bad.csv"] {
+            let bad = workplace.folder.path + "/" + name
+            let outcome = await workplace.run("import", file, "--bad-rows", bad)
+            #expect(outcome.status == .data)
+            let lines = try String(contentsOfFile: bad, encoding: .utf8)
+                .split(whereSeparator: \.isNewline)
+            #expect(lines.count == (name == "bad.csv" ? 51 : 50))
+            #expect(lines.last?.contains("52") == true)
+            #expect(lines.last?.contains("rows.csv") == true)
+        }
+        let json = await workplace.run("import", file, "--json")
+        #expect(json.status == .data)
+        #expect(
+            json.diagnostics.split(separator: "\n").count { $0.contains("\"line\":") } == 50)
+        #expect(await workplace.run("export").output == Self.header + "\r\n")
+        #expect(
+            await workplace.run("import", file, "--bad-rows", "/nowhere/x").status == .cannotCreate)
+        #expect(await workplace.run("import", file, "--bad-rows", file).status == .usage)
+    }
+
+    @Test func `skip an undated line where the stored row is dated, and keep what is not given`()
+        async throws
+    {
+        let dated = try write(
+            """
+            original_transaction_id,customer_id,product_id,status,signed_date
+            11,c,monthly,1,2026-11-20T00:00:00Z
+            12,d,yearly,1,2026-11-20T00:00:00Z
+            13,e,yearly,1,
+
+            """, to: "a.csv")
+        _ = await workplace.run("import", dated)
+        let before = await workplace.run("export").output
+        // An empty date, and none at all, are no newer than the stored one.
+        for text in [
+            "original_transaction_id,status,signed_date\n11,2,\n",
+            "original_transaction_id,status\n11,2\n",
+        ] {
+            let file = try write(text, to: "b.csv")
+            let outcome = await workplace.run("import", file)
+            #expect(outcome.output.contains("1 skipped as older"), "\(outcome.output)")
+            #expect(await workplace.run("export").output == before)
+        }
+        // Each line of JSON Lines gives what it names: 11 no customer, 12 an empty one.
+        let lines = try write(
+            """
+            {"original_transaction_id":"11","status":2,"signed_date":"2026-11-21T00:00:00Z"}
+            {"original_transaction_id":"12","customer_id":"","signed_date":"2026-11-21T00:00:00Z"}
+            {"original_transaction_id":"13","customer_id":null}
+
+            """, to: "c.jsonl")
+        let outcome = await workplace.run("import", lines)
+        #expect(outcome.output.contains("3 updated"), "\(outcome.output)")
+        let after = await workplace.run("export").output
+        #expect(after.contains("11,Production,com.example.app,c,,monthly,2,"), "\(after)")
+        #expect(after.contains("12,Production,com.example.app,,,yearly,1,"), "\(after)")
+        #expect(after.contains("13,Production,com.example.app,,,yearly,1,"), "\(after)")
     }
 
     @Test func `load the good lines when told to skip bad ones, the first of two keys`()

@@ -28,6 +28,7 @@ import trueup
         #expect(job.sample == 0.01)
         #expect(job.settleMilliseconds == 900_000)
         #expect(job.maxDurationMilliseconds == 14_400_000)
+        #expect(job.maxOutageMilliseconds == 1_800_000)
         #expect(job.failOn == .high)
         #expect(job.failOn.severity == .high)
         #expect(job.notFoundConfirmations == 3)
@@ -57,6 +58,7 @@ import trueup
             sample: 1
             settle: 0s
             max_duration: 30m
+            max_outage: 90s
             fail_on: none
             not_found_confirmations: 5
             recover: {overlap: 1d, lookback: 180d, inbox: imported}
@@ -69,6 +71,7 @@ import trueup
               max_same_direction_share: 0.25
               max_shrink_share: 1
               max_own_fault: none
+              max_excluded_share: 0.5
             authority: {status: report-only, expires_date: apple}
             """)
         #expect(job.steps == [.walk])
@@ -79,6 +82,7 @@ import trueup
         #expect(job.sample == 1)
         #expect(job.settleMilliseconds == 0)
         #expect(job.maxDurationMilliseconds == 1_800_000)
+        #expect(job.maxOutageMilliseconds == 90_000)
         #expect(job.failOn.severity == nil)
         #expect(job.notFoundConfirmations == 5)
         #expect(job.recover.overlapMilliseconds == 86_400_000)
@@ -89,7 +93,7 @@ import trueup
                 == GuardLimits(
                     maxChanges: 1, maxChangeShare: 0.5, minChanges: 0, maxNotFoundShare: 1,
                     maxVerificationFailures: 2, maxSameDirectionShare: 0.25, maxShrinkShare: 1,
-                    maxOwnFault: nil))
+                    maxOwnFault: nil, maxExcludedShare: 0.5))
         #expect(job.reportOnlyFields == ["price", "currency", "status"])
     }
 

@@ -26,6 +26,7 @@ import trueup
             try self.digest(SettingsText.production(replacing: "key.p8", by: "other.p8"))
                 == digest)
         #expect(try self.digest(job: "max_duration: 9h") == digest)
+        #expect(try self.digest(job: "max_outage: 9m") == digest)
     }
 
     @Test func `changes with whatever changes a run`() throws {

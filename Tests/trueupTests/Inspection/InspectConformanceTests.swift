@@ -4,9 +4,7 @@ import TestSupport
 import Testing
 import trueup
 
-@Suite(
-    .enabled(if: ConformanceVectors.areAvailable, "\(ConformanceVectors.absence)"),
-    .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct `Conformance of inspect` {
     private let folder: TestSupport.TemporaryFolder
     private let place: Workplace

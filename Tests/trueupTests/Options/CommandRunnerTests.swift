@@ -86,7 +86,8 @@ import trueup
             (RunLockError.cannotLock("x"), .output), (RunStop.denied("x"), .denied),
             (RunStop.misconfigured("x"), .config),
             (RunStop.quotaWaitPastDeadline(until: Timestamp(unixMilliseconds: 0)), .busy),
-            (RunStop.cancelled, .terminated), (CancellationError(), .terminated),
+            (RunStop.deadlineReached, .incomplete), (RunStop.cancelled, .terminated),
+            (CancellationError(), .terminated),
             (Strange(), .failure),
         ]
         for (error, status) in cases {

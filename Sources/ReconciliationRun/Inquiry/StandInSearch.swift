@@ -1,0 +1,56 @@
+import Reconciliation
+import Subscriptions
+
+/// Looks for rows of ours that stand for a subscription in an answer under another id than its own:
+/// a later transaction's, or the one that it had before it was migrated.
+///
+/// No status answer contains such an id, so what would be inserted beside it must be looked for.
+struct StandInSearch: Sendable {
+    let rows: any ReconciliationStore
+
+    /// What earlier looks found, and rows under the ids before a migration.
+    func known(around item: Case) async throws(StoreError) -> [String: [SubscriptionKey]] {
+        let missing = Self.missing(in: item)
+        guard !missing.isEmpty else { return [:] }
+        var found = try await rows.standIns(
+            of: missing.map(\.originalTransactionID), in: item.app)
+        let before = missing.compactMap(\.transaction.previousOriginalTransactionID)
+        guard !before.isEmpty else { return found }
+        let held = try await rows.rows(holding: before)
+        for stated in missing {
+            let standing = held.map(\.row.key).filter {
+                $0.originalTransactionID == stated.transaction.previousOriginalTransactionID
+            }
+            found[stated.originalTransactionID, default: []] += standing
+        }
+        return found
+    }
+
+    /// Rows under the ids of later transactions that the customer's history names.
+    func listed(in item: Case) async throws(StoreError) -> [String: [SubscriptionKey]] {
+        guard case .complete(let transactions) = item.history else { return [:] }
+        let missing = Set(Self.missing(in: item).map(\.originalTransactionID))
+        let later = transactions.filter {
+            missing.contains($0.originalTransactionID)
+                && $0.transactionID != $0.originalTransactionID
+        }
+        guard !later.isEmpty else { return [:] }
+        let originals = Dictionary(
+            later.map { ($0.transactionID, $0.originalTransactionID) },
+            uniquingKeysWith: { first, _ in first })
+        var found: [String: [SubscriptionKey]] = [:]
+        for row in try await rows.rows(holding: Array(originals.keys)) {
+            guard let original = originals[row.row.key.originalTransactionID] else { continue }
+            found[original, default: []].append(row.row.key)
+        }
+        return found
+    }
+
+    /// The subscriptions of the answer that we do not hold.
+    private static func missing(in item: Case) -> [StatedSubscription] {
+        guard case .answered(let answer) = item.statuses else { return [] }
+        let held = Set(
+            ((item.asked.map { [$0] } ?? []) + item.held).map(\.row.key.originalTransactionID))
+        return answer.subscriptions.filter { !held.contains($0.originalTransactionID) }
+    }
+}

@@ -1,0 +1,41 @@
+import Reconciliation
+import Subscriptions
+
+/// Asks once more, at the end, about the rows that Apple had a fault with.
+///
+/// That is 5000000 and every other failure of a single question. They come last, so that they never
+/// stand in the way of the others.
+struct AskAgainStep {
+    let context: RunContext
+
+    func run() async throws(RunInterruption) {
+        while true {
+            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
+            let rows = try await context.storing { () async throws(StoreError) in
+                try await context.store.rowsToAskAgain(
+                    limit: RunLimits.rowsPerPage, in: context.pass)
+            }
+            guard !rows.isEmpty else { return }
+            var subjects: [AskedPage.Subject] = []
+            // A run that goes on with another's pass may find another table.
+            var excluded: [RowOutcome] = []
+            for row in rows {
+                guard let app = appToAsk(about: row.row, policy: context.job.policy) else {
+                    excluded.append(
+                        RowOutcome(key: row.row.key, verdict: .excluded(.appNotConfigured)))
+                    continue
+                }
+                subjects.append(
+                    AskedPage.Subject(
+                        id: row.row.key.originalTransactionID, row: row, app: app))
+            }
+            var page = await AskedPage.ask(subjects, in: context)
+            page.batch.outcomes += excluded
+            page.batch.replaces = true
+            page.batch.asksAgain = []
+            try await context.stage(page.batch)
+            if let end = page.end { throw RunInterruption(end: end) }
+            context.progress(RunProgress(stage: .again, done: rows.count))
+        }
+    }
+}

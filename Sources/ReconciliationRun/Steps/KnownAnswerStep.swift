@@ -1,0 +1,28 @@
+import Reconciliation
+import Subscriptions
+
+/// Asks each app one question that Apple answered before, at the beginning of a run that goes on
+/// with another.
+///
+/// What is left of a pass may be nothing but the ids that fail. Without a single answer beside them
+/// they would look like an outage, and be waited for.
+struct KnownAnswerStep {
+    let context: RunContext
+
+    func run() async throws(RunInterruption) {
+        guard context.pass.resumedFrom != nil else { return }
+        var subjects: [AskedPage.Subject] = []
+        for app in context.appStores.keys.sorted() {
+            let id = try await context.storing { () async throws(StoreError) in
+                try await context.store.judgedID(of: app, in: context.pass)
+            }
+            if let id { subjects.append(AskedPage.Subject(id: id, row: nil, app: app)) }
+        }
+        var asking = context
+        asking.job.policy.history = .never
+        // Its answer is known; that there is one is all that counts.
+        if let end = await AskedPage.ask(subjects, in: asking).end {
+            throw RunInterruption(end: end)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package import ArgumentParser
+import SubscriptionStore
+package import Subscriptions
+
+/// `trueup restored`: declares that the database was restored or rebuilt.
+package struct Restored: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract:
+            "Declare that the database was restored or rebuilt behind what its reports prove.",
+        discussion: """
+            A backup that was put back lacks the newest entries of the ledger; a database that was \
+            rebuilt has none at all. The reports prove them, and verify takes their absence for \
+            tampering (7) until it is declared. The declaration is an entry of the ledger and a \
+            report of its own, and verify shows for ever what was lost and why. It is refused where \
+            the reports prove nothing that the database lacks. See docs/backup.md.
+            """)
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Why, for the ledger and for verify.", valueName: "text"))
+    package var reason: String
+
+    @OptionGroup package var common: CommonOptions
+
+    package init() {}
+
+    package func validate() throws {
+        guard reason.contains(where: { !$0.isWhitespace }) else {
+            throw ValidationError("--reason says why the database was restored or rebuilt.")
+        }
+    }
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        let holder = RunningUser.lockHolder(doing: "restored")
+        let lock = try RunLock.acquire(
+            forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
+            waitMilliseconds: invocation.lockPatienceMilliseconds)
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
+        let restoration = Restoration(
+            settings: settings, reason: reason, holder: holder, invocation: invocation)
+        let (lost, report) = try await restoration.declare(in: store)
+        _ = consume lock
+        guard !common.json else {
+            try invocation.output.line(
+                CanonicalJSON.object([
+                    "lost": .array(
+                        lost.map {
+                            .object([
+                                "from": .integer($0.keptEntry &+ 1),
+                                "to": $0.lostEntry.map(CanonicalJSON.integer) ?? .null,
+                            ])
+                        }), "reason": .string(reason), "report": .string(report),
+                ]).rendered)
+            return .ok
+        }
+        for one in lost { try invocation.output.line(one.sentence) }
+        try invocation.output.line(
+            "Declared: trueup verify shows it as a declared break from now on. Report: \(report)")
+        return .ok
+    }
+}

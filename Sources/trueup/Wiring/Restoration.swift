@@ -1,0 +1,155 @@
+import ReportAudit
+import Reports
+import SubscriptionStore
+import Subscriptions
+
+/// Finds what a database lacks of the ledger that its reports prove, and declares it.
+struct Restoration {
+    let settings: Settings
+    let reason: String
+    /// For the lock of the report folder.
+    let holder: String
+    let invocation: Invocation
+
+    /// Writes the declaration into the ledger, and a report that shows it into the chain.
+    ///
+    /// - Returns: What was lost, and the report's path.
+    func declare(in store: SQLiteStore) async throws -> (lost: [LedgerBreak], report: String) {
+        let database = ReportingDatabase(
+            identity: try store.databaseIdentity(), path: settings.databasePath)
+        let claim = try ReportFolderClaim.take(
+            settings.reportDirectory, for: database, holder: holder, replacing: true)
+        let reported = try ReportedLedger(settings.reportDirectory)
+        let lost = try lost(reported, store)
+        guard !lost.isEmpty else {
+            throw CommandFailure(
+                .usage,
+                "The reports in \(settings.reportDirectory) prove nothing that the ledger in "
+                    + "\(settings.databasePath) lacks: there is no restore to declare. Nothing was "
+                    + "changed.")
+        }
+        let started = invocation.now()
+        let header = header(started)
+        let folder = try ReportFolder.begin(
+            in: settings.reportDirectory, runID: header.runID, started: started)
+        let entries = try await store.declareRestored(
+            lost, reason: reason, manifest: reported.newestManifest, run: header, at: started)
+        try claim.bind(database)
+        let record = DeclaringRun(
+            header: header, ended: invocation.now(),
+            messages: lost.map(\.sentence) + ["Declared as a restore: " + reason],
+            ledgerHead: entries.last?.hash ?? reported.head)
+        let context = try context(declaring: entries, database)
+        let report = try await ReportedRun.offTheCooperativeThreads {
+            try folder.finish(record, context: context).path
+        }
+        _ = consume claim
+        return (lost, report)
+    }
+
+    private func header(_ started: Timestamp) -> RunHeader {
+        RunHeader(
+            runID: RunName.make(started: started), job: "restored", mode: .apply, started: started,
+            apps: settings.identities, actor: RunningUser.actor, toolVersion: ToolVersion.current,
+            settingsDigest: SettingsDigest.of(
+                settings, JobSettings(name: "restored", file: ""), mode: .apply, narrowing: []),
+            narrowing: [])
+    }
+
+    private func context(
+        declaring entries: [LedgerEntry], _ database: ReportingDatabase
+    ) throws -> ReportContext {
+        let trust = try settings.apps.map(AppTrust.init)
+        var context = ReportContext(
+            toolVersion: ToolVersion.current, apps: trust.map(\.reportedApp),
+            trustedRoots: trust.flatMap(\.reportedRoots).uniqued(), isPlanOnly: false,
+            database: database.identity)
+        context.declarations = entries
+        return context
+    }
+
+    private func lost(
+        _ reported: ReportedLedger, _ store: SQLiteStore
+    ) throws -> [LedgerBreak] {
+        var lost: [LedgerBreak] = []
+        for found in reported.breaks where try store.ledgerEntry(withHash: found.lostHash) == nil {
+            guard let kept = try store.ledgerEntry(withHash: found.keptHash) else { continue }
+            lost.append(
+                LedgerBreak(
+                    keptEntry: kept, keptHash: found.keptHash, lostEntry: found.lostEntry,
+                    lostHash: found.lostHash))
+        }
+        let head = try store.ledgerHead()
+        let shown = try store.ledgerEntry(withHash: reported.head)
+        if shown == nil {
+            let kept = try lastShared(reported, store, upTo: head.number)
+            lost.append(
+                LedgerBreak(
+                    keptEntry: kept.number, keptHash: kept.hash, lostEntry: reported.number,
+                    lostHash: reported.head))
+            try refuseUnreported(head.number, after: kept.number, lost, store)
+        } else if let shown {
+            try refuseUnreported(head.number, after: shown, lost, store)
+        }
+        return lost
+    }
+
+    /// The newest entry that database and reports have in common: up to it all are the same.
+    private func lastShared(
+        _ reported: ReportedLedger, _ store: SQLiteStore, upTo newest: Int64
+    ) throws -> (number: Int64, hash: String) {
+        var low: Int64 = 0
+        var high = min(newest, reported.number ?? newest)
+        while low < high {
+            let middle = high - (high - low) / 2
+            let shown = reported.hash(ofEntry: middle)
+            // What retention has taken out of the reports is taken for the same.
+            if try shown == nil || shown == store.ledgerHash(ofEntry: middle) {
+                low = middle
+            } else {
+                high = middle - 1
+            }
+        }
+        return (low, try store.ledgerHash(ofEntry: low) ?? LedgerEntry.firstPreviousHash)
+    }
+
+    /// An entry behind the declaration that no report shows would never be shown.
+    private func refuseUnreported(
+        _ newest: Int64, after shown: Int64, _ lost: [LedgerBreak], _ store: SQLiteStore
+    ) throws {
+        guard newest > shown, !lost.isEmpty,
+            try !store.isDeclaration(ofEntry: shown + 1, through: newest)
+        else { return }
+        throw CommandFailure(
+            .usage,
+            "The database holds corrections that no report shows yet (entries \(shown + 1) to "
+                + "\(newest)). Nothing was declared. Run the job once, so that they are reported, "
+                + "then declare the restore.")
+    }
+}
+
+/// A run that looks at no row: its report holds nothing but what it declares.
+private struct DeclaringRun: RunRecord {
+    let header: RunHeader
+    let ended: Timestamp
+    let messages: [String]
+    let ledgerHead: String
+
+    func summary() throws -> RunSummary {
+        RunSummary(
+            header: header,
+            conclusion: RunConclusion(
+                ended: ended, statuses: [.ok], messages: messages, limits: [], calls: [],
+                closesPass: true),
+            resumedFrom: nil, totals: RunTotals(), findings: [], money: [], corrections: [:],
+            ledgerHead: ledgerHead, evidence: EvidenceCost())
+    }
+
+    func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws {}
+    func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {}
+    func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws {}
+    func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws {}
+    func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {}
+    func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws {}
+    func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {}
+}

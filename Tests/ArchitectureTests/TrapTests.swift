@@ -1,0 +1,92 @@
+import Testing
+
+/// No input may end the process.
+///
+/// What traps is listed here, file by file, with why no data reaches it. Whoever needs another adds
+/// it with its reason, or better throws.
+@Suite struct `What traps` {
+    private static var patterns: [(name: String, pattern: Regex<Substring>)] {
+        [
+            ("precondition", /\bprecondition(?:Failure)?\(/), ("fatalError", /\bfatalError\(/),
+            ("try!", /\btry!/), ("as!", /\bas!/), ("unsafelyUnwrapped", /\bunsafelyUnwrapped\b/),
+            ("uniqueKeysWithValues", /\buniqueKeysWithValues\b/), ("abs", /\babs\(/),
+            ("forced", /[A-Za-z0-9_\)\]]!(?=[\s\.,\)\]\[]|$)/),
+        ]
+    }
+
+    /// File: how many of each, and why data does not reach them.
+    private static let allowed: [String: (counts: [String: Int], why: String)] = [
+        "JSONWebSignature/Certificates/TrustedPath.swift": (
+            ["precondition": 1], "the policy before it accepts paths of three certificates only"
+        ),
+        "HTTPTransport/Curl/CurlHandles.swift": (
+            ["precondition": 1], "libcurl hands back the pointer that was given to it"
+        ),
+        "HTTPTransport/Pacing/TokenBucket.swift": (
+            ["precondition": 1], "settings refuse a rate of nothing"
+        ),
+        "HTTPTransport/Pacing/RetryPolicy.swift": (["precondition": 1], "a constant"),
+        "HTTPTransport/Pacing/HourlyBudget.swift": (
+            ["precondition": 1], "at least one call an hour is computed before"
+        ),
+        "AppStoreServerAPI/Requests/ConcurrencyGate.swift": (["precondition": 1], "a constant"),
+        "AppStoreServerAPI/Requests/QuotaRates.swift": (
+            ["precondition": 1, "uniqueKeysWithValues": 1],
+            "settings refuse a rate of nothing; one key for each case of an enum"
+        ),
+        "AppStoreServerAPI/Requests/RequestState.swift": (
+            ["precondition": 1, "uniqueKeysWithValues": 1], "made from all cases of an enum"
+        ),
+        "AppStoreServerAPI/Requests/PacedRequests.swift": (
+            ["uniqueKeysWithValues": 1], "made from all cases of an enum"
+        ),
+        "AppStoreServerAPI/Requests/PacedRequests+Attempt.swift": (
+            ["precondition": 1], "made from all cases of an enum"
+        ),
+        "AppStoreServerAPI/Requests/ClockSkew.swift": (
+            ["abs": 3], "the one number without a positive is asked for before"
+        ),
+        "AppStoreServerAPI/Requests/Denial.swift": (["abs": 2], "an HTTP date has a year of 9999"),
+        "Reports/Renderings/SummaryJSON.swift": (
+            ["uniqueKeysWithValues": 1], "one key for each case of an enum"
+        ),
+        "SubscriptionStore/Queries/PassOpening.swift": (["abs": 1], "SQL"),
+        "Subscriptions/Outcomes/EventMessage.swift": (
+            ["uniqueKeysWithValues": 1], "one key for each case of an enum"
+        ),
+        "trueup/Commands/Export.swift": (
+            ["uniqueKeysWithValues": 1], "the columns of a table have different names"
+        ),
+        "trueup/Doctor/AppleChecks.swift": (
+            ["precondition": 1, "abs": 4], "a constant; an HTTP date has a year of 9999 at most"
+        ),
+        "trueup/Doctor/AppleProbe.swift": (["precondition": 1], "a constant"),
+        "Reconciliation/Causes/ValuePattern.swift": (
+            ["abs": 6], "differences of two positive times, and of what is left of them"
+        ),
+        "Reconciliation/Rules/Periods/PriceRule.swift": (
+            ["abs": 1], "the one number without a positive is asked for before"
+        ),
+        "Reconciliation/Safety/OwnFaultGuard.swift": (
+            ["abs": 2], "quarters of an hour within a day"
+        ),
+    ]
+
+    @Test func `is listed with its reason`() throws {
+        for file in Repository.swiftFiles(under: "Sources") {
+            let name = String(file.dropFirst("Sources/".count))
+            // The simulator is a tool of tests: it may stop over its own scenario.
+            guard !name.hasPrefix("AppStoreSimulation/"), !name.hasPrefix("appstore-simulator/")
+            else { continue }
+            let code = try Repository.text(of: file).split(separator: "\n")
+                .filter { !$0.drop(while: \.isWhitespace).hasPrefix("//") }
+                .map { $0.replacing(/"(?:[^"\\]|\\.)*"/, with: "") }
+                .joined(separator: "\n")
+            for (trap, pattern) in Self.patterns {
+                let found = code.matches(of: pattern).count
+                let allowed = Self.allowed[name]?.counts[trap] ?? 0
+                #expect(found <= allowed, "\(name) has \(found) \(trap), \(allowed) are listed")
+            }
+        }
+    }
+}

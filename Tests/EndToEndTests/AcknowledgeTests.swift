@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A finding that nobody can mend does not end every night with 2 for ever.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct `An acknowledged finding` {
+    @Test func `is reported and does not count, until it is taken back`() throws {
+        let simulator = try RunningSimulator(["--customers", "30", "--seed", "3", "--drift", "0"])
+        let place = try Workplace(on: simulator)
+        try place.writeJob("nightly", "settle: 0s", steps: "[walk]")
+        try #require(place.run("init").status == 0)
+        try #require(place.run("import", try #require(simulator.ready.tableFile)).status == 0)
+        #expect(try place.run("run", "nightly").status == 0)
+        try place.sql(
+            """
+            UPDATE subscriptions SET app_account_token = 'ffffffff-0000-4000-8000-000000000001'
+            WHERE original_transaction_id IN (SELECT original_transaction_id FROM subscriptions
+                WHERE app_account_token IS NOT NULL AND app_account_token <> '' LIMIT 1)
+            """)
+        let first = try place.run("run", "nightly")
+        #expect(first.status == 2, "\(first.errors)\n\(first.output)")
+        let found = try place.reportLines("discrepancies.jsonl")
+        #expect(found.map { $0["kind"] as? String } == ["identity"])
+        let id = try #require(found.first?["finding_id"] as? String)
+
+        #expect(try place.run("acknowledge", id).status == 64)
+        #expect(try place.run("acknowledge", "000000000000", "--reason", "x").status == 64)
+        #expect(
+            try place.run("acknowledge", id, "--reason", "x", "--until", "2020-01-01").status == 64)
+        let said = try place.run(
+            "acknowledge", String(id.prefix(8)), "--reason", "a shared family account", "--until",
+            "2199-12-31", "--json")
+        #expect(said.status == 0, "\(said.errors)")
+        let second = try place.run("run", "nightly")
+        #expect(second.status == 0, "\(second.errors)\n\(second.output)")
+        #expect(second.output.contains("a shared family account"), "\(second.output)")
+        #expect(second.output.contains("1 finding acknowledged"), "\(second.output)")
+        let again = try place.reportLines("discrepancies.jsonl")
+        #expect(again.map { $0["state"] as? String } == ["acknowledged"])
+        #expect(again.first?["finding_id"] as? String == id)
+        let listed = try #require(try place.summary()["acknowledged"] as? [[String: Any]])
+        #expect(listed.map { $0["finding_id"] as? String } == [id])
+        #expect(listed.first?["reason"] as? String == "a shared family account")
+        #expect(try place.run("status").output.contains("a shared family account"))
+        let verified = try place.run("verify")
+        #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+
+        #expect(try place.run("acknowledge", id, "--undo").status == 0)
+        #expect(try place.run("acknowledge", id, "--undo").status == 64)
+        #expect(try place.run("run", "nightly").status == 2)
+    }
+}
