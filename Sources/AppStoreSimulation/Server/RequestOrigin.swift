@@ -18,16 +18,22 @@ struct RequestOrigin: RequestContext {
         // is below the listening one.
         let channel = source.channel
         if let parent = channel.parent, parent.parent != nil {
-            connection = "\(ObjectIdentifier(parent))"
+            connection = Self.name(of: parent)
             closeConnection = { parent.close(promise: nil) }
             stream = RequestStream(stream: channel, connection: parent)
             protocolName = "HTTP/2"
         } else {
-            connection = "\(ObjectIdentifier(channel))"
+            connection = Self.name(of: channel)
             closeConnection = { channel.close(promise: nil) }
             stream = nil
             protocolName = "HTTP/1.1"
         }
+    }
+
+    /// The client's address and port beside the object: that of an ended connection is soon another's.
+    private static func name(of connection: any Channel) -> String {
+        let client = connection.remoteAddress.map(\.description) ?? ""
+        return "\(ObjectIdentifier(connection)) \(client)"
     }
 
     /// A stream of HTTP/2 ends with its own body; HTTP/1.1 has the connection's end alone.
