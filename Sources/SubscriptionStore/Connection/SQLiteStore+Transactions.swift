@@ -26,6 +26,18 @@ extension SQLiteStore {
         }
     }
 
+    /// Works through something large, a chunk in each transaction; `step` is told where to begin and
+    /// returns where the next chunk begins, or `nil` after the last.
+    func inChunks<Position: Sendable>(
+        _ doing: String, from first: Position,
+        _ step: @escaping @Sendable (Position, Database) throws -> Position?
+    ) async throws(StoreError) {
+        var position: Position? = first
+        while let start = position {
+            position = try await write(doing) { db in try step(start, db) }
+        }
+    }
+
     func read<Value: Sendable>(
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {

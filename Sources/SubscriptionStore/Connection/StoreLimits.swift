@@ -15,8 +15,8 @@ enum StoreLimits {
     static let rowsPerChunk = 1000
     /// The same where each row takes several statements.
     static let correctionsPerChunk = 200
-    /// Lines of a file per transaction; each changes the table and its indexes at random places.
-    static let linesPerMerge = 500
+    /// The same where each row changes a table and its indexes at random places.
+    static let scatteredRowsPerChunk = 500
     /// After a write as long as this or longer others get a turn before the next one.
     static let courteousAfterMilliseconds = 2
     /// The longest turn that others get between two writes.

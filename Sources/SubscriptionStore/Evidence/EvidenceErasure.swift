@@ -31,50 +31,110 @@ struct EvidenceErasure {
         ).map { SubscriptionKey($0, at: 0) }
     }
 
-    /// Every payload that something of ours names in connection with a subscription.
-    static func digests(about key: SubscriptionKey, _ db: Database) throws -> Set<String> {
-        let isKey = """
-            bundle_id = ?1 AND environment = ?2 AND original_transaction_id = ?3
-            """
-        return try String.fetchSet(
+    /// The keys of a group in SQL, to go with `arguments(_:)`.
+    private static func list(_ keys: [SubscriptionKey]) -> String {
+        "(VALUES " + keys.map { _ in "(?, ?, ?)" }.joined(separator: ", ") + ")"
+    }
+
+    private static func arguments(_ keys: [SubscriptionKey]) -> StatementArguments {
+        keys.reduce(into: StatementArguments()) { $0 += $1.arguments }
+    }
+
+    /// A query of several parts over a group of keys, named `k` with the columns `b`, `e` and `id`.
+    private static func overKeys(_ keys: [SubscriptionKey], _ query: String) -> String {
+        "WITH k (b, e, id) AS \(list(keys)) " + query
+    }
+
+    private static let isOfKeys =
+        "(bundle_id, environment, original_transaction_id) IN (SELECT b, e, id FROM k)"
+
+    /// Every payload that something of ours names in connection with subscriptions.
+    static func digests(about keys: [SubscriptionKey], _ db: Database) throws -> Set<String> {
+        try String.fetchSet(
+            db,
+            sql: overKeys(
+                keys,
+                """
+                SELECT evidence FROM trueup_ledger WHERE \(isOfKeys)
+                UNION SELECT evidence_renewal FROM trueup_ledger
+                WHERE \(isOfKeys) AND evidence_renewal IS NOT NULL
+                UNION SELECT evidence FROM trueup_pass_corrections WHERE \(isOfKeys)
+                UNION SELECT evidence_renewal FROM trueup_pass_corrections
+                WHERE \(isOfKeys) AND evidence_renewal IS NOT NULL
+                UNION SELECT evidence FROM trueup_pass_findings
+                WHERE (key_bundle_id, key_environment, original_transaction_id)
+                    IN (SELECT b, e, id FROM k) AND evidence IS NOT NULL
+                UNION SELECT evidence FROM trueup_notifications
+                WHERE \(isOfKeys) AND original_transaction_id IS NOT NULL
+                    AND evidence IS NOT NULL
+                UNION SELECT evidence FROM trueup_pass_notifications
+                WHERE \(isOfKeys) AND original_transaction_id IS NOT NULL
+                """), arguments: arguments(keys))
+    }
+
+    /// Of payloads, how many can still be read, and of how many only the tombstone is left.
+    static func tombstones(
+        among digests: [String], _ db: Database
+    ) throws -> (kept: Int, erased: Int) {
+        let row = try Row.fetchOne(
             db,
             sql: """
-                SELECT evidence FROM trueup_ledger WHERE \(isKey)
-                UNION SELECT evidence_renewal FROM trueup_ledger
-                WHERE \(isKey) AND evidence_renewal IS NOT NULL
-                UNION SELECT evidence FROM trueup_pass_corrections WHERE \(isKey)
-                UNION SELECT evidence_renewal FROM trueup_pass_corrections
-                WHERE \(isKey) AND evidence_renewal IS NOT NULL
-                UNION SELECT evidence FROM trueup_pass_findings
-                WHERE key_bundle_id = ?1 AND key_environment = ?2
-                    AND original_transaction_id = ?3 AND evidence IS NOT NULL
-                UNION SELECT evidence FROM trueup_notifications
-                WHERE \(isKey) AND evidence IS NOT NULL
-                UNION SELECT evidence FROM trueup_pass_notifications WHERE \(isKey)
-                """,
-            arguments: key.arguments)
+                SELECT sum(erased_at IS NULL), sum(erased_at IS NOT NULL) FROM trueup_evidence
+                WHERE digest IN (\(digests.map { _ in "?" }.joined(separator: ", ")))
+                """, arguments: StatementArguments(digests))
+        return (row?.number(at: 0) ?? 0, row?.number(at: 1) ?? 0)
     }
 
-    /// How many messages of events about a subscription are kept.
-    static func messages(about key: SubscriptionKey, _ db: Database) throws -> Int {
-        try Int.fetchOne(
-            db, sql: "SELECT count(*) FROM trueup_outbox WHERE \(isOfKey) AND body IS NOT NULL",
-            arguments: key.arguments) ?? 0
+    /// The runs whose reports show subscriptions or what was found of them.
+    static func runs(reporting keys: [SubscriptionKey], _ db: Database) throws -> Set<String> {
+        try String.fetchSet(
+            db,
+            sql: overKeys(
+                keys,
+                """
+                SELECT r.run_id FROM trueup_pass_findings AS p
+                JOIN trueup_runs AS r ON r.pass_id = p.pass_id
+                JOIN trueup_run_findings AS f
+                    ON f.run_seq = r.run_seq AND f.finding_seq = p.finding_seq
+                WHERE (p.key_bundle_id, p.key_environment, p.original_transaction_id)
+                    IN (SELECT b, e, id FROM k)
+                UNION SELECT e.run_id FROM trueup_ledger AS l
+                JOIN \(ReportedEntries.source) AS e ON e.entry = l.entry
+                WHERE \(isOfKeys)
+                UNION SELECT r.run_id FROM trueup_pass_corrections AS c
+                JOIN trueup_runs AS r ON r.pass_id = c.pass_id AND c.staged_by <= r.run_seq
+                    AND ifnull(c.superseded_by > r.run_seq, 1)
+                WHERE \(isOfKeys)
+                UNION SELECT r.run_id FROM trueup_pass_notifications AS n
+                JOIN trueup_runs AS r ON r.pass_id = n.pass_id AND n.staged_by <= r.run_seq
+                WHERE \(isOfKeys) AND original_transaction_id IS NOT NULL
+                UNION SELECT r.run_id FROM trueup_run_undecided AS u
+                JOIN trueup_runs AS r ON r.run_seq = u.run_seq WHERE \(isOfKeys)
+                UNION SELECT r.run_id FROM trueup_run_not_found AS u
+                JOIN trueup_runs AS r ON r.run_seq = u.run_seq WHERE \(isOfKeys)
+                """), arguments: arguments(keys))
     }
 
-    private static let isOfKey =
-        "bundle_id = ?1 AND environment = ?2 AND original_transaction_id = ?3"
+    /// The events about subscriptions whose message is kept, by their ledger entries.
+    static func messages(about keys: [SubscriptionKey], _ db: Database) throws -> [Int64] {
+        try Int64.fetchAll(
+            db,
+            sql: overKeys(
+                keys,
+                "SELECT ledger_entry FROM trueup_outbox WHERE \(isOfKeys) AND body IS NOT NULL"),
+            arguments: arguments(keys))
+    }
 
-    /// Takes out the messages of events; one that was not told yet is given up with that.
-    func eraseMessages(about key: SubscriptionKey) throws {
-        try db.execute(
+    /// Takes out the message of an event; one that was not told yet is given up with that.
+    func eraseMessage(ofEntry entry: Int64) throws {
+        try db.cachedStatement(
             sql: """
                 UPDATE trueup_outbox SET body = NULL,
-                    given_up_at = CASE WHEN told_at IS NULL THEN ifnull(given_up_at, ?4) END,
+                    given_up_at = CASE WHEN told_at IS NULL THEN ifnull(given_up_at, ?) END,
                     last_error = CASE WHEN told_at IS NULL THEN 'erased before it was told' END
-                WHERE \(Self.isOfKey) AND body IS NOT NULL
-                """,
-            arguments: key.arguments + [now.unixMilliseconds])
+                WHERE ledger_entry = ?
+                """
+        ).execute(arguments: [now.unixMilliseconds, entry])
     }
 
     /// Erases one payload, and those that it carries inside; how many there were to erase.

@@ -19,28 +19,39 @@ extension SQLiteStore {
     package func evidence(
         ofCustomer customerID: String
     ) async throws(StoreError) -> CustomerEvidence {
-        try await read("looking for a customer's evidence") { db in
-            let keys = try EvidenceErasure.subscriptions(ofCustomer: customerID, db)
-            var found = CustomerEvidence(subscriptions: keys, kept: 0, erased: 0, reportedBy: [])
-            var runs: Set<String> = []
-            for key in keys {
-                for digest in try EvidenceErasure.digests(about: key, db) {
-                    let erased = try Bool.fetchOne(
-                        db,
-                        sql: "SELECT erased_at IS NOT NULL FROM trueup_evidence WHERE digest = ?",
-                        arguments: [digest])
-                    if erased == false { found.kept += 1 }
-                    if erased == true { found.erased += 1 }
-                }
-                found.events += try EvidenceErasure.messages(about: key, db)
-                runs.formUnion(try Self.runs(reporting: key, db))
-            }
-            found.reportedBy = runs.sorted()
-            return found
+        let doing = "looking for a customer's evidence"
+        let keys = try await read(doing) { db in
+            try EvidenceErasure.subscriptions(ofCustomer: customerID, db)
         }
+        var found = CustomerEvidence(subscriptions: keys, kept: 0, erased: 0, reportedBy: [])
+        var digests: Set<String> = []
+        var runs: Set<String> = []
+        for group in keys.groups {
+            let part = try await read(doing) { db in
+                (
+                    digests: try EvidenceErasure.digests(about: group, db),
+                    messages: try EvidenceErasure.messages(about: group, db),
+                    runs: try EvidenceErasure.runs(reporting: group, db)
+                )
+            }
+            digests.formUnion(part.digests)
+            found.events += part.messages.count
+            runs.formUnion(part.runs)
+        }
+        for group in digests.sorted().groups {
+            let part = try await read(doing) { db in
+                try EvidenceErasure.tombstones(among: group, db)
+            }
+            found.kept += part.kept
+            found.erased += part.erased
+        }
+        found.reportedBy = runs.sorted()
+        return found
     }
 
-    /// Erases a customer's payloads; the rows, findings and ledger entries stay.
+    /// Erases a customer's payloads, some at a time; the rows, findings and ledger entries stay.
+    ///
+    /// Killed meanwhile, it has erased a part; given again, it erases the rest.
     ///
     /// What was written is overwritten on the disk too (`secure_delete`), the write-ahead log is
     /// emptied. Messages that wait to be told hold the customer's row: they go as well, told or not.
@@ -53,16 +64,29 @@ extension SQLiteStore {
     ) async throws(StoreError) -> Int {
         let doing = "erasing a customer's evidence"
         try await withoutTransaction(doing) { try $0.execute(sql: "PRAGMA secure_delete = ON") }
-        let count = try await write(doing) { db in
-            let erasure = EvidenceErasure(db: db, now: now)
-            var erased = 0
-            for key in try EvidenceErasure.subscriptions(ofCustomer: customerID, db) {
-                for digest in try EvidenceErasure.digests(about: key, db) {
-                    erased += try erasure.erase(digest, because: .customer)
-                }
-                try erasure.eraseMessages(about: key)
+        let keys = try await read(doing) { db in
+            try EvidenceErasure.subscriptions(ofCustomer: customerID, db)
+        }
+        var count = 0
+        for group in keys.groups {
+            let digests = try await read(doing) { db in
+                try EvidenceErasure.digests(about: group, db)
             }
-            return erased
+            for some in digests.sorted().groups {
+                count += try await write(doing) { db in
+                    let erasure = EvidenceErasure(db: db, now: now)
+                    return try some.reduce(0) { try $0 + erasure.erase($1, because: .customer) }
+                }
+            }
+            let messages = try await read(doing) { db in
+                try EvidenceErasure.messages(about: group, db)
+            }
+            for some in messages.groups {
+                try await write(doing) { db in
+                    let erasure = EvidenceErasure(db: db, now: now)
+                    for entry in some { try erasure.eraseMessage(ofEntry: entry) }
+                }
+            }
         }
         try await overwriteOldPages(doing)
         return count
@@ -112,33 +136,13 @@ extension SQLiteStore {
             total += erased
         }
     }
+}
 
-    private static func runs(reporting key: SubscriptionKey, _ db: Database) throws -> Set<String> {
-        try String.fetchSet(
-            db,
-            sql: """
-                SELECT r.run_id FROM trueup_run_findings AS f
-                JOIN trueup_pass_findings AS p ON p.finding_seq = f.finding_seq
-                JOIN trueup_runs AS r ON r.run_seq = f.run_seq
-                WHERE p.key_bundle_id = ?1 AND p.key_environment = ?2
-                    AND p.original_transaction_id = ?3
-                UNION SELECT e.run_id FROM trueup_ledger AS l
-                JOIN trueup_reported_entries AS e ON e.entry = l.entry
-                WHERE l.bundle_id = ?1 AND l.environment = ?2 AND l.original_transaction_id = ?3
-                UNION SELECT r.run_id FROM trueup_pass_corrections AS c
-                JOIN trueup_runs AS r ON r.pass_id = c.pass_id AND c.staged_by <= r.run_seq
-                    AND ifnull(c.superseded_by > r.run_seq, 1)
-                WHERE c.bundle_id = ?1 AND c.environment = ?2 AND c.original_transaction_id = ?3
-                UNION SELECT r.run_id FROM trueup_pass_notifications AS n
-                JOIN trueup_runs AS r ON r.pass_id = n.pass_id AND n.staged_by <= r.run_seq
-                WHERE n.bundle_id = ?1 AND n.environment = ?2 AND n.original_transaction_id = ?3
-                UNION SELECT r.run_id FROM trueup_run_undecided AS u
-                JOIN trueup_runs AS r ON r.run_seq = u.run_seq
-                WHERE u.bundle_id = ?1 AND u.environment = ?2 AND u.original_transaction_id = ?3
-                UNION SELECT r.run_id FROM trueup_run_not_found AS u
-                JOIN trueup_runs AS r ON r.run_seq = u.run_seq
-                WHERE u.bundle_id = ?1 AND u.environment = ?2 AND u.original_transaction_id = ?3
-                """,
-            arguments: key.arguments)
+extension Array where Element: Sendable {
+    /// As many at once as one statement and one short transaction take.
+    fileprivate var groups: [[Element]] {
+        stride(from: 0, to: count, by: StoreLimits.correctionsPerChunk).map {
+            Array(self[$0..<Swift.min($0 + StoreLimits.correctionsPerChunk, count)])
+        }
     }
 }

@@ -17,8 +17,7 @@ struct LedgerHead {
                 "SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l ORDER BY l.entry DESC LIMIT ?",
             arguments: [Self.entries + 1]
         ).map { try LedgerEntry($0) }
-        let reported =
-            try Int64.fetchOne(db, sql: "SELECT max(entry) FROM trueup_reported_entries") ?? 0
+        let reported = try ReportedEntries(db: db).last()
         let last = newest.first?.number ?? 0
         guard reported <= last else {
             throw Self.broken("it ends with entry \(last), but reports have shown \(reported)")

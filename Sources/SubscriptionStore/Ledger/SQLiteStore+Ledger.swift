@@ -81,9 +81,7 @@ extension SQLiteStore {
                     try Self.declaration(of: lost, db)
                     ?? Ledger(db: db).append(
                         declaring: lost, reason: reason, manifest: manifest, run: run, at: now)
-                try db.execute(
-                    sql: "INSERT OR REPLACE INTO trueup_reported_entries VALUES (?, ?)",
-                    arguments: [entry.number, run.runID])
+                try ReportedEntries(db: db).show(entry.number, byRun: run.runID)
                 return entry
             }
         }

@@ -27,7 +27,7 @@ struct UndoJudgement {
     /// A killed run left its corrections to the next one's report: either name finds them.
     private static let isOfRun = """
         (l.run_id = ?1 OR l.entry IN (
-            SELECT entry FROM trueup_reported_entries WHERE run_id = ?1))
+            SELECT e.entry FROM \(ReportedEntries.source) AS e WHERE e.run_id = ?1))
         """
 
     private func item(for entry: LedgerEntry) throws -> UndoItem {

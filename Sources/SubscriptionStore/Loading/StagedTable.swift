@@ -58,7 +58,7 @@ struct StagedTable: Sendable {
         return """
             INSERT INTO \(Self.staging) SELECT * FROM \(Self.lines)
             \(afterAKey ? "WHERE (\(keys)) > (\(marks))" : "")
-            ORDER BY \(keys) LIMIT \(StoreLimits.linesPerMerge)
+            ORDER BY \(keys) LIMIT \(StoreLimits.scatteredRowsPerChunk)
             """
     }
 

@@ -6,8 +6,15 @@ struct PassOpening {
     let db: Database
     let run: RunHeader
 
-    func begin() throws -> OpenPass {
-        try takeUpUnpublished()
+    /// A pass that a run has begun or goes on with.
+    struct Opened: Sendable {
+        let passID: Int64
+        let sequence: Int64
+        let resumedFrom: String?
+    }
+
+    func begin() throws -> Opened {
+        try ReportedEntries(db: db).takeUpUnpublished(except: run.runID)
         let adopted = try adoptable()
         let dropped = try Int64.fetchAll(
             db,
@@ -26,20 +33,7 @@ struct PassOpening {
         try insertRun(passID: passID, resumedFrom: resumedFrom)
         let sequence = db.lastInsertedRowID
         for other in dropped { try carryNotifications(from: other, to: passID) }
-        if adopted != nil { try askAgain(passID: passID, sequence: sequence) }
-        return try describe(passID: passID, resumedFrom: resumedFrom)
-    }
-
-    /// Gives the corrections of a run whose report never got its final name to this run's report.
-    private func takeUpUnpublished() throws {
-        try db.execute(
-            sql: """
-                DELETE FROM trueup_reported_entries WHERE run_id IN (
-                    SELECT run_id FROM trueup_awaited_reports WHERE run_id <> ?)
-                """,
-            arguments: [run.runID])
-        try db.execute(
-            sql: "DELETE FROM trueup_awaited_reports WHERE run_id <> ?", arguments: [run.runID])
+        return Opened(passID: passID, sequence: sequence, resumedFrom: resumedFrom)
     }
 
     /// The pass that the run would go on with.
@@ -74,17 +68,6 @@ struct PassOpening {
     }
 
     private func insertRun(passID: Int64, resumedFrom: String?) throws {
-        // What a killed run had prepared of its conclusion.
-        for table in [
-            "trueup_run_undecided", "trueup_run_not_found", "trueup_run_finding_causes",
-        ] {
-            try db.execute(
-                sql: """
-                    DELETE FROM \(table) WHERE run_seq IN (
-                        SELECT run_seq FROM trueup_runs WHERE job = ? AND ended IS NULL)
-                    """,
-                arguments: [run.job])
-        }
         let apps = run.apps.flatMap { [$0.bundleID, $0.environment.rawValue] }
         try db.execute(
             sql: """
@@ -117,23 +100,37 @@ struct PassOpening {
             arguments: [passID, dropped, dropped])
     }
 
-    /// Rows that an earlier run could not judge only because it ended, or Apple was out of reach.
-    private func askAgain(passID: Int64, sequence: Int64) throws {
-        let isOpen = """
-            pass_id = ? AND verdict = \(VerdictCode.undecided.rawValue)
-                AND reason IN ('deadline', 'unavailable', 'rate_limited')
-            """
-        try db.execute(
+    /// Rows that an earlier run could not judge only because it ended, or Apple was out of reach: of
+    /// a chunk of them everything is forgotten, so that the walk meets them again.
+    ///
+    /// - Returns: Whether there may be more.
+    static func askAgain(_ opened: Opened, _ db: Database) throws -> Bool {
+        let keys = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT original_transaction_id, environment, bundle_id FROM trueup_pass_rows
+                    WHERE pass_id = ? AND verdict = 3
+                        AND reason IN ('deadline', 'unavailable', 'rate_limited')
+                    LIMIT \(StoreLimits.scatteredRowsPerChunk)
+                    """),
+            arguments: [opened.passID]
+        ).map(StoredKey.init)
+        guard !keys.isEmpty else { return false }
+        let findings = try db.cachedStatement(
             sql: """
                 UPDATE trueup_pass_findings SET superseded_by = ?
-                WHERE pass_id = ? AND superseded_by IS NULL
-                    AND (outcome_bundle_id, outcome_environment, outcome_original_transaction_id)
-                    IN (SELECT bundle_id, environment, original_transaction_id
-                        FROM trueup_pass_rows WHERE \(isOpen))
-                """,
-            arguments: [sequence, passID, passID])
-        try db.execute(sql: "DELETE FROM trueup_pass_rows WHERE \(isOpen)", arguments: [passID])
-        guard db.changesCount > 0 else { return }
+                WHERE pass_id = ? AND (outcome_bundle_id, outcome_environment,
+                    outcome_original_transaction_id) = (?, ?, ?) AND superseded_by IS NULL
+                """)
+        for key in keys {
+            try findings.execute(arguments: [opened.sequence, opened.passID] + key.arguments)
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM trueup_pass_rows WHERE pass_id = ?
+                        AND (bundle_id, environment, original_transaction_id) = \(key.marks)
+                    """
+            ).execute(arguments: [opened.passID] + key.arguments)
+        }
         // They lie behind the walk's position; what is settled is skipped on the way.
         try db.execute(
             sql: """
@@ -141,11 +138,13 @@ struct PassOpening {
                     walked_original_transaction_id = NULL
                 WHERE pass_id = ?
                 """,
-            arguments: [passID])
+            arguments: [opened.passID])
+        return keys.count == StoreLimits.scatteredRowsPerChunk
     }
 
-    private func describe(passID: Int64, resumedFrom: String?) throws -> OpenPass {
-        var pass = OpenPass(passID: passID, resumedFrom: resumedFrom)
+    static func describe(_ opened: Opened, _ db: Database) throws -> OpenPass {
+        let passID = opened.passID
+        var pass = OpenPass(passID: passID, resumedFrom: opened.resumedFrom)
         let apps = try Row.fetchAll(
             db,
             sql: """

@@ -29,34 +29,45 @@ extension SQLiteStore {
     package func extendCanary(
         by count: Int, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> Int {
-        try await write("choosing the canary") { db in
-            let run = try RunReference(run, in: pass, db)
-            // The kinds in turn: twenty rows of the kind that sorts first would prove little.
-            try db.execute(
-                sql: """
-                    INSERT INTO trueup_canaries
-                    SELECT ?1, bundle_id, environment, original_transaction_id FROM (
-                        SELECT bundle_id, environment, original_transaction_id, kinds,
-                            row_number() OVER (PARTITION BY kinds
-                                ORDER BY bundle_id, environment, original_transaction_id) AS place
-                        FROM (
-                            SELECT bundle_id, environment, original_transaction_id,
-                                max(kinds) AS kinds
-                            FROM trueup_pass_corrections
-                            WHERE pass_id = ?1 AND fate = 'planned' AND superseded_by IS NULL
-                            GROUP BY bundle_id, environment, original_transaction_id)
-                        WHERE (bundle_id, environment, original_transaction_id) NOT IN (
-                            SELECT bundle_id, environment, original_transaction_id
-                            FROM trueup_canaries WHERE pass_id = ?1))
-                    ORDER BY place, kinds, bundle_id, environment, original_transaction_id
-                    LIMIT ?2
-                    """,
-                arguments: [run.passID, count])
-            let chosen = db.changesCount
-            try Self.completeCanary(of: run.passID, db)
-            return chosen
+        let doing = "choosing the canary"
+        let passID = try await read(doing) { db in try RunReference(run, in: pass, db) }.passID
+        // Chosen without the lock: nobody else changes the plan while a run goes on.
+        let chosen = try await read(doing) { db in
+            try Row.fetchAll(db, sql: Self.canaryChoice, arguments: [passID, count])
+                .map(StoredKey.init)
+        }
+        return try await write(doing) { db in
+            for key in chosen {
+                try db.cachedStatement(
+                    sql: """
+                        INSERT INTO trueup_canaries (
+                            pass_id, bundle_id, environment, original_transaction_id)
+                        VALUES (?, \(key.marks.dropFirst())
+                        """
+                ).execute(arguments: [passID] + key.arguments)
+            }
+            try Self.completeCanary(of: passID, db)
+            return chosen.count
         }
     }
+
+    /// The kinds in turn: twenty rows of the kind that sorts first would prove little.
+    private static let canaryChoice = """
+        SELECT original_transaction_id, environment, bundle_id FROM (
+            SELECT bundle_id, environment, original_transaction_id, kinds,
+                row_number() OVER (PARTITION BY kinds
+                    ORDER BY bundle_id, environment, original_transaction_id) AS place
+            FROM (
+                SELECT bundle_id, environment, original_transaction_id, max(kinds) AS kinds
+                FROM trueup_pass_corrections
+                WHERE pass_id = ?1 AND fate = 'planned' AND superseded_by IS NULL
+                GROUP BY bundle_id, environment, original_transaction_id)
+            WHERE (bundle_id, environment, original_transaction_id) NOT IN (
+                SELECT bundle_id, environment, original_transaction_id
+                FROM trueup_canaries WHERE pass_id = ?1))
+        ORDER BY place, kinds, bundle_id, environment, original_transaction_id
+        LIMIT ?2
+        """
 
     /// Adds what is written in one transaction with the chosen ones, so that it is looked at again
     /// too.

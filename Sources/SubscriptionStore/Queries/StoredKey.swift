@@ -45,7 +45,7 @@ struct StoredKey: Hashable, Sendable {
     }
 
     /// Nothing sorts before it.
-    static let first: StoredKey? = StoredKey(
+    static let first = StoredKey(
         SubscriptionKey(bundleID: "", environment: "", originalTransactionID: ""))
 
     /// What to compare the primary key with in SQL, to go with `arguments`.

@@ -12,6 +12,8 @@ struct ConclusionTally: Sendable {
 
     let counts: [Count]
     let evidence: EvidenceAccount.Sum
+    /// Whether something of the plan is neither written nor a row that moved.
+    let leavesPlanOpen: Bool
 
     init(of run: RunReference, _ db: Database) throws {
         let rows = try Row.fetchAll(
@@ -33,5 +35,14 @@ struct ConclusionTally: Sendable {
                 rows: row.number(at: 2) ?? 0)
         }
         evidence = try EvidenceAccount(db: db).sumSinceLastRun()
+        leavesPlanOpen =
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM trueup_pass_corrections
+                        WHERE pass_id = ? AND superseded_by IS NULL
+                            AND fate NOT IN ('applied', 'stale'))
+                    """,
+                arguments: [run.passID]) ?? true
     }
 }

@@ -9,9 +9,13 @@ struct FindingResolution {
     let db: Database
     let passID: Int64
 
-    func write() throws {
-        try resolveRows()
-        try resolveNotifications()
+    /// What a finding is called that nobody has mended.
+    static let unresolved = "('new', 'open', 'recurring', 'acknowledged')"
+
+    /// Works on the findings with ids from the first on and before the end.
+    func write(from first: String, to end: String) throws {
+        try resolveRows(first, end)
+        try resolveNotifications(first, end)
     }
 
     /// How deep a judgement must have looked to tell that a finding of a kind is mended.
@@ -35,11 +39,11 @@ struct FindingResolution {
                 WHERE f.pass_id = h.last_pass_id AND f.finding_id = h.finding_id)
         """
 
-    private func resolveRows() throws {
+    private func resolveRows(_ first: String, _ end: String) throws {
         try db.execute(
             sql: """
                 UPDATE trueup_findings AS h SET state = 'resolved'
-                WHERE h.state IN ('new', 'open', 'recurring', 'acknowledged')
+                WHERE h.state IN \(Self.unresolved) AND h.finding_id >= ?2 AND h.finding_id < ?3
                     AND h.last_pass_id <> ?1
                     AND h.kind NOT IN ('notification_missed', 'notification_lost')
                     AND EXISTS (SELECT 1 FROM trueup_pass_rows AS p
@@ -50,15 +54,15 @@ struct FindingResolution {
                                 \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue))
                             AND (p.look >= \(Self.neededLook) OR \(Self.isOfCurrentPeriod)))
                 """,
-            arguments: [passID])
+            arguments: [passID, first, end])
     }
 
     /// A notification was looked at when Apple's history showed it again.
-    private func resolveNotifications() throws {
+    private func resolveNotifications(_ first: String, _ end: String) throws {
         try db.execute(
             sql: """
                 UPDATE trueup_findings AS h SET state = 'resolved'
-                WHERE h.state IN ('new', 'open', 'recurring', 'acknowledged')
+                WHERE h.state IN \(Self.unresolved) AND h.finding_id >= ?2 AND h.finding_id < ?3
                     AND h.last_pass_id <> ?1
                     AND h.kind IN ('notification_missed', 'notification_lost')
                     AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
@@ -68,6 +72,6 @@ struct FindingResolution {
                         WHERE f.pass_id = h.last_pass_id AND f.finding_id = h.finding_id
                             AND n.verdict NOT IN ('missed', 'lost'))
                 """,
-            arguments: [passID])
+            arguments: [passID, first, end])
     }
 }

@@ -53,16 +53,10 @@ struct Retention {
             arguments: [limit.unixMilliseconds])
     }
 
-    private static let lists = [
-        ("trueup_run_undecided", "run_seq, bundle_id, environment, original_transaction_id"),
-        ("trueup_run_not_found", "run_seq, bundle_id, environment, original_transaction_id"),
-        ("trueup_run_findings", "run_seq, finding_seq"),
-        ("trueup_run_finding_causes", "run_seq, finding_seq"),
-    ]
-
     /// Deletes a chunk of what a run listed; whether there is more.
     func deleteLists(ofRun sequence: Int64, now: Timestamp) throws -> Bool {
-        for (table, key) in Self.lists where try deleteSome(of: table, key, sequence) {
+        for (table, key) in RunLists.tables
+        where try RunLists.deleteSome(of: table, key, sequence, db) {
             return true
         }
         if try deletePassLists(ofRun: sequence) { return true }
@@ -105,24 +99,8 @@ struct Retention {
                 arguments: [passID])
             if db.changesCount > 0 { return true }
         }
-        return try deleteSome(
+        return try RunLists.deleteSome(
             of: "trueup_pass_notifications", "pass_id, bundle_id, environment, notification_uuid",
-            passID)
-    }
-
-    /// Deletes the first rows at a number, by their whole key; whether there were any.
-    private func deleteSome(of table: String, _ key: String, _ number: Int64) throws -> Bool {
-        let columns = key.split(separator: ", ")
-        let found = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT \(key) FROM \(table) WHERE \(columns[0]) = ?
-                LIMIT \(StoreLimits.correctionsPerChunk)
-                """,
-            arguments: [number])
-        let isRow = columns.map { "\($0) = ?" }.joined(separator: " AND ")
-        let delete = try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(isRow)")
-        for row in found { try delete.execute(arguments: StatementArguments(row.databaseValues)) }
-        return !found.isEmpty
+            passID, db)
     }
 }

@@ -174,7 +174,7 @@ struct RunSummaryReader {
             counts[fate] = row.number(at: 1)
         }
         let reported = try Int.fetchOne(
-            db, sql: "SELECT count(*) FROM trueup_reported_entries WHERE run_id = ?",
+            db, sql: "SELECT count(*) FROM \(ReportedEntries.source) WHERE run_id = ?",
             arguments: [runID])
         counts[.applied] = reported == 0 ? nil : reported
         return counts

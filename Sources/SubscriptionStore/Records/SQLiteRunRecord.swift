@@ -41,7 +41,7 @@ struct SQLiteRunRecord: RunRecord {
 
     func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {
         let sql = """
-            SELECT \(LedgerEntry.columns) FROM trueup_reported_entries AS r
+            SELECT \(LedgerEntry.columns) FROM \(ReportedEntries.source) AS r
             JOIN trueup_ledger AS l ON l.entry = r.entry
             WHERE r.run_id = ? ORDER BY l.entry
             """
@@ -129,9 +129,9 @@ struct SQLiteRunRecord: RunRecord {
             SELECT f.evidence AS digest FROM trueup_run_findings AS r
             JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
             WHERE r.run_seq = ?1 AND f.evidence IS NOT NULL
-            UNION SELECT l.evidence FROM trueup_reported_entries AS s
+            UNION SELECT l.evidence FROM \(ReportedEntries.source) AS s
             JOIN trueup_ledger AS l ON l.entry = s.entry WHERE s.run_id = ?2
-            UNION SELECT l.evidence_renewal FROM trueup_reported_entries AS s
+            UNION SELECT l.evidence_renewal FROM \(ReportedEntries.source) AS s
             JOIN trueup_ledger AS l ON l.entry = s.entry
             WHERE s.run_id = ?2 AND l.evidence_renewal IS NOT NULL
             UNION SELECT evidence FROM trueup_pass_corrections

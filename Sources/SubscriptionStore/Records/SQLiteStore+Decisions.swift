@@ -47,7 +47,8 @@ extension SQLiteStore {
         _ action: Decision.Action, _ findingID: String, _ reason: String, _ until: Timestamp?,
         _ actor: String, _ now: Timestamp
     ) async throws(StoreError) -> Decision {
-        try await write("recording a decision about the finding \(findingID)") { db in
+        try await rememberEndedRuns()
+        return try await write("recording a decision about the finding \(findingID)") { db in
             let acknowledgements = Acknowledgements(db: db)
             let passID = try Int64.fetchOne(
                 db, sql: "SELECT last_pass_id FROM trueup_findings WHERE finding_id = ?",

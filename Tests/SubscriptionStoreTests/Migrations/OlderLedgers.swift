@@ -62,8 +62,8 @@ import Testing
             #expect(entry.hash == payloadDigest(of: text).hexadecimal)
         }
         #expect(
-            try database.rows("SELECT entry, run_id FROM trueup_reported_entries")
-                == [["1", "old"], ["2", "old"], ["3", "run-1"], ["4", "run-1"]])
+            try database.rows("SELECT * FROM trueup_reported_ranges ORDER BY first_entry")
+                == [["old", "1", "2"], ["run-1", "3", "4"]])
     }
 
     @Test func `its corrections can be taken back by their values`() async throws {

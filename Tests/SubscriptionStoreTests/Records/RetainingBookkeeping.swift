@@ -60,11 +60,11 @@ import Testing
         let (database, store) = try await threeNights()
         let before = try database.rows("SELECT * FROM trueup_findings ORDER BY finding_id")
         let ledger = try database.rows("SELECT * FROM trueup_ledger")
-        let shown = try database.rows("SELECT * FROM trueup_reported_entries")
+        let shown = try database.rows("SELECT * FROM trueup_reported_ranges")
         _ = try await expire(store)
         #expect(try database.rows("SELECT * FROM trueup_findings ORDER BY finding_id") == before)
         #expect(try database.rows("SELECT * FROM trueup_ledger") == ledger)
-        #expect(try database.rows("SELECT * FROM trueup_reported_entries") == shown)
+        #expect(try database.rows("SELECT * FROM trueup_reported_ranges") == shown)
         #expect(
             try database.rows("SELECT original_transaction_id FROM trueup_pass_findings") == [["2"]]
         )

@@ -1,0 +1,94 @@
+import GRDB
+import Subscriptions
+
+/// Where each finding stands over the nights, brought up to date with a run that has ended.
+///
+/// It is done after the run's last transaction, a chunk at a time, because it concerns everything
+/// that was found. Each chunk may be done twice: what a killed process leaves, the next run does
+/// before anything else.
+struct FindingMemory: Sendable {
+    let sequence: Int64
+    /// Whether findings that the run looked for and did not find are closed.
+    let resolves: Bool
+
+    /// The oldest run that is not remembered yet.
+    static func next(_ db: Database) throws -> FindingMemory? {
+        try Row.fetchOne(
+            db,
+            sql: """
+                SELECT run_seq, resolves FROM trueup_unremembered_runs ORDER BY run_seq LIMIT 1
+                """
+        ).map { FindingMemory(sequence: $0.integer(at: 0) ?? 0, resolves: $0.integer(at: 1) == 1) }
+    }
+
+    /// Notes that an ended run is to be remembered.
+    func owe(_ db: Database) throws {
+        try db.execute(
+            sql: "INSERT INTO trueup_unremembered_runs VALUES (?, ?)",
+            arguments: [sequence, resolves])
+    }
+
+    func settle(_ db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM trueup_unremembered_runs WHERE run_seq = ?", arguments: [sequence])
+    }
+
+    /// Enters a chunk of what the run found; returns where the next one begins.
+    func remember(from first: Int64, _ db: Database) throws -> Int64? {
+        let next = try Int64.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT finding_seq FROM trueup_run_findings
+                    WHERE run_seq = ? AND finding_seq >= ? ORDER BY finding_seq
+                    LIMIT 1 OFFSET \(StoreLimits.scatteredRowsPerChunk)
+                    """),
+            arguments: [sequence, first])
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_findings
+                SELECT f.finding_id, f.kind, f.severity, f.bundle_id, f.environment,
+                    f.original_transaction_id, r.first_seen, u.started, f.pass_id,
+                    CASE WHEN r.state = 'corrected' THEN r.run_seq END, r.state
+                FROM trueup_run_findings AS r
+                JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
+                JOIN trueup_runs AS u ON u.run_seq = r.run_seq
+                WHERE r.run_seq = ? AND r.finding_seq >= ? AND r.finding_seq < ?
+                ON CONFLICT (finding_id) DO UPDATE SET
+                    severity = excluded.severity, last_seen = excluded.last_seen,
+                    last_pass_id = excluded.last_pass_id, state = excluded.state,
+                    corrected_by = ifnull(excluded.corrected_by, corrected_by)
+                """
+        ).execute(arguments: [sequence, first, next ?? Int64.max])
+        return next
+    }
+
+    /// Closes a chunk of the findings of earlier nights that the run's pass looked for and did not
+    /// find again; returns the id with which the next chunk begins.
+    func resolve(from first: String, _ db: Database) throws -> String? {
+        let next = try String.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT finding_id FROM trueup_findings
+                    WHERE state IN \(FindingResolution.unresolved) AND finding_id >= ?
+                    ORDER BY finding_id LIMIT 1 OFFSET \(StoreLimits.scatteredRowsPerChunk)
+                    """),
+            arguments: [first])
+        let passID = try Int64.fetchOne(
+            db, sql: "SELECT pass_id FROM trueup_runs WHERE run_seq = ?", arguments: [sequence])
+        // No id sorts after this one: they are hexadecimal.
+        try FindingResolution(db: db, passID: passID ?? 0).write(from: first, to: next ?? "~")
+        return next
+    }
+}
+
+extension SQLiteStore {
+    /// Brings `trueup_findings` up to date with every run that has ended.
+    func rememberEndedRuns() async throws(StoreError) {
+        let doing = "noting where the findings stand"
+        while let memory = try await read(doing, FindingMemory.next) {
+            try await inChunks(doing, from: Int64.min, memory.remember)
+            if memory.resolves { try await inChunks(doing, from: "", memory.resolve) }
+            try await write(doing, memory.settle)
+        }
+    }
+}

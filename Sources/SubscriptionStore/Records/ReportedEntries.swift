@@ -1,0 +1,54 @@
+import GRDB
+import Subscriptions
+
+/// Which entries of the ledger the reports of runs have shown.
+struct ReportedEntries {
+    let db: Database
+
+    /// Entries with the runs that showed them, as a source to select from: `entry`, `run_id`.
+    static let source = """
+        (SELECT x.entry, s.run_id FROM trueup_reported_ranges AS s
+            JOIN trueup_ledger AS x ON x.entry BETWEEN s.first_entry AND s.last_entry)
+        """
+
+    /// The newest entry that a report has shown; 0 for none.
+    func last() throws -> Int64 {
+        try Int64.fetchOne(db, sql: "SELECT max(last_entry) FROM trueup_reported_ranges") ?? 0
+    }
+
+    /// Shows every entry that no report has shown.
+    ///
+    /// Each run shows all there are, and takes up those of the last one alone: what no report has
+    /// shown is always the ledger's end.
+    func showRest(byRun runID: String) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO trueup_reported_ranges
+                SELECT ?, min(entry), max(entry) FROM trueup_ledger WHERE entry > ?
+                HAVING count(*) > 0
+                """,
+            arguments: [runID, try last()])
+    }
+
+    /// Shows one entry by itself, and no more in the report of a run that had it by itself.
+    func show(_ entry: Int64, byRun runID: String) throws {
+        try db.execute(
+            sql: "DELETE FROM trueup_reported_ranges WHERE first_entry = ?1 AND last_entry = ?1",
+            arguments: [entry])
+        try db.execute(
+            sql: "INSERT INTO trueup_reported_ranges VALUES (?, ?, ?)",
+            arguments: [runID, entry, entry])
+    }
+
+    /// Gives back what a run would have shown whose report never got its final name.
+    func takeUpUnpublished(except runID: String) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM trueup_reported_ranges WHERE run_id IN (
+                    SELECT run_id FROM trueup_awaited_reports WHERE run_id <> ?)
+                """,
+            arguments: [runID])
+        try db.execute(
+            sql: "DELETE FROM trueup_awaited_reports WHERE run_id <> ?", arguments: [runID])
+    }
+}

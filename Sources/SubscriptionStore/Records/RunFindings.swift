@@ -1,0 +1,56 @@
+import GRDB
+import Subscriptions
+
+/// What a run's report says of the findings of its pass, a chunk per transaction.
+///
+/// It counts only once the run has ended: what a killed run leaves, the next `begin` throws away.
+struct RunFindings: Sendable {
+    let run: RunReference
+    let started: Timestamp
+
+    /// Where the pass's findings begin.
+    func first(_ db: Database) throws -> Int64? {
+        try Int64.fetchOne(
+            db, sql: "SELECT min(finding_seq) FROM trueup_pass_findings WHERE pass_id = ?",
+            arguments: [run.passID])
+    }
+
+    /// Fixes what became of each finding of a chunk, and where it stands over the nights; returns
+    /// where the next chunk begins.
+    func report(from first: Int64, _ db: Database) throws -> Int64? {
+        // Without the plus SQLite would take the index of the pass and sort all of it each time.
+        let next = try Int64.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT finding_seq FROM trueup_pass_findings
+                    WHERE finding_seq >= ? AND +pass_id = ? ORDER BY finding_seq
+                    LIMIT 1 OFFSET \(StoreLimits.scatteredRowsPerChunk)
+                    """),
+            arguments: [first, run.passID])
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO trueup_run_findings (
+                    run_seq, finding_seq, state, action, first_seen)
+                SELECT ?, f.finding_seq,
+                    CASE WHEN c.fate = 'applied'
+                            OR f.action IN ('corrected', 'inserted', 'recovered') THEN 'corrected'
+                        WHEN h.corrected_by IS NOT NULL THEN 'recurring'
+                        WHEN h.finding_id IS NOT NULL THEN 'open' ELSE 'new' END,
+                    CASE WHEN c.fate IS NULL THEN f.action
+                        WHEN c.fate = 'applied' AND c.target = 'update' THEN 'corrected'
+                        WHEN c.fate = 'applied' THEN 'inserted'
+                        WHEN c.fate = 'planned' THEN 'planned' ELSE 'refused' END,
+                    ifnull(h.first_seen, ?)
+                FROM trueup_pass_findings AS f
+                LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
+                WHERE f.finding_seq >= ? AND f.finding_seq < ? AND +f.pass_id = ?
+                    AND f.superseded_by IS NULL
+                """
+        ).execute(
+            arguments: [
+                run.sequence, started.unixMilliseconds, first, next ?? Int64.max, run.passID,
+            ])
+        return next
+    }
+}
