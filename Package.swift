@@ -103,7 +103,8 @@ let package = Package(
         .testTarget(
             name: "ReportAuditTests",
             dependencies: [
-                "ReportAudit", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+                "ReportAudit", "Subscriptions", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(name: "RowFilesTests", dependencies: ["RowFiles", "Subscriptions"]),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "TestSupport"]),

@@ -2,7 +2,7 @@ import FoundationEssentials
 package import Subscriptions
 
 /// The keys of a line of the inbox file.
-package enum NotificationField: String, Hashable, Sendable, CaseIterable {
+package enum NotificationField: String, NamedColumn {
     case signedPayload
     case notificationUUID
     case receivedAt
@@ -20,8 +20,7 @@ extension RowFileReader where Field == NotificationField, Row == ReceivedNotific
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(notificationsAt path: String) throws(RowFileError) {
         try self.init(
-            path: path, columns: NotificationField.allCases.map { ($0, $0.rawValue) },
-            required: [.notificationUUID]
+            path: path, required: [.notificationUUID]
         ) { record throws(BadField) in
             try ReceivedNotification(record)
         }
@@ -30,18 +29,18 @@ extension RowFileReader where Field == NotificationField, Row == ReceivedNotific
 
 extension ReceivedNotification {
     fileprivate init(_ record: borrowing RecordBuffer) throws(BadField) {
-        let payload = try record.text(0)
+        let payload = try record.text(NotificationField.signedPayload)
         let claimed = try payload.map { jws throws(BadField) in
             try NotificationClaim.notificationUUID(ofPayload: jws)
         }
-        let named = try record.text(1)
+        let named = try record.text(NotificationField.notificationUUID)
         if let claimed, let named, claimed != named {
             throw BadField("notificationUUID names another notification than signedPayload")
         }
         guard let uuid = claimed ?? named else {
             throw BadField("has neither signedPayload nor notificationUUID")
         }
-        self.init(notificationUUID: uuid, receivedAt: try record.time(2))
+        self.init(notificationUUID: uuid, receivedAt: try record.time(NotificationField.receivedAt))
     }
 }
 

@@ -98,7 +98,7 @@ extension RecordBuffer {
     }
 
     /// A whole number; a text of digits counts in JSON too.
-    func integer(_ column: Int, _ problem: String) throws(BadField) -> Int64? {
+    private func integer(_ column: Int, _ problem: String) throws(BadField) -> Int64? {
         let field = fields[column]
         guard field.form != .absent else { return nil }
         let content = try decoded(field)
@@ -112,12 +112,12 @@ extension RecordBuffer {
 
     func integer(
         _ column: Int, in range: ClosedRange<Int64>, _ problem: String
-    ) throws(BadField) -> Int? {
+    ) throws(BadField) -> Int64? {
         guard let number = try integer(column, problem) else { return nil }
         guard range.contains(number) else {
             throw BadField(columnNames[column], String(number).utf8, problem)
         }
-        return Int(number)
+        return number
     }
 
     /// 0 or 1, or JSON's two words.

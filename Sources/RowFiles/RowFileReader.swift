@@ -1,3 +1,5 @@
+package import Subscriptions
+
 /// One line of a file: a row, or why it is none.
 package enum RowLine<Row: Sendable>: Sendable {
     case row(Row, line: Int)
@@ -8,7 +10,7 @@ package enum RowLine<Row: Sendable>: Sendable {
 ///
 /// Memory stays flat: one chunk of the file and one row at a time, whatever its size. Bad lines are
 /// answers, not errors; an error concerns the file as a whole.
-package struct RowFileReader<Field: Hashable & Sendable, Row: Sendable>: ~Copyable {
+package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
     /// The columns that the file has; a column that it lacks is not known, rather than empty.
     package private(set) var columns: Set<Field>
     package let format: RowFormat
@@ -23,22 +25,22 @@ package struct RowFileReader<Field: Hashable & Sendable, Row: Sendable>: ~Copyab
 
     /// - Parameters:
     ///   - path: `-` is standard input.
-    ///   - columns: every column of this kind of row, in the schema's order.
     ///   - required: the columns that a CSV must have.
     ///   - makeRow: makes a row of one line's fields, or says what is wrong with it.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     init(
-        path: String, columns: [(field: Field, name: String)], required: Set<Field>,
+        path: String, required: Set<Field>,
         makeRow: @escaping (borrowing RecordBuffer) throws(BadField) -> Row
     ) throws(RowFileError) {
+        let columns = Array(Field.allCases)
         var buffer = try RecordBuffer(
-            file: try InputFile(path: path), columnNames: columns.map(\.name))
+            file: try InputFile(path: path), columnNames: columns.map(\.rawValue))
         let format = RowFormat.of(path: path, firstByte: try buffer.byte(at: 0))
         let places: [Int]
         var csv: CSVSyntax?
         switch format {
         case .csv:
-            let isRequired = columns.map { required.contains($0.field) }
+            let isRequired = columns.map(required.contains)
             let syntax = try CSVSyntax(
                 header: &buffer, required: isRequired.indices.filter { isRequired[$0] })
             csv = syntax
@@ -50,7 +52,7 @@ package struct RowFileReader<Field: Hashable & Sendable, Row: Sendable>: ~Copyab
             }
             places = try Self.namedPlaces(&buffer)
         }
-        self.columns = Set(places.map { columns[$0].field })
+        self.columns = Set(places.map { columns[$0] })
         self.format = format
         self.csv = csv
         self.makeRow = makeRow

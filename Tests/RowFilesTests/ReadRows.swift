@@ -17,7 +17,7 @@ final class RowFixture {
 }
 
 /// Everything that came of reading a file.
-struct ReadRows<Field: Hashable & Sendable, Row: Sendable> {
+struct ReadRows<Field: NamedColumn, Row: Sendable> {
     var columns: Set<Field> = []
     var rows: [Row] = []
     /// Lines of the rows.

@@ -89,8 +89,9 @@ extension OutcomeDraft {
             .reduce(into: Set<SubscriptionField>()) { $0.formUnion($1.columns) }
             .subtracting(mended)
         var changes: [String: FieldChange] = [:]
-        for field in StatedSubscription.statedFields
-        where !held.contains(field) && !policy.reportOnlyFields.contains(field.rawValue)
+        for field in SubscriptionField.allCases
+        where field.isStated && !held.contains(field)
+            && !policy.reportOnlyFields.contains(field.rawValue)
             && field != .signedDate && comparison.differs(in: field)
             && (!onlyFills || comparison.isFirstFill || comparison.isNotKnownYet(field))
         {

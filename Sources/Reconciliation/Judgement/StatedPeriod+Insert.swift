@@ -8,7 +8,11 @@ extension StatedPeriod {
         let key = TransactionKey(
             bundleID: subscription.bundleID, environment: subscription.environment,
             transactionID: transaction.transactionID)
-        let local = transaction.asLocal(key: key)
+        var local = LocalTransaction(
+            key: key, originalTransactionID: transaction.originalTransactionID)
+        for field in TransactionField.allCases {
+            field.definition.place.set(transaction.value(of: field), in: &local)
+        }
         var changes: [String: FieldChange] = [:]
         for field in TransactionField.allCases where local.value(of: field) != .null {
             changes[field.rawValue] = FieldChange(before: .null, after: local.value(of: field))
@@ -23,25 +27,5 @@ extension StatedPeriod {
             rules: kinds.isEmpty
                 ? [FirstFill.applied]
                 : kinds.map { AppliedRule(kind: $0, rule: TransactionMissingRule.identity) })
-    }
-}
-
-extension SignedTransaction {
-    fileprivate func asLocal(key: TransactionKey) -> LocalTransaction {
-        var local = LocalTransaction(key: key, originalTransactionID: originalTransactionID)
-        local.productID = productID
-        local.type = type
-        local.purchaseDate = purchaseDate
-        local.expiresDate = expiresDate
-        local.revocationDate = revocationDate
-        local.revocationReason = revocationReason
-        local.webOrderLineItemID = webOrderLineItemID
-        local.inAppOwnershipType = inAppOwnershipType
-        local.isUpgraded = isUpgraded
-        local.offerType = offerType
-        local.price = price
-        local.currency = currency
-        local.signedDate = signedDate
-        return local
     }
 }

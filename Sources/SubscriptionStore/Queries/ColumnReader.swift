@@ -7,30 +7,35 @@ import Subscriptions
 /// Somebody else writes these tables, and SQLite keeps any value in any column. Empty text is
 /// nothing. What is not of a column's form is not guessed at: it reads as absent and is kept apart,
 /// so that nobody takes it for a value that is not known yet.
-struct ColumnReader<Field: Hashable> {
+struct ColumnReader<Field: RowColumn> {
     let row: Row
     private(set) var unreadable: [Field: String] = [:]
     private(set) var emptyTexts: Set<Field> = []
 
+    /// - Parameter row: its first columns are all of the table's, in their order.
     init(_ row: Row) { self.row = row }
 
-    mutating func text(at index: Int, _ field: Field) -> String? {
-        guard case .text(let text) = value(at: index, field, .text) else { return nil }
-        return text
+    /// A part of the key, whatever stands there.
+    func key(_ field: Field) -> String {
+        for (index, column) in Field.allCases.enumerated() where column == field {
+            return row.requiredText(at: index)
+        }
+        return ""
     }
 
-    mutating func integer(at index: Int, _ field: Field) -> Int64? {
-        guard case .integer(let number) = value(at: index, field, .integer) else { return nil }
-        return number
-    }
-
-    mutating func number(at index: Int, _ field: Field) -> Int? {
-        integer(at: index, field).flatMap(Int.init(exactly:))
-    }
-
-    mutating func time(at index: Int, _ field: Field) -> Timestamp? {
-        guard case .time(let time) = value(at: index, field, .time) else { return nil }
-        return time
+    /// Reads every column but the key's.
+    mutating func read(into target: inout Field.Row) {
+        for (index, field) in Field.allCases.enumerated() {
+            let definition = field.definition
+            if case .key = definition.place { continue }
+            // A free name is the company's own: it is shown and never compared, so any form will do.
+            let value =
+                definition.content == .name
+                ? FieldValue(row.text(at: index).flatMap { $0.isEmpty ? nil : $0 })
+                : value(at: index, field, definition.place.form)
+            guard value != .null else { continue }
+            definition.place.set(value, in: &target)
+        }
     }
 
     private mutating func value(at index: Int, _ field: Field, _ form: FieldForm) -> FieldValue {

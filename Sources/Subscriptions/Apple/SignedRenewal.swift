@@ -22,3 +22,10 @@ package struct SignedRenewal: Hashable, Sendable {
         self.unknowns = []
     }
 }
+
+extension SignedRenewal {
+    /// Whether it renews, where it states 0 or 1; another value is kept out of the company's row.
+    package var knownAutoRenewStatus: Int? {
+        autoRenewStatus.flatMap { (0...1).contains($0) ? $0 : nil }
+    }
+}

@@ -73,3 +73,15 @@ package struct UnknownValue: Hashable, Sendable {
         self.value = value
     }
 }
+
+extension SignedTransaction {
+    /// Ownership types that this version knows.
+    package static let knownOwnershipTypes: Set<String> = [
+        "PURCHASED", "FAMILY_SHARED", "ASSIGNED",
+    ]
+
+    /// The ownership, where this version knows it; another one is kept out of the company's row.
+    package var knownOwnershipType: String? {
+        inAppOwnershipType.flatMap { Self.knownOwnershipTypes.contains($0) ? $0 : nil }
+    }
+}

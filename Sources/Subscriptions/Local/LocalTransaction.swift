@@ -45,24 +45,6 @@ package struct LocalTransaction: Hashable, Sendable {
     /// The value of a column; of one that cannot be read, what stands there.
     package func value(of field: TransactionField) -> FieldValue {
         if let shown = unreadable[field] { return .text(shown) }
-        return switch field {
-        case .transactionID: .text(key.transactionID)
-        case .originalTransactionID: .text(originalTransactionID)
-        case .environment: .text(key.environment)
-        case .bundleID: .text(key.bundleID)
-        case .productID: FieldValue(productID)
-        case .type: FieldValue(type)
-        case .purchaseDate: FieldValue(purchaseDate)
-        case .expiresDate: FieldValue(expiresDate)
-        case .revocationDate: FieldValue(revocationDate)
-        case .revocationReason: FieldValue(revocationReason)
-        case .webOrderLineItemID: FieldValue(webOrderLineItemID)
-        case .inAppOwnershipType: FieldValue(inAppOwnershipType)
-        case .isUpgraded: FieldValue(isUpgraded.map { $0 ? 1 : 0 })
-        case .offerType: FieldValue(offerType)
-        case .price: FieldValue(price)
-        case .currency: FieldValue(currency)
-        case .signedDate: FieldValue(signedDate)
-        }
+        return field.definition.place.value(in: self)
     }
 }

@@ -1,5 +1,9 @@
 /// The columns of a local subscription row, in the order of import and export.
-package enum SubscriptionField: String, Hashable, Sendable, CaseIterable {
+///
+/// This list is all that reading, writing, comparing and changing rows know of them. A new column is
+/// a property of `LocalSubscription`, a case here and a step of the schema. The auditor and the
+/// simulated App Store name the columns by themselves, so that an error in this list shows.
+package enum SubscriptionField: String, RowColumn {
     case originalTransactionID = "original_transaction_id"
     case environment
     case bundleID = "bundle_id"
@@ -17,83 +21,82 @@ package enum SubscriptionField: String, Hashable, Sendable, CaseIterable {
     case webOrderLineItemID = "web_order_line_item_id"
     case signedDate = "signed_date"
 
-    /// What a value of this column is.
-    package var form: FieldForm {
+    package var definition: ColumnDefinition<LocalSubscription, StatedSubscription> {
         switch self {
-        case .status, .autoRenewStatus: .integer
-        case .expiresDate, .gracePeriodExpiresDate, .revocationDate, .signedDate: .time
-        default: .text
+        case .originalTransactionID: .init(.key(\.key.originalTransactionID), of: .id)
+        case .environment: .init(.key(\.key.environment))
+        case .bundleID: .init(.key(\.key.bundleID))
+        case .customerID: .init(.text(\.customerID), of: .name)
+        case .appAccountToken:
+            .init(
+                .text(\.appAccountToken), .text(\.transaction.appAccountToken),
+                by: \.transaction.evidence)
+        case .productID:
+            .init(
+                .text(\.productID), .text(\.transaction.productID), by: \.transaction.evidence,
+                isGovernable: true)
+        case .status:
+            // Unsigned; it goes with the transaction beside it.
+            .init(
+                .number(\.status), .number(\.statedStatus), by: \.transaction.evidence,
+                of: .integer(
+                    1...5,
+                    "is not a status; known are 1 active, 2 expired, 3 billing retry, 4 grace, "
+                        + "5 revoked"),
+                isGovernable: true)
+        case .expiresDate:
+            .init(
+                .time(\.expiresDate), .time(\.transaction.expiresDate),
+                by: \.transaction.evidence, isGovernable: true)
+        case .gracePeriodExpiresDate:
+            .init(
+                .time(\.gracePeriodExpiresDate), .time(\.renewal.gracePeriodExpiresDate),
+                by: \.renewal.evidence, isGovernable: true)
+        case .autoRenewStatus:
+            .init(
+                .number(\.autoRenewStatus), .number(\.renewal.knownAutoRenewStatus),
+                by: \.renewal.evidence, of: .integer(0...1, "must be 0 (off) or 1 (on)"),
+                isGovernable: true)
+        case .autoRenewProductID:
+            .init(
+                .text(\.autoRenewProductID), .text(\.renewal.autoRenewProductID),
+                by: \.renewal.evidence, isGovernable: true)
+        case .revocationDate:
+            .init(
+                .time(\.revocationDate), .time(\.transaction.revocationDate),
+                by: \.transaction.evidence, isGovernable: true)
+        case .inAppOwnershipType:
+            .init(
+                .text(\.inAppOwnershipType), .text(\.transaction.knownOwnershipType),
+                by: \.transaction.evidence, isGovernable: true)
+        case .latestTransactionID:
+            .init(
+                .text(\.latestTransactionID), .text(\.statedTransactionID),
+                by: \.transaction.evidence, of: .id, isGovernable: true)
+        case .webOrderLineItemID:
+            .init(
+                .text(\.webOrderLineItemID), .text(\.transaction.webOrderLineItemID),
+                by: \.transaction.evidence, of: .id, isGovernable: true)
+        case .signedDate:
+            .init(
+                .time(\.signedDate), .time(\.statedDate), by: \.transaction.evidence)
         }
     }
 }
 
-/// The columns of a local transaction (period) row, in the order of import and export.
-package enum TransactionField: String, Hashable, Sendable, CaseIterable {
-    case transactionID = "transaction_id"
-    case originalTransactionID = "original_transaction_id"
-    case environment
-    case bundleID = "bundle_id"
-    case productID = "product_id"
-    case type
-    case purchaseDate = "purchase_date"
-    case expiresDate = "expires_date"
-    case revocationDate = "revocation_date"
-    case revocationReason = "revocation_reason"
-    case webOrderLineItemID = "web_order_line_item_id"
-    case inAppOwnershipType = "in_app_ownership_type"
-    case isUpgraded = "is_upgraded"
-    case offerType = "offer_type"
-    case price
-    case currency
-    case signedDate = "signed_date"
-
-    /// What a value of this column is; `is_upgraded` is 0 or 1.
-    package var form: FieldForm {
-        switch self {
-        case .revocationReason, .isUpgraded, .offerType, .price: .integer
-        case .purchaseDate, .expiresDate, .revocationDate, .signedDate: .time
-        default: .text
-        }
-    }
-}
-
-/// The three forms that a column's values have.
-package enum FieldForm: Hashable, Sendable {
-    case text, integer, time
-}
-
-/// A value of a column.
-package enum FieldValue: Hashable, Sendable {
-    case null
-    case text(String)
-    case integer(Int64)
-    case time(Timestamp)
-
-    package init(_ value: String?) { self = value.map(FieldValue.text) ?? .null }
-    package init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
-    package init(_ value: Int64?) { self = value.map(FieldValue.integer) ?? .null }
-    package init(_ value: Timestamp?) { self = value.map(FieldValue.time) ?? .null }
-
-    /// Whether nothing is known: empty text says as little as null.
-    package var isEmpty: Bool { self == .null || self == .text("") }
-
-    /// As it stands in the canonical files: times are RFC 3339 text.
-    package var json: CanonicalJSON {
-        switch self {
-        case .null: .null
-        case .text(let text): .string(text)
-        case .integer(let number): .integer(number)
-        case .time(let time): .string(time.rfc3339)
-        }
+extension StatedSubscription {
+    /// What Apple states for a column; null where it states nothing that may be written.
+    package func value(of field: SubscriptionField) -> FieldValue {
+        field.definition.stated?.value(in: self) ?? .null
     }
 
-    /// As it stands in a CSV field; nothing for null.
-    package var plainText: String {
-        switch self {
-        case .null: ""
-        case .text(let text): text
-        case .integer(let number): String(number)
-        case .time(let time): time.rfc3339
-        }
+    /// The payload that a column comes from.
+    package func payload(of field: SubscriptionField) -> SignedPayload {
+        field.definition.payload.map { self[keyPath: $0] } ?? transaction.evidence
     }
+
+    // Always stated; a column's source may be absent.
+    fileprivate var statedStatus: Int? { status.rawValue }
+    fileprivate var statedTransactionID: String? { transaction.transactionID }
+    fileprivate var statedDate: Timestamp? { signedDate }
 }

@@ -45,6 +45,30 @@ struct LocalFieldsTests {
         for (field, value) in values { #expect(value.form == field.form, "\(field.rawValue)") }
     }
 
+    @Test func `puts each column's value where it is read`() {
+        var values: [SubscriptionField: FieldValue] = [:]
+        for (index, field) in SubscriptionField.allCases.enumerated() {
+            values[field] =
+                switch field.form {
+                case .text: .text("text \(index)")
+                case .integer: .integer(Int64(index))
+                case .time: .time(Timestamp(unixMilliseconds: Int64(index)))
+                }
+        }
+        var row = LocalSubscription(
+            key: SubscriptionKey(bundleID: "b", environment: "e", originalTransactionID: "1"))
+        for (field, value) in values { field.definition.place.set(value, in: &row) }
+        for field in SubscriptionField.allCases {
+            let isKey = [.bundleID, .environment, .originalTransactionID].contains(field)
+            #expect((row.value(of: field) == values[field]) != isKey, "\(field.rawValue)")
+            field.definition.place.set(.null, in: &row)
+            #expect((row.value(of: field) == .null) != isKey, "\(field.rawValue)")
+        }
+        // A value of another form is no value of the column.
+        SubscriptionField.status.definition.place.set(.text("1"), in: &row)
+        #expect(row.status == nil)
+    }
+
     @Test func `gives nothing for an empty column`() {
         let row = LocalSubscription(
             key: SubscriptionKey(bundleID: "", environment: "", originalTransactionID: ""))

@@ -1,0 +1,46 @@
+import Subscriptions
+
+/// Reading the fields of a record by the columns of a table, in whose order they stand.
+extension RecordBuffer {
+    /// Reads every column but the key's into a row.
+    func read<Field: RowColumn>(
+        _ table: Field.Type, into row: inout Field.Row
+    ) throws(BadField) {
+        for (index, field) in table.allCases.enumerated() {
+            let definition = field.definition
+            if case .key = definition.place { continue }
+            definition.place.set(try value(index, definition.content), in: &row)
+        }
+    }
+
+    func requiredID<Field: NamedColumn>(_ field: Field) throws(BadField) -> String {
+        try requiredID(Self.place(of: field))
+    }
+
+    func text<Field: NamedColumn>(_ field: Field) throws(BadField) -> String? {
+        try text(Self.place(of: field))
+    }
+
+    func time<Field: NamedColumn>(_ field: Field) throws(BadField) -> Timestamp? {
+        try time(Self.place(of: field))
+    }
+
+    private static func place<Field: NamedColumn>(of field: Field) -> Int {
+        for (index, column) in Field.allCases.enumerated() where column == field { return index }
+        return 0
+    }
+
+    private func value(
+        _ index: Int, _ content: ColumnContent
+    ) throws(BadField) -> FieldValue {
+        switch content {
+        case .text: FieldValue(try text(index))
+        case .id: FieldValue(try id(index))
+        case .name: FieldValue(try name(index))
+        case .integer(let range, let problem):
+            FieldValue(try integer(index, in: range, problem))
+        case .flag: FieldValue(try boolean(index))
+        case .time: FieldValue(try time(index))
+        }
+    }
+}
