@@ -1,22 +1,18 @@
-"""A service of the company: one small write after another, and how long each waited for the lock."""
-import signal
+"""A service of the company: one small write after another, and how long each waited for the lock.
+
+Ends when its standard input does.
+"""
 import sqlite3
 import sys
+import threading
 import time
 
-stopped = False
-
-
-def stop(*_):
-    global stopped
-    stopped = True
-
-
-signal.signal(signal.SIGTERM, stop)
+ended = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
 database = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
 database.execute("CREATE TABLE IF NOT EXISTS company_visits (number INTEGER PRIMARY KEY, note TEXT)")
 waits = []
-while not stopped:
+while not (ended.is_set() and waits):
     begun = time.monotonic()
     database.execute("BEGIN IMMEDIATE")
     waits.append(time.monotonic() - begun)
