@@ -89,9 +89,10 @@ let package = Package(
                 "AppStoreSimulation", "Subscriptions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
-        .testTarget(name: "SubscriptionsTests", dependencies: ["Subscriptions"]),
+        .testTarget(name: "SubscriptionsTests", dependencies: ["Subscriptions", "TestSupport"]),
         .testTarget(
-            name: "ReconciliationTests", dependencies: ["Reconciliation", "Subscriptions"]),
+            name: "ReconciliationTests",
+            dependencies: ["Reconciliation", "Subscriptions", "TestSupport"]),
         .testTarget(
             name: "ReconciliationRunTests",
             dependencies: [
@@ -99,14 +100,15 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
-            name: "ReportsTests", dependencies: ["Reports", "Subscriptions"]),
+            name: "ReportsTests", dependencies: ["Reports", "Subscriptions", "TestSupport"]),
         .testTarget(
             name: "ReportAuditTests",
             dependencies: [
                 "ReportAudit", "Subscriptions", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
-        .testTarget(name: "RowFilesTests", dependencies: ["RowFiles", "Subscriptions"]),
+        .testTarget(
+            name: "RowFilesTests", dependencies: ["RowFiles", "Subscriptions", "TestSupport"]),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "TestSupport"]),
         .testTarget(
             name: "JSONWebSignatureTests",
@@ -125,7 +127,7 @@ let package = Package(
         .testTarget(
             name: "SubscriptionStoreTests",
             dependencies: [
-                "SubscriptionStore", "Subscriptions",
+                "SubscriptionStore", "Subscriptions", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),

@@ -1,6 +1,7 @@
 import Foundation
 import Reports
 import Subscriptions
+import TestSupport
 import Testing
 
 @Suite struct `JSON Lines` {
@@ -46,7 +47,7 @@ import Testing
     @Test func `a line has the bytes of the canonical form whatever the texts hold`() throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
-        var random = Seeded(state: seed)
+        var random = SeededGenerator(seed: seed)
         let alphabet: [Character] = [
             "a", "\"", "\\", "\n", "\r", "\t", "\0", "\u{1F}", "\u{7F}", "\u{2028}", "\u{2029}",
             "é",
@@ -74,18 +75,5 @@ import Testing
             #expect(read.map { Array($0.utf8) } == Array(product.utf8), "seed \(seed)")
             #expect(object.map { Set($0.keys) } == Set(Self.members))
         }
-    }
-}
-
-/// A small generator whose sequence follows from its seed.
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,5 +1,6 @@
 import RowFiles
 import Subscriptions
+import TestSupport
 import Testing
 
 @Suite struct `Written rows` {
@@ -24,7 +25,7 @@ import Testing
     @Test func `are read back as they were, whatever they hold`() throws {
         let seed = UInt64.random(in: 0...(.max))
         print("seed \(seed)")
-        var generator = SeededGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let text = {
             Bool.random(using: &generator) ? Self.oddTexts.randomElement(using: &generator) : nil
         }

@@ -1,6 +1,7 @@
 import Foundation
 import RowFiles
 import Subscriptions
+import TestSupport
 import Testing
 
 @Suite struct `JSON Lines` {
@@ -103,7 +104,7 @@ import Testing
     @Test func `survive any cutting and any byte without a trap`() throws {
         let seed = UInt64.random(in: 0...(.max))
         print("seed \(seed)")
-        var generator = SeededGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let good = Array(
             ("{\"original_transaction_id\":\"11\",\"customer_id\":\"a\\u00e9\\n\",\"status\":1,"
                 + "\"expires_date\":\"2026-11-20T03:17:04Z\"}").utf8)
@@ -123,18 +124,5 @@ import Testing
             #expect(read.rows.count + read.bad.count > 0)
             if name == ".jsonl" { #expect(read.rows.count + read.bad.count == 2000) }
         }
-    }
-}
-
-/// SplitMix64: the same numbers from the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

@@ -83,13 +83,7 @@ struct PlanStaging {
     private func copyFindings(
         mendedBy number: Int64, in origin: RunReference, as id: Int64, outcome: SubscriptionKey
     ) throws {
-        let columns = """
-            finding_id, kind, severity, bundle_id, environment, key_bundle_id, key_environment,
-            original_transaction_id, outcome_bundle_id, outcome_environment,
-            outcome_original_transaction_id, transaction_id, customer_id, product_id, field,
-            local_value, apple_value, local_as_of, apple_as_of, direction, amount, currency,
-            cause, evidence, action
-            """
+        let columns = FindingStaging.columns.joined(separator: ", ")
         try db.cachedStatement(
             sql: """
                 INSERT OR IGNORE INTO trueup_pass_findings (pass_id, correction_id, \(columns))

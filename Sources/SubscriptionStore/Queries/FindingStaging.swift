@@ -7,6 +7,15 @@ struct FindingStaging {
     let run: RunReference
 
     /// Stores a finding once: the same one again, out of another answer, adds nothing.
+    /// What is kept of a finding, whichever pass it belongs to and whatever mends it there.
+    static let columns = [
+        "finding_id", "kind", "severity", "bundle_id", "environment", "key_bundle_id",
+        "key_environment", "original_transaction_id", "outcome_bundle_id", "outcome_environment",
+        "outcome_original_transaction_id", "transaction_id", "customer_id", "product_id", "field",
+        "local_value", "apple_value", "local_as_of", "apple_as_of", "direction", "amount",
+        "currency", "cause", "evidence", "action", "changed_at",
+    ]
+
     func store(
         _ finding: Finding, outcome: SubscriptionKey?,
         corrections: [(correction: PlannedCorrection, id: Int64)]
@@ -23,19 +32,13 @@ struct FindingStaging {
             finding.localAsOf?.unixMilliseconds, finding.appleAsOf?.unixMilliseconds,
             finding.direction.rawValue, finding.amount, finding.currency, finding.cause,
             finding.evidence?.hexadecimal, finding.action.rawValue,
-            Self.mending(finding, among: corrections), finding.changedAt?.unixMilliseconds,
+            finding.changedAt?.unixMilliseconds, Self.mending(finding, among: corrections),
         ]
         try db.cachedStatement(
             sql: """
                 INSERT OR IGNORE INTO trueup_pass_findings (
-                    pass_id, finding_id, kind, severity, bundle_id, environment, key_bundle_id,
-                    key_environment, original_transaction_id, outcome_bundle_id,
-                    outcome_environment, outcome_original_transaction_id, transaction_id,
-                    customer_id, product_id, field, local_value, apple_value, local_as_of,
-                    apple_as_of, direction, amount, currency, cause, evidence, action,
-                    correction_id, changed_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                    ?, ?, ?)
+                    pass_id, \(Self.columns.joined(separator: ", ")), correction_id)
+                VALUES (?, \(Self.columns.map { _ in "?" }.joined(separator: ", ")), ?)
                 """
         ).execute(arguments: arguments)
     }

@@ -34,7 +34,8 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
     /// A column that Apple's statement speaks of.
     init(
         _ place: ColumnPlace<Row>, _ stated: ColumnSource<Statement>,
-        by payload: any KeyPath<Statement, SignedPayload> & Sendable, of content: ColumnContent? = nil,
+        by payload: any KeyPath<Statement, SignedPayload> & Sendable,
+        of content: ColumnContent? = nil,
         isGovernable: Bool = false
     ) {
         self.place = place

@@ -164,9 +164,9 @@ struct `Verdicts on revocation` {
         #expect(fixture.asked.isEmpty)
     }
 
-    /// Seeded, so that a failure can be repeated.
+    /// SeededGenerator, so that a failure can be repeated.
     @Test func `a damaged answer never turns into another verdict and never traps`() async throws {
-        var generator = SeededBytes(state: 20_261_120)
+        var generator = SeededGenerator(seed: 20_261_120)
         let fixture = try RevocationFixture()
         for status in [TestOCSPAnswer.Status.good, .revoked] {
             for round in 0..<150 {
@@ -192,17 +192,5 @@ struct `Verdicts on revocation` {
                 #expect(allowed.contains(reason), "round \(round) of \(status): \(flips)")
             }
         }
-    }
-}
-
-/// SplitMix64.
-private struct SeededBytes {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,5 +1,6 @@
 import Reconciliation
 import Subscriptions
+import TestSupport
 import Testing
 
 @Suite struct `A histogram of minutes` {

@@ -1,5 +1,6 @@
 import Reconciliation
 import Subscriptions
+import TestSupport
 import Testing
 
 /// What holds for every row and every answer, tried with random ones.

@@ -40,6 +40,23 @@ import Testing
             + database.rows("SELECT entry, hash FROM trueup_ledger")
     }
 
+    @Test func `takes a finding over with when it changed at Apple`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1")])
+        let changed = Timestamp(unixMilliseconds: Night.start - 3_600_000)
+        var drifted = drift("1")
+        for index in drifted.findings.indices { drifted.findings[index].changedAt = changed }
+        let night = try await Night.begin(store, Night.header("check", mode: .check))
+        try await night.stage(drifted)
+        let plan = try #require(try await night.conclude(status: .findings).summary().plan)
+        let applying = try await Night.begin(store, Night.header("apply", job: "apply nightly"))
+        try await store.stagePlan(plan.sha256, in: applying.pass, run: applying.run)
+        let taken = try await store.findingsToExplain(after: nil, limit: 9, in: applying.pass)
+        #expect(!taken.isEmpty)
+        #expect(taken.allSatisfy { $0.finding.changedAt == changed })
+    }
+
     @Test func `writes what was planned, under the plan's identity`() async throws {
         let database = try TemporaryDatabase()
         let (store, plan) = try await checked(database)

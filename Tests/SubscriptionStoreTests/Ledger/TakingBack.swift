@@ -1,5 +1,6 @@
 import SubscriptionStore
 import Subscriptions
+import TestSupport
 import Testing
 
 /// Taking the corrections of a run back.
@@ -232,7 +233,7 @@ import Testing
     /// company's columns end as they began; versions never fall.
     @Test(arguments: 1...12)
     func `undo after apply is the identity`(seed: UInt64) async throws {
-        var random = SeededRandom(state: seed)
+        var random = SeededGenerator(seed: seed)
         let database = try TemporaryDatabase()
         let store = try database.open()
         let ids = (1...6).map(String.init)
@@ -269,18 +270,5 @@ import Testing
         }
         #expect(try rows(database) == before, "seed \(seed)")
         #expect(versions >= ids.count)
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed on every machine.
-struct SeededRandom: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
