@@ -76,6 +76,21 @@ import Testing
         }
     }
 
+    @Test func `the first ids of a table that all fail stop nobody else`() async throws {
+        let place = try await place("max_outage: 90s")
+        let ids = try Self.ids().sorted()
+        let bad = Set(ids.prefix(70))
+        let list = bad.map { "\"\($0)\"" }.joined(separator: ", ")
+        try await #require(Self.simulator).control(
+            "/_simulator/faults", method: "POST",
+            body: #"{"faults": [{"fault": "error", "code": 5000001, "ids": [\#(list)]}]}"#)
+        let run = try place.run("run", "nightly")
+        #expect(run.status == 3, "\(run.errors)\n\(run.output)")
+        let open = try undecided(place)
+        #expect(!open.isEmpty && open.allSatisfy { bad.contains($0.id) }, "\(open.count) open")
+        #expect(!run.errors.contains("given up for this run"), "\(run.errors)")
+    }
+
     @Test func `an outage that ends costs nothing but time`() async throws {
         let place = try await place(
             faults: #"{"fault": "status", "status": 503, "body": "", "for_seconds": 8}"#)

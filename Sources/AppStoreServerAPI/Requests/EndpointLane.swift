@@ -41,9 +41,21 @@ struct EndpointLane {
     /// How many answers came that are Apple's own.
     private(set) var answers = 0
     private var probes = 0
+    /// How many more failing probes leave it open whether the endpoint is at fault or the questions.
+    private var probesInDoubt: Int
 
-    /// `patience` is for how long it is waited for when it does not work.
-    init(requestsPerSecond: Double, patience: Duration, deadline: Duration?) {
+    /// The longest pause while that is open: short, so that a hundred questions which fail by
+    /// themselves cost minutes and not the night, and still no more than twenty calls a minute.
+    static let longestPauseInDoubt: Duration = .seconds(3)
+
+    /// A lane that works, for all that is known.
+    ///
+    /// `patience` is for how long it is waited for when it does not. While it has never answered, so
+    /// many probes as `probesInDoubt` are each another question.
+    init(
+        requestsPerSecond: Double, patience: Duration, deadline: Duration?, probesInDoubt: Int = 0
+    ) {
+        self.probesInDoubt = probesInDoubt
         bucket = TokenBucket(limitPerSecond: requestsPerSecond)
         rate = AdaptiveRate(configuredPerSecond: requestsPerSecond)
         breaker = CircuitBreaker(patience: patience, deadline: deadline)
@@ -51,6 +63,12 @@ struct EndpointLane {
 
     /// Whether a connection lost by the way may be replaced without a word.
     var isTrusted: Bool { breaker.isClosed }
+
+    /// Nothing of Apple's has come yet and a row of questions failed: the next may be answered.
+    var isInDoubt: Bool { isSilent && probesInDoubt > 0 }
+
+    /// It does not work, and has not answered once in this run.
+    var isSilent: Bool { !breaker.isClosed && !breaker.hasGivenUp && answers == 0 }
 
     /// Why nobody is sent any more; `nil` while somebody is.
     var givenUpOn: String? { breaker.hasGivenUp ? lastFault : nil }
@@ -111,7 +129,10 @@ struct EndpointLane {
     ) -> CircuitBreaker.Change? {
         guard !breaker.hasGivenUp else { return nil }
         lastFault = text
-        let change = breaker.faultOccurred(at: now, asProbe: start.isProbe)
+        let longest = isInDoubt ? Self.longestPauseInDoubt : CircuitBreaker.longestPause
+        if isInDoubt, start.isProbe { probesInDoubt -= 1 }
+        let change = breaker.faultOccurred(
+            at: now, asProbe: start.isProbe, longestPause: longest)
         if change == .gaveUp { lastFault += ", for longer than max_outage" }
         return change
     }

@@ -50,13 +50,18 @@ package final class PacedRequests: APISending {
     }
 
     package func send(_ request: APIRequest) async throws(RunStop) -> APIOutcome {
-        state.withLock { $0.callWasMade() }
+        let endpoint = request.endpoint
+        state.withLock { $0.callWasMade(endpoint) }
         let message = request.http(baseURL: baseURL)
         var progress = RequestState.Progress()
+        defer { state.withLock { $0.callEnded(endpoint, progress) } }
         var refusedToken: String?
         while true {
+            if let why = state.withLock({ $0.putOff(endpoint, &progress) }) {
+                return .unavailable(why)
+            }
             let attempt = try await attempt(
-                message, at: request.endpoint, refusedToken: refusedToken, &progress)
+                message, at: endpoint, refusedToken: refusedToken, &progress)
             refusedToken = nil
             switch attempt.step {
             case .done(let outcome): return outcome

@@ -21,6 +21,8 @@ struct RequestState {
     struct Progress: Sendable {
         var attempts = 0
         var hasReplacedConnection = false
+        /// Whether it counts among those that may find out whether the endpoint works.
+        var isOutstanding = true
         /// How many questions of the endpoint Apple had answered at this one's first fault.
         var answersBefore: Int?
     }
@@ -31,6 +33,12 @@ struct RequestState {
     /// Attempts of a question that fails while others are answered: it is asked again at the end of
     /// the run, and must not hold up the others until then.
     static let attemptsAmongAnswers = 2
+
+    /// So many different questions are tried when the first of a run all fail.
+    ///
+    /// With the 32 that were on their way, a hundred bad ids at the front of a table do not stop a
+    /// night.
+    static let probesInDoubt = 72
 
     /// So many errors in a row that are not Apple's, with nothing of Apple's before, are enough to
     /// know that no call gets through.
@@ -49,8 +57,10 @@ struct RequestState {
     var hasAnswer = false
     var foreignInARow = 0
     private var lanes: [Endpoint: EndpointLane]
-    private var budget = RetryBudget()
-    private var generator: SeededGenerator
+    /// Calls that are not ended or put off.
+    var outstanding: [Endpoint: Int] = [:]
+    var budget = RetryBudget()
+    var generator: SeededGenerator
     private var notices: [OutageNotice] = []
 
     init(
@@ -66,14 +76,20 @@ struct RequestState {
                     $0,
                     EndpointLane(
                         requestsPerSecond: rates.perSecond(of: $0), patience: maxOutage,
-                        deadline: deadline)
+                        deadline: deadline,
+                        probesInDoubt: Self.isAskedAgain($0) ? Self.probesInDoubt : 0)
                 )
             })
         generator = SeededGenerator(seed: seed)
     }
 
-    mutating func callWasMade() {
+    mutating func callWasMade(_ endpoint: Endpoint) {
         budget.callWasMade()
+        outstanding[endpoint, default: 0] += 1
+    }
+
+    mutating func callEnded(_ endpoint: Endpoint, _ progress: Progress) {
+        if progress.isOutstanding { outstanding[endpoint, default: 0] -= 1 }
     }
 
     /// The run ends; the first reason stays.
@@ -113,43 +129,6 @@ struct RequestState {
         guard var lane = lanes[endpoint] else { preconditionFailure("an endpoint without a lane") }
         defer { lanes[endpoint] = lane }
         return body(&lane)
-    }
-
-    /// Another attempt after a pause, when policy and budget allow it.
-    mutating func retry(
-        _ failure: RetryPolicy.Failure, _ progress: Progress, cause: String
-    ) -> Step {
-        guard
-            let pause = Self.policy.pause(
-                after: failure, attempts: progress.attempts, using: &generator)
-        else { return .done(.unavailable("\(cause) (\(progress.attempts) attempts)")) }
-        guard budget.retryWasWanted() else {
-            return .done(.unavailable("\(cause) (no more retries: this run made too many)"))
-        }
-        return .againAfter(pause, cause)
-    }
-
-    /// Another attempt after a fault of the endpoint, unless it is rather one of this question.
-    mutating func retryAfterFault(
-        _ failure: RetryPolicy.Failure, of endpoint: Endpoint, _ progress: inout Progress,
-        cause: String
-    ) -> Step {
-        let answers = withLane(endpoint) { $0.answers }
-        let before = progress.answersBefore ?? answers
-        progress.answersBefore = before
-        guard answers == before || progress.attempts < Self.attemptsAmongAnswers else {
-            return .done(
-                .unavailable(
-                    "\(cause) (\(progress.attempts) attempts, while others were answered)"))
-        }
-        return retry(failure, progress, cause: cause)
-    }
-
-    /// The pause that a 429 without a usable `Retry-After` earns.
-    mutating func pauseWithoutRetryAfter(_ progress: Progress) -> Duration {
-        let bound = Self.policy.bound(afterAttempts: progress.attempts)
-        return max(
-            RetryAfter.shortestWait, bound * Double.random(in: 0.5...1, using: &generator))
     }
 
     /// Keeps what people should hear, until somebody takes it.

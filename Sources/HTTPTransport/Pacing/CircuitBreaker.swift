@@ -85,8 +85,10 @@ package struct CircuitBreaker: Sendable {
     /// The endpoint failed: a connection fault, or an answer of the 5xx class.
     ///
     /// `asProbe` says that the request was the probe: those that were in flight when it opened say
-    /// nothing new.
-    package mutating func faultOccurred(at now: Duration, asProbe: Bool = false) -> Change? {
+    /// nothing new. The pause that a probe earns grows to `longestPause`.
+    package mutating func faultOccurred(
+        at now: Duration, asProbe: Bool = false, longestPause: Duration = Self.longestPause
+    ) -> Change? {
         switch state {
         case .closed(let faults, let since):
             let since = faults == 0 ? now : since
@@ -100,7 +102,7 @@ package struct CircuitBreaker: Sendable {
                 state = .givenUp
                 return .gaveUp
             }
-            let longer = min(max(Self.firstPause, pause * 2), Self.longestPause)
+            let longer = min(max(Self.firstPause, pause * 2), longestPause)
             let until = end(of: longer, at: now, givesUpAt: since + patience)
             state = .open(until: until, pause: longer, since: since)
             return .waits(until: until, givesUpAt: since + patience)

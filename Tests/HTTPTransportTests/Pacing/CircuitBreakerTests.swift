@@ -81,6 +81,16 @@ import Testing
         #expect(breaker.requestWasWanted(at: .seconds(99_999)) == .refuse)
     }
 
+    @Test func `pauses no longer than a failing probe has earned`() {
+        var breaker = opened()
+        for second in [0, 1, 3, 6, 9] {
+            #expect(breaker.requestWasWanted(at: .seconds(second)) == .probe)
+            _ = breaker.faultOccurred(
+                at: .seconds(second), asProbe: true, longestPause: .seconds(3))
+        }
+        #expect(breaker.requestWasWanted(at: .seconds(11)) == .wait(until: .seconds(12)))
+    }
+
     @Test func `looks once more shortly before a deadline`() {
         var breaker = opened(deadline: .seconds(20))
         let asked = probes(&breaker, until: .milliseconds(19_999))
