@@ -93,12 +93,16 @@ package struct Reconciler: Sendable {
         in context: RunContext, noting ending: inout Ending
     ) async throws(RunInterruption) {
         try await KnownAnswerStep(context: context).run()
+        var recovered: [AppIdentity: RecoverStep.Outcome] = [:]
+        // However the asking ends, what was not read is said.
+        defer {
+            ending.incompleteReadings = recovered.sorted { $0.key < $1.key }.compactMap(
+                \.value.shortfall)
+        }
         if job.steps.contains(.recover) {
             for app in appStores.keys.sorted() {
                 log("recover.begin", ["app": "\(app.bundleID)"])
-                if let shortfall = try await RecoverStep(context: context, app: app).run() {
-                    ending.incompleteReadings.append(shortfall)
-                }
+                recovered[app] = try await RecoverStep(context: context, app: app).run()
             }
         }
         if job.steps.contains(.walk) {
@@ -108,7 +112,14 @@ package struct Reconciler: Sendable {
             // Before what nobody holds is settled: the answers may say that it is held after all.
             try await AskAgainStep(context: walking).run()
             for app in appStores.keys.sorted() where job.steps.contains(.recover) {
-                try await RecoverStep(context: context, app: app).settleTouched(heldOnly: false)
+                let step = RecoverStep(context: context, app: app)
+                // A history that is out holds up the walk for the attempts of one call; by now it
+                // may be back.
+                if recovered[app]?.mayComeLater == true {
+                    log("recover.again", ["app": "\(app.bundleID)"])
+                    recovered[app] = try await step.run()
+                }
+                try await step.settleTouched(heldOnly: false)
             }
         }
         try await AskAgainStep(context: context).run()

@@ -91,6 +91,36 @@ import Testing
         #expect(!run.errors.contains("given up for this run"), "\(run.errors)")
     }
 
+    @Test(arguments: [
+        #"{"fault": "status", "status": 503, "body": "", "endpoint": "notification_history"}"#,
+        #"{"fault": "error", "code": 5000001, "endpoint": "notification_history"}"#,
+    ])
+    func `a notification history that is out does not hold up the walk`(fault: String) async throws {
+        let place = try await place("max_outage: 10m", faults: fault, steps: "[recover, walk]")
+        let start = ContinuousClock.now
+        let run = try place.run("run", "nightly")
+        #expect(ContinuousClock.now - start < .seconds(90))
+        #expect(run.status == 3, "\(run.errors)\n\(run.output)")
+        #expect(run.output.contains("was not read to its end"), "\(run.output)")
+        #expect(try undecided(place).isEmpty)
+        #expect(try watermarks(place) == 0)
+    }
+
+    @Test func `a notification history that comes back during the walk is read at its end`()
+        async throws
+    {
+        let place = try await place(
+            faults: #"{"fault": "status", "status": 503, "body": "", "#
+                + #""endpoint": "notification_history", "count": 5}"#, steps: "[recover, walk]")
+        let run = try place.run("run", "nightly")
+        #expect(run.status == 0, "\(run.errors)\n\(run.output)")
+        #expect(try watermarks(place) == 1)
+    }
+
+    private func watermarks(_ place: Workplace) throws -> Int {
+        try place.stored("SELECT count(*) FROM trueup_watermarks").first?.first.flatMap { Int($0) } ?? -1
+    }
+
     @Test func `an outage that ends costs nothing but time`() async throws {
         let place = try await place(
             faults: #"{"fault": "status", "status": 503, "body": "", "for_seconds": 8}"#)

@@ -190,7 +190,7 @@ struct Inquirer: Sendable {
 
 extension Lookup {
     /// Whether the same question may be answered later in the run.
-    fileprivate var mayComeLater: Bool {
+    var mayComeLater: Bool {
         switch self {
         case .internalFault, .unavailable, .rateLimited: true
         default: false

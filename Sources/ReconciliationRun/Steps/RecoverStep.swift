@@ -8,17 +8,24 @@ struct RecoverStep {
     let context: RunContext
     let app: AppIdentity
 
-    /// Returns a sentence when a part of the history could not be read, else `nil`.
-    func run() async throws(RunInterruption) -> String? {
-        // A stopped run of this pass may have read the history without settling what it touched.
-        let isRead = context.pass.recoveredApps.contains(app)
-        let shortfall = isRead ? nil : try await readHistory()
-        // What nobody holds waits for the walk, which may find that it is held under another id.
-        try await settleTouched(heldOnly: context.job.steps.contains(.walk))
-        return shortfall
+    /// What reading the history came to.
+    struct Outcome {
+        /// A sentence when a part of it could not be read.
+        var shortfall: String?
+        /// Whether the end of the run may bring what the beginning did not.
+        var mayComeLater = false
     }
 
-    private func readHistory() async throws(RunInterruption) -> String? {
+    func run() async throws(RunInterruption) -> Outcome {
+        // A stopped run of this pass may have read the history without settling what it touched.
+        let isRead = context.pass.recoveredApps.contains(app)
+        let outcome = isRead ? Outcome() : try await readHistory()
+        // What nobody holds waits for the walk, which may find that it is held under another id.
+        try await settleTouched(heldOnly: context.job.steps.contains(.walk))
+        return outcome
+    }
+
+    private func readHistory() async throws(RunInterruption) -> Outcome {
         let started = context.clock.now()
         let watermark = try await context.storing { () async throws(StoreError) in
             try await context.store.watermark(of: app)
@@ -28,8 +35,10 @@ struct RecoverStep {
             settings: context.job.recover, settleMilliseconds: context.job.policy.settleMilliseconds
         )
         let shortfall = plan.shortfall(of: app)
-        if let problem = try await sweep(plan.window, through: plan.readThrough) {
-            return [shortfall, problem].compactMap(\.self).joined(separator: " ")
+        var outcome = try await sweep(plan.window, through: plan.readThrough)
+        if let problem = outcome.shortfall {
+            outcome.shortfall = [shortfall, problem].compactMap(\.self).joined(separator: " ")
+            return outcome
         }
         let moved = context.job.mode == .apply ? plan.readThrough : nil
         let read = NotificationWindow(start: plan.window.start, end: plan.readThrough)
@@ -37,13 +46,13 @@ struct RecoverStep {
             try await context.store.noteHistoryRead(read, of: app, in: context.pass)
             try await context.store.finishRecovery(of: app, watermark: moved, in: context.pass)
         }
-        return shortfall
+        return Outcome(shortfall: shortfall)
     }
 
-    /// Reads the window page by page; a sentence when its end was not reached.
+    /// Reads the window page by page.
     private func sweep(
         _ window: NotificationWindow, through readThrough: Timestamp
-    ) async throws(RunInterruption) -> String? {
+    ) async throws(RunInterruption) -> Outcome {
         guard let appStore = context.appStores[app] else {
             throw RunInterruption(end: .store(Inquirer.notConnected(app)))
         }
@@ -64,7 +73,7 @@ struct RecoverStep {
             }
             guard case .success(let lookup) = result else {
                 if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
-                guard case .failure(let stop) = result else { return nil }
+                guard case .failure(let stop) = result else { return Outcome() }
                 throw RunInterruption(end: RunEnd(stop))
             }
             context.tally.note(lookup)
@@ -78,11 +87,14 @@ struct RecoverStep {
             }
             switch sweep.pageArrived(lookup) {
             case .nextPage: continue
-            case .finished: return Self.shortfall(undetermined: undetermined, of: app)
+            case .finished:
+                return Outcome(shortfall: Self.shortfall(undetermined: undetermined, of: app))
             case .gaveUp(let why):
-                return "The notification history of \(app.bundleID) (\(app.environment.rawValue)) "
+                let problem =
+                    "The notification history of \(app.bundleID) (\(app.environment.rawValue)) "
                     + "was not read to its end: \(why). Its watermark stays; the next run reads "
                     + "it again."
+                return Outcome(shortfall: problem, mayComeLater: lookup.mayComeLater)
             }
         }
     }
