@@ -43,8 +43,9 @@ extension CustomerReading {
     /// The live subscriptions of the same group and customer that give access where a row of ours
     /// does and Apple's statement about it no longer does; the newest first.
     ///
-    /// Live is one with status 1 or 4 whose transaction is neither revoked nor upgraded away. A row
-    /// that the company holds for another customer gives this one nothing.
+    /// Live is one with status 1 or 4 whose transaction is neither wholly revoked nor upgraded away;
+    /// a prorated refund need not end the access. A row that the company holds for another customer
+    /// gives this one nothing.
     fileprivate func giving(accessInsteadOf ended: Comparison) -> [StatedSubscription] {
         guard ended.ourStatus?.isEntitling == true, !ended.stated.status.isEntitling else {
             return []
@@ -64,7 +65,7 @@ extension CustomerReading {
 extension StatedSubscription {
     fileprivate func givesAccess(instead ended: StatedSubscription) -> Bool {
         originalTransactionID != ended.originalTransactionID && group == ended.group
-            && status.isEntitling && transaction.revocationDate == nil && !transaction.isUpgraded
+            && status.isEntitling && !transaction.isWhollyRevoked && !transaction.isUpgraded
     }
 }
 

@@ -111,6 +111,16 @@ struct ContinuedAccessTests {
                 == [["3000"]])
     }
 
+    @Test func `a prorated refund of the other one ends no access`() throws {
+        let prorated = newer {
+            $0.transaction.revocationDate = Sample.now(days: -1)
+            $0.transaction.revocationType = "REFUND_PRORATED"
+        }
+        #expect(
+            outcomes(ended: .expired, beside: prorated)[0].corrections.map(\.continuedBy)
+                == [["3000"]])
+    }
+
     @Test func `ends access where nothing else gives it`() {
         let elsewhere = newer {
             $0.transaction.subscriptionGroupID = "another"
