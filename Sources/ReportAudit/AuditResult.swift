@@ -61,6 +61,8 @@ package struct AuditResult: Hashable, Sendable {
     /// Entries of the ledger in the database that were held against the reports; `nil` where none
     /// was to be.
     package var ledgerEntries: Int?
+    /// Decisions about findings in the database that were checked; `nil` where none were to be.
+    package var decisions: Int?
     /// Problems of the runs and of the chain together.
     package var problemCount = 0
     /// The newest run of the chain.
@@ -75,6 +77,11 @@ package struct AuditResult: Hashable, Sendable {
     mutating func take(_ ledger: LedgerCheck.Outcome) {
         ledgerEntries = ledger.entries
         for problem in ledger.problems { add(problem) }
+    }
+
+    mutating func take(_ decisions: DecisionCheck.Outcome) {
+        self.decisions = decisions.decisions
+        for problem in decisions.problems { add(problem) }
     }
 
     mutating func take(_ run: RunAudit) {

@@ -12,22 +12,22 @@ import Subscriptions
 package struct ReportAudit {
     private let trust: AuditTrust
     private let anchors: [String]
-    private let ledger: LedgerReading?
+    private let database: DatabaseReading?
 
     /// - Parameters:
     ///   - trust: Whose signatures count.
     ///   - anchors: Digests of manifests or heads of the ledger that must still be in the chain.
-    ///   - ledger: Reads the ledger in the database, where that is to be held against the reports.
+    ///   - database: Reads the chains in the database, where they are to be checked, too.
     /// - Throws: `.anchor` for an anchor that is no digest.
     package init(
-        trust: AuditTrust, anchors: [String], ledger: LedgerReading? = nil
+        trust: AuditTrust, anchors: [String], database: DatabaseReading? = nil
     ) throws(AuditFailure) {
         for anchor in anchors where !anchor.isDigest {
             throw .anchor("\(anchor) is no digest: an anchor has 64 lowercase hexadecimal digits")
         }
         self.trust = trust
         self.anchors = anchors
-        self.ledger = ledger
+        self.database = database
     }
 
     /// Audits the folder of a run, or a report folder with all its runs from the oldest to the
@@ -52,7 +52,7 @@ package struct ReportAudit {
                 "\(directory) is neither the folder of a run nor a report folder")
         }
         var folder = ReportFolderAudit(
-            directory: directory, names: names, anchors: anchors, ledger: ledger)
+            directory: directory, names: names, anchors: anchors, database: database)
         return try await folder.audit(trust: trust, perRun)
     }
 
@@ -74,9 +74,10 @@ package struct ReportAudit {
         result.notes += breaks.map(\.description)
         result.notes.append(
             "one run alone: whether it stands in its chain shows on the whole report folder")
-        if let ledger {
+        if let database {
             try result.take(
-                LedgerCheck(trail: trail, head: run.ledgerHead, isWholeFolder: false).check(ledger))
+                LedgerCheck(trail: trail, head: run.ledgerHead, isWholeFolder: false).check(database.ledger))
+            result.take(try DecisionCheck.check(database))
         }
         let known = [
             run.manifestDigest, run.ledgerHead, auditor.manifest?.previous, trail.firstPrevious,

@@ -49,4 +49,60 @@ import Testing
         #expect(try place.run("acknowledge", id, "--undo").status == 64)
         #expect(try place.run("run", "nightly").status == 2)
     }
+
+    /// What somebody does to the chain of decisions, and what `verify` names then.
+    private static let forgeries = [
+        ("UPDATE trueup_decisions SET reason = 'fine' WHERE decision = 2", "decision 2: its hash"),
+        ("UPDATE trueup_decisions SET until = 1 WHERE decision = 1", "decision 1: its hash"),
+        ("DELETE FROM trueup_decisions WHERE decision = 1", "decision 2: the decision before"),
+        ("DELETE FROM trueup_decisions WHERE decision = 2", "decision 3: the decision before"),
+        ("DELETE FROM trueup_decisions WHERE decision = 3", "decision 3: runs refer to it"),
+        (
+            "UPDATE trueup_decisions SET decision = 9 WHERE decision = 1; "
+                + "UPDATE trueup_decisions SET decision = 1 WHERE decision = 2; "
+                + "UPDATE trueup_decisions SET decision = 2 WHERE decision = 9",
+            "decision 1: it does not rest on"
+        ),
+        ("UPDATE trueup_decisions SET action = x'00' WHERE decision = 1", "decision 1: its column"),
+    ]
+
+    @Test func `is part of a chain that verify checks in the database`() throws {
+        let simulator = try RunningSimulator(["--customers", "30", "--seed", "3", "--drift", "0"])
+        let place = try Workplace(on: simulator)
+        try place.writeJob("nightly", "settle: 0s", steps: "[walk]")
+        try #require(place.run("init").status == 0)
+        try #require(place.run("import", try #require(simulator.ready.tableFile)).status == 0)
+        try place.sql(
+            """
+            UPDATE subscriptions SET app_account_token = 'ffffffff-0000-4000-8000-000000000001'
+            WHERE original_transaction_id IN (SELECT original_transaction_id FROM subscriptions
+                WHERE app_account_token IS NOT NULL AND app_account_token <> '' LIMIT 1)
+            """)
+        #expect(try place.run("run", "nightly").status == 2)
+        let found = try place.reportLines("discrepancies.jsonl")
+        let id = try #require(found.first?["finding_id"] as? String)
+        #expect(try place.run("acknowledge", id, "--reason", "known").status == 0)
+        #expect(try place.run("acknowledge", id, "--undo").status == 0)
+        #expect(try place.run("acknowledge", id, "--reason", "known after all").status == 0)
+        #expect(try place.run("run", "nightly").status == 0)
+        let intact = try place.run("verify", "--database")
+        #expect(intact.status == 0, "\(intact.output)\(intact.errors)")
+        #expect(intact.output.contains("holds: 3 decisions"), "\(intact.output)")
+
+        try place.sql("DROP TRIGGER trueup_decisions_are_not_changed")
+        try place.sql("DROP TRIGGER trueup_decisions_are_not_cut")
+        try place.sql("CREATE TABLE kept AS SELECT * FROM trueup_decisions")
+        try place.sql("DROP TRIGGER trueup_decisions_are_continued")
+        for (forgery, named) in Self.forgeries {
+            try place.sql(forgery)
+            let verified = try place.run("verify", "--database")
+            #expect(verified.status == 7, "\(forgery): \(verified.output)")
+            #expect(
+                verified.output.contains("the decisions in the database: " + named),
+                "\(forgery): \(verified.output)")
+            try place.sql("DELETE FROM trueup_decisions")
+            try place.sql("INSERT INTO trueup_decisions SELECT * FROM kept")
+        }
+        #expect(try place.run("verify", "--database").status == 0)
+    }
 }

@@ -95,7 +95,8 @@ import Testing
         #"{"fault": "status", "status": 503, "body": "", "endpoint": "notification_history"}"#,
         #"{"fault": "error", "code": 5000001, "endpoint": "notification_history"}"#,
     ])
-    func `a notification history that is out does not hold up the walk`(fault: String) async throws {
+    func `a notification history that is out does not hold up the walk`(fault: String) async throws
+    {
         let place = try await place("max_outage: 10m", faults: fault, steps: "[recover, walk]")
         let start = ContinuousClock.now
         let run = try place.run("run", "nightly")
@@ -118,7 +119,8 @@ import Testing
     }
 
     private func watermarks(_ place: Workplace) throws -> Int {
-        try place.stored("SELECT count(*) FROM trueup_watermarks").first?.first.flatMap { Int($0) } ?? -1
+        try place.stored("SELECT count(*) FROM trueup_watermarks").first?.first.flatMap { Int($0) }
+            ?? -1
     }
 
     @Test func `an outage that ends costs nothing but time`() async throws {

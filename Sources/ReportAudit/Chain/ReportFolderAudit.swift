@@ -9,14 +9,14 @@ struct ReportFolderAudit {
     private let directory: String
     private let names: [String]
     private let anchors: [String]
-    private let ledger: LedgerReading?
+    private let database: DatabaseReading?
     private var result = AuditResult(isWholeFolder: true)
 
-    init(directory: String, names: [String], anchors: [String], ledger: LedgerReading?) {
+    init(directory: String, names: [String], anchors: [String], database: DatabaseReading?) {
         self.directory = directory
         self.names = names
         self.anchors = anchors
-        self.ledger = ledger
+        self.database = database
     }
 
     mutating func audit(
@@ -60,10 +60,11 @@ struct ReportFolderAudit {
         }
         known.append(trail.firstPrevious)
         tell(of: breaks, trail, isFromTheBeginning: chain.links.first?.manifest.previous == nil)
-        if let ledger {
+        if let database {
             try result.take(
                 LedgerCheck(trail: trail, head: result.newest?.ledgerHead, isWholeFolder: true)
-                    .check(ledger))
+                    .check(database.ledger))
+            result.take(try DecisionCheck.check(database))
         }
         result.check(anchors: anchors, known: Set(known.compactMap(\.self)))
         return result

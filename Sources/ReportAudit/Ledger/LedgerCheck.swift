@@ -15,14 +15,14 @@ struct LedgerCheck {
         var entries = 0
     }
 
-    func check(_ reading: LedgerReading) throws -> Outcome {
+    func check(_ reading: DatabaseReading.Rows) throws -> Outcome {
         var outcome = Outcome()
         var last: (number: Int64, hash: String) = (0, LedgerTrail.beginning)
         var hasHead = head.map { $0.isSame(as: LedgerTrail.beginning) } ?? true
         try reading { row in
             let entry: StoredEntry
             do throws(UnreadableFile) {
-                entry = try StoredEntry(row)
+                entry = try StoredEntry(StoredRow(columns: row))
             } catch {
                 var number = last.number &+ 1
                 if case .integer(let stated) = row["entry"] { number = stated }

@@ -12,22 +12,11 @@ struct StoredEntry {
     private static let optional = ["host", "action", "plan"]
 
     /// - Throws: When a column is missing or has no meaning.
-    init(_ row: [String: LedgerCell]) throws(UnreadableFile) {
-        func text(_ column: String) throws(UnreadableFile) -> String {
-            guard case .text(let text) = row[column] else {
-                throw UnreadableFile("its column \(column) is no text")
-            }
-            return text
-        }
-        func integer(_ column: String) throws(UnreadableFile) -> Int64 {
-            guard case .integer(let number) = row[column] else {
-                throw UnreadableFile("its column \(column) is no number")
-            }
-            return number
-        }
+    init(_ row: StoredRow) throws(UnreadableFile) {
+        func text(_ column: String) throws(UnreadableFile) -> String { try row.text(column) }
+        func integer(_ column: String) throws(UnreadableFile) -> Int64 { try row.integer(column) }
         func textOrNull(_ column: String) throws(UnreadableFile) -> CanonicalJSON {
-            if case .null = row[column] { return .null }
-            return .string(try text(column))
+            row.isNull(column) ? .null : .string(try row.text(column))
         }
         number = try integer("entry")
         previous = try text("previous_hash")
@@ -54,11 +43,11 @@ struct StoredEntry {
             "written_at": .time(Timestamp(unixMilliseconds: try integer("written_at"))),
             "actor": .string(try text("actor")), "reason": .string(try text("reason")),
         ]
-        members["undo_of"] = row["undo_of"] == .null ? .null : .integer(try integer("undo_of"))
+        members["undo_of"] = row.isNull("undo_of") ? .null : .integer(try integer("undo_of"))
         for name in Self.optional {
-            if case .text(let text) = row[name] { members[name] = .string(text) }
+            if case .text(let text) = row.columns[name] { members[name] = .string(text) }
         }
-        if case .integer(let version) = row["row_version"] {
+        if case .integer(let version) = row.columns["row_version"] {
             members["row_version"] = .integer(version)
         }
         self.members = members

@@ -15,8 +15,27 @@ extension SQLiteStore {
     ///
     /// What the columns mean is for the auditor to find out by itself.
     package func forEachLedgerRow(_ body: ([String: StoredCell]) throws -> Void) throws {
-        try stream("reading the ledger") { db in
-            let rows = try Row.fetchCursor(db, sql: "SELECT * FROM trueup_ledger ORDER BY entry")
+        try forEachRow("SELECT * FROM trueup_ledger ORDER BY entry", "reading the ledger", body)
+    }
+
+    /// The same of the decisions about findings.
+    package func forEachDecisionRow(_ body: ([String: StoredCell]) throws -> Void) throws {
+        try forEachRow(
+            "SELECT * FROM trueup_decisions ORDER BY decision", "reading the decisions", body)
+    }
+
+    /// The highest number of a decision by which a run reported a finding as acknowledged.
+    package func highestDecisionInUse() throws -> Int64? {
+        try stream("reading which decisions are in use") { db in
+            try Int64.fetchOne(db, sql: "SELECT max(decision) FROM trueup_run_findings")
+        }
+    }
+
+    private func forEachRow(
+        _ query: String, _ doing: String, _ body: ([String: StoredCell]) throws -> Void
+    ) throws {
+        try stream(doing) { db in
+            let rows = try Row.fetchCursor(db, sql: query)
             while let row = try rows.next() {
                 var cells: [String: StoredCell] = [:]
                 for (column, value) in row {

@@ -43,7 +43,9 @@ package struct Verify: Verb {
 
     @Flag(
         name: .long,
-        help: "Hold the ledger in the configured database against itself and the reports.")
+        help: ArgumentHelp(
+            "Check the ledger in the configured database against itself and the reports, and the "
+                + "decisions about findings."))
     package var database = false
 
     @OptionGroup package var common: CommonOptions
@@ -57,7 +59,7 @@ package struct Verify: Verb {
         }
         let audit = try ReportAudit(
             trust: AuditTrust(certificateFiles: try certificates(settings)), anchors: anchors,
-            ledger: try ledger(settings))
+            database: try database(settings))
         var report = VerifyReport(directory: directory)
         let ink = VerifyReport.Ink(
             isColoured: common.color.applies(
@@ -92,13 +94,13 @@ package struct Verify: Verb {
         return try Settings.load(flag: common.config, environment: invocation.environment)
     }
 
-    private func ledger(_ settings: Settings?) throws -> LedgerReading? {
+    private func database(_ settings: Settings?) throws -> DatabaseReading? {
         guard database else { return nil }
         guard let settings else {
             throw CommandFailure(
                 .usage, "--database with a folder needs --config, which says where the database is")
         }
-        return try SQLiteStore.open(at: settings.databasePath, access: .readOnly).ledgerReading
+        return try SQLiteStore.open(at: settings.databasePath, access: .readOnly).databaseReading
     }
 
     private func certificates(_ settings: Settings?) throws -> [[UInt8]] {

@@ -76,6 +76,11 @@ struct VerifyReport {
                 "The ledger in the database holds, and is the one that the reports show: "
                     + "\(entries) \(entries == 1 ? "entry" : "entries")")
         }
+        if let decisions = result.decisions, decisions > 0 {
+            lines.append(
+                "The chain of decisions about findings in the database holds: "
+                    + Self.counted(decisions, "decision"))
+        }
         if result.tombstones > 0 {
             lines.append(
                 "\(Self.counted(result.tombstones, "payload")) erased on purpose: their tombstones "
@@ -141,6 +146,7 @@ struct VerifyReport {
             "findings": .integer(Int64(result.findings)), "roots": Self.json(result.roots),
             "breaks": .array(result.breaks.map(Self.json)),
             "ledger_entries": result.ledgerEntries.map { .integer(Int64($0)) } ?? .null,
+            "decisions": result.decisions.map { .integer(Int64($0)) } ?? .null,
             "notes": .array(result.notes.map(CanonicalJSON.string)),
             "problems": .array(result.problems.problems.map(Self.json)),
             "problems_omitted": .integer(Int64(result.problems.omitted)),

@@ -1,0 +1,95 @@
+import Crypto
+import Subscriptions
+
+/// Holds the chain of decisions about findings in the database against itself.
+///
+/// Its end cannot be seen by the chain: a decision that stored runs refer to must be there.
+enum DecisionCheck {
+    /// What came of it.
+    struct Outcome {
+        var problems: [AuditProblem] = []
+        var decisions = 0
+    }
+
+    static func check(_ reading: DatabaseReading) throws -> Outcome {
+        var outcome = Outcome()
+        var last: (number: Int64, hash: String) = (0, LedgerTrail.beginning)
+        try reading.decisions { columns in
+            let decision: StoredDecision
+            do throws(UnreadableFile) {
+                decision = try StoredDecision(StoredRow(columns: columns))
+            } catch {
+                var number = last.number &+ 1
+                if case .integer(let stated) = columns["decision"] { number = stated }
+                outcome.add(number, error.reason)
+                return
+            }
+            outcome.decisions += 1
+            for problem in problems(of: decision, after: last) {
+                outcome.add(decision.number, problem)
+            }
+            last = (decision.number, decision.hash)
+        }
+        if let used = try reading.highestDecisionInUse(), used > last.number {
+            outcome.add(used, "runs refer to it, but the chain ends with decision \(last.number)")
+        }
+        return outcome
+    }
+
+    private static func problems(
+        of decision: StoredDecision, after last: (number: Int64, hash: String)
+    ) -> [String] {
+        var problems: [String] = []
+        if decision.number != last.number &+ 1 {
+            problems.append(
+                "the decision before should be \(decision.number &- 1), but is \(last.number)")
+        }
+        if !decision.previous.isSame(as: last.hash) {
+            problems.append("it does not rest on the decision before, whose hash is \(last.hash)")
+        }
+        if !decision.holds {
+            problems.append("its hash is not the hash of its contents: the decision was edited")
+        }
+        return problems
+    }
+}
+
+extension DecisionCheck.Outcome {
+    fileprivate mutating func add(_ number: Int64, _ text: String) {
+        problems.append(
+            AuditProblem(
+                file: "the decisions in the database", text: "decision \(number): \(text)"))
+    }
+}
+
+/// A decision about a finding, put together from the columns of the database.
+private struct StoredDecision {
+    let number: Int64
+    let previous: String
+    let hash: String
+    private let members: [String: CanonicalJSON]
+
+    /// - Throws: When a column is missing or has no meaning.
+    init(_ row: StoredRow) throws(UnreadableFile) {
+        func time(_ column: String) throws(UnreadableFile) -> CanonicalJSON {
+            .time(Timestamp(unixMilliseconds: try row.integer(column)))
+        }
+        number = try row.integer("decision")
+        previous = try row.text("previous_hash")
+        hash = try row.text("hash")
+        members = [
+            "decision": .integer(number), "previous": .string(previous),
+            "action": .string(try row.text("action")), "actor": .string(try row.text("actor")),
+            "content": .string(try row.text("content")), "decided_at": try time("decided_at"),
+            "finding_id": .string(try row.text("finding_id")),
+            "reason": .string(try row.text("reason")),
+            "until": row.isNull("until") ? .null : try time("until"),
+        ]
+    }
+
+    /// Whether the hash is that of the contents.
+    var holds: Bool {
+        let sealed = previous + CanonicalJSON.object(members).rendered
+        return SHA256.hash(data: Array(sealed.utf8)).hexadecimal.isSame(as: hash)
+    }
+}
