@@ -76,7 +76,8 @@ package struct ReportAudit {
             "one run alone: whether it stands in its chain shows on the whole report folder")
         if let database {
             try result.take(
-                LedgerCheck(trail: trail, head: run.ledgerHead, isWholeFolder: false).check(database.ledger))
+                LedgerCheck(trail: trail, head: run.ledgerHead, isWholeFolder: false).check(
+                    database.ledger))
             result.take(try DecisionCheck.check(database))
         }
         let known = [

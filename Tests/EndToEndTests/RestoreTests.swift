@@ -57,13 +57,26 @@ import Testing
         let early = try place.run("restored", "--reason", "nothing happened")
         #expect(early.status == 64, "\(early.output)\(early.errors)")
         #expect(try verdict(place, "--database")["exit_status"] as? Int == 0)
+        let usual = try place.run("check", "nightly")
+        #expect(!usual.errors.contains("trueup restored"), "\(usual.errors)")
 
         try remove(place)
         try FileManager.default.moveItem(
             at: backup, to: place.folder.url.appendingPathComponent("trueup.sqlite"))
         #expect(try verdict(place)["exit_status"] as? Int == 0)
         #expect(try verdict(place, "--database")["exit_status"] as? Int == 7)
-        try night(place)
+        try place.sql(
+            "UPDATE subscriptions SET auto_renew_status = 1 - auto_renew_status WHERE status = 1")
+        let first = try place.run("run", "nightly")
+        #expect([0, 2].contains(first.status), "\(first.output)\(first.errors)")
+        let said = try #require(try place.summary()["messages"] as? [String]).joined(
+            separator: "\n")
+        for text in [first.errors, said, try place.report("run.log.jsonl")] {
+            #expect(
+                text.contains("Entries \(kept + 1) to \(lost) of the ledger were lost"), "\(text)")
+            #expect(text.contains("trueup restored --reason TEXT"), "\(text)")
+            #expect(text.contains("reports ends with"), "\(text)")
+        }
         #expect(try verdict(place)["exit_status"] as? Int == 7)
 
         let declared = try place.run("restored", "--reason", "the disk of host-1 died")

@@ -2,7 +2,7 @@ import Subscriptions
 
 /// Audits a report folder: each run, the chain from run to run, the index and the link `latest`.
 struct ReportFolderAudit {
-    private static let latest = "latest"
+    static let latest = "latest"
     /// What a report folder holds besides the runs.
     private static let own: Set<String> = [IndexFile.name, latest, DatabaseNote.name, ".lock"]
 

@@ -67,9 +67,15 @@ struct ReportedRun {
             try await store.reportWasPublished(ofRun: earlier)
         }
         var run = self
-        run.job.remarks += [telling.obstacle].compactMap(\.self)
+        let gap = try Restoration(
+            settings: settings, holder: RunningUser.lockHolder(doing: description),
+            invocation: invocation
+        ).notice(of: store)
+        if let gap { warn(gap) }
+        run.job.remarks += [gap, telling.obstacle].compactMap(\.self)
         let status = try await run.run(
-            asking: appStores, trust: trust, store: store, folder: folder, hearing: outages)
+            asking: appStores, trust: trust, store: store, folder: folder, hearing: outages,
+            warning: gap)
         // The report stands: nothing that comes after it changes how the run ended.
         do {
             try await expireEvidence(in: store)
@@ -88,7 +94,7 @@ struct ReportedRun {
 
     private func run(
         asking appStores: [any AppStore], trust: [AppTrust], store: SQLiteStore,
-        folder: ReportFolder, hearing outages: OutageBoard?
+        folder: ReportFolder, hearing outages: OutageBoard?, warning: String?
     ) async throws -> ExitStatus {
         guard let sink = RunLog.Sink(path: folder.logPath) else {
             throw CommandFailure(.cannotCreate, "cannot write \(folder.logPath)")
@@ -111,6 +117,7 @@ struct ReportedRun {
         }
         let notice = trust.flatMap(\.reportedRoots).uniqued().notice
         if let notice { logger.notice("run.notice", metadata: ["notice": "\(notice)"]) }
+        if let warning { logger.warning("run.warning", metadata: ["notice": "\(warning)"]) }
         let reconciler = Reconciler(
             job: job, header: header, appStores: appStores, store: store, clock: clock,
             stop: stop, logger: logger, progress: { if !isQuiet { progress.tell($0) } })

@@ -6,10 +6,29 @@ import Subscriptions
 /// Finds what a database lacks of the ledger that its reports prove, and declares it.
 struct Restoration {
     let settings: Settings
-    let reason: String
+    var reason = ""
     /// For the lock of the report folder.
     let holder: String
     let invocation: Invocation
+
+    /// What a run says first where the newest report proves entries of the ledger that the database
+    /// does not have; `nil` where it has them.
+    ///
+    /// All reports are read only then: a run must not take longer with every night before it.
+    func notice(of store: SQLiteStore) throws -> String? {
+        let directory = settings.reportDirectory
+        guard let head = ReportedLedger.newestHead(in: directory),
+            try store.ledgerHead().hash != head, try store.ledgerEntry(withHash: head) == nil
+        else { return nil }
+        // What cannot be told exactly is told all the same.
+        let lost = (try? self.lost(try ReportedLedger(directory), store)) ?? []
+        let entries = lost.isEmpty ? "" : " " + lost.map(\.sentence).joined(separator: " ")
+        return
+            "The ledger in \(settings.databasePath) does not hold the entry that the newest report "
+            + "in \(directory) ends with.\(entries) If the database was restored from a backup, "
+            + "declare it with \"trueup restored --reason TEXT\"; until then \"trueup verify\" "
+            + "takes it for tampering."
+    }
 
     /// Writes the declaration into the ledger, and a report that shows it into the chain.
     ///
