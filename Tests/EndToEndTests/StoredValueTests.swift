@@ -138,4 +138,50 @@ import Testing
         let verified = try place.run("verify")
         #expect(verified.status == 0, "\(verified.output)")
     }
+
+    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+    func `that is bytes survives an export and its import`(asJSON: Bool) throws {
+        let place = try workplace()
+        let long = String(repeating: "0aff", count: 40)
+        let stored = [
+            ("customer_id", "x'7e3fb20b4cdb47cc936d99d65f608138'"),
+            ("customer_id", "x'00000000000000000000000000000000'"),
+            ("customer_id", "x'616263'"), ("customer_id", "x'\(long)'"),
+            ("customer_id", "CAST(x'ff41' AS TEXT)"), ("customer_id", "CAST(x'410042' AS TEXT)"),
+            ("product_id", "x'7e3fb20b4cdb47cc936d99d65f608138'"), ("product_id", "x'616263'"),
+            ("app_account_token", "x'\(long)'"), ("product_id", "CAST(x'ff41' AS TEXT)"),
+            ("auto_renew_product_id", "CAST(x'\(long)' AS TEXT)"),
+            ("in_app_ownership_type", "CAST(x'410042' AS TEXT)"),
+        ]
+        for (row, item) in stored.enumerated() {
+            try set(item.0, to: item.1, inRow: row, place)
+        }
+        let query = """
+            SELECT original_transaction_id, typeof(customer_id), hex(customer_id),
+                typeof(product_id), hex(product_id), typeof(app_account_token),
+                hex(app_account_token), hex(auto_renew_product_id), hex(in_app_ownership_type),
+                row_version
+            FROM subscriptions ORDER BY original_transaction_id
+            """
+        let before = try place.stored(query)
+        let exported = try place.run(asJSON ? ["export", "--json"] : ["export"])
+        #expect(exported.status == 0, "\(exported.errors)")
+        let file = try place.folder.write(
+            exported.output, to: asJSON ? "exported.jsonl" : "exported.csv")
+        let imported = try place.run("import", file)
+        #expect(imported.status == 0, "\(imported.errors)")
+        #expect(try place.stored(query) == before)
+
+        // Elsewhere two customers stay two, each by the digits that everything shows of it.
+        let elsewhere = try Workplace(on: place.simulator)
+        try #require(elsewhere.run("init").status == 0)
+        try #require(elsewhere.run("import", file).status == 0)
+        let names = try elsewhere.stored(
+            "SELECT customer_id FROM subscriptions ORDER BY original_transaction_id LIMIT 2")
+        #expect(
+            names == [
+                ["7e3fb20b4cdb47cc936d99d65f608138"], ["00000000000000000000000000000000"],
+            ])
+        #expect(try elsewhere.run("export").output == place.run("export").output)
+    }
 }

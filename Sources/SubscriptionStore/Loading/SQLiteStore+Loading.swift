@@ -38,6 +38,7 @@ extension SQLiteStore {
                 !keys.contains($0)
             },
             textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
+            freeColumns: Set(fields.filter { $0.definition.content == .name }.map(\.rawValue)),
             isVersioned: true)
         return try load(into: table, produce) { row, given in
             Self.arguments(fields.map { row.value(of: $0).boundValue }, given)

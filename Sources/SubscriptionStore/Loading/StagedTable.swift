@@ -18,6 +18,8 @@ struct StagedTable: Sendable {
     let givenColumns: [String]
     /// Columns of texts, where somebody may have stored bytes.
     let textColumns: Set<String>
+    /// Those of them that are the company's own affair, so that any form is a value.
+    var freeColumns: Set<String> = []
     /// Whether the rows count versions.
     let isVersioned: Bool
 
@@ -29,12 +31,16 @@ struct StagedTable: Sendable {
     /// Which columns a line gives, as bits in the order of `columns`; null for those of the file.
     private static let given = "trueup_given"
 
-    /// What bytes are shown as, so that loading what was exported leaves them as they are.
-    static let shownText = DatabaseFunction("trueup_shown", argumentCount: 2, pure: true) {
+    /// What bytes are shown as, so that loading what was exported leaves them as they are: the
+    /// bytes, their storage class, and whether any form is a value of their column.
+    static let shownText = DatabaseFunction("trueup_shown", argumentCount: 3, pure: true) {
         values in
         guard let bytes = Data.fromDatabaseValue(values[0]) else { return nil }
-        return String.fromDatabaseValue(values[1]) == "blob"
-            ? ShownBytes.text(ofBlob: bytes) : ShownBytes.text(ofText: bytes)
+        let isBlob = String.fromDatabaseValue(values[1]) == "blob"
+        guard Bool.fromDatabaseValue(values[2]) == true else {
+            return ShownBytes.valueText(of: bytes, isBlob: isBlob)
+        }
+        return isBlob ? ShownBytes.text(ofBlob: bytes) : ShownBytes.text(ofText: bytes)
     }
 
     /// Kept in key order, as the merges read it.
@@ -90,7 +96,8 @@ struct StagedTable: Sendable {
         }
         if textColumns.contains(column) {
             parts.append(
-                "trueup_shown(CAST(t.\(column) AS BLOB), typeof(t.\(column))) IS NOT s.\(column)")
+                "trueup_shown(CAST(t.\(column) AS BLOB), typeof(t.\(column)), "
+                    + "\(freeColumns.contains(column) ? 1 : 0)) IS NOT s.\(column)")
         }
         return "(" + parts.joined(separator: " AND ") + ")"
     }

@@ -31,7 +31,7 @@ struct ColumnReader<Field: RowColumn> {
             // A free name is the company's own: it is shown and never compared, so any form will do.
             let value =
                 definition.content == .name
-                ? FieldValue(row.text(at: index).flatMap { $0.isEmpty ? nil : $0 })
+                ? FieldValue(row.wholeText(at: index).flatMap { $0.isEmpty ? nil : $0 })
                 : value(at: index, field, definition.place.form)
             guard value != .null else { continue }
             definition.place.set(value, in: &target)

@@ -25,6 +25,19 @@ extension Row {
         }
     }
 
+    /// The same, and a text that holds a NUL in hexadecimal, too: SQLite's own reading ends there.
+    func wholeText(at index: Int) -> String? {
+        let text = text(at: index)
+        let value: DatabaseValue = self[index]
+        guard let text, case .string(let stored) = value.storage, stored == text else {
+            return text
+        }
+        let shown = try? withUnsafeData(atIndex: index) { bytes in
+            bytes.flatMap { $0.count == text.utf8.count ? nil : ShownBytes.text(ofText: $0) }
+        }
+        return shown.flatMap(\.self) ?? text
+    }
+
     /// Text of a column that is never null.
     func requiredText(at index: Int) -> String { text(at: index) ?? "" }
 

@@ -13,8 +13,19 @@ enum ShownBytes {
         return text
     }
 
-    /// The text that the bytes of a TEXT are: themselves unless they are no UTF-8.
+    /// The text that the bytes of a TEXT are: themselves unless they are no UTF-8, or no text that a
+    /// file of rows could hold.
     static func text(ofText bytes: some Collection<UInt8>) -> String {
-        String(validating: bytes, as: UTF8.self) ?? Hexadecimal.text(of: bytes)
+        guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
+            return Hexadecimal.text(of: bytes)
+        }
+        return text
+    }
+
+    /// What is shown of a column where a text belongs and bytes are no value.
+    static func valueText(of bytes: some Collection<UInt8>, isBlob: Bool) -> String {
+        guard !isBlob, !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self)
+        else { return StoredValueText.of(Array(bytes)) }
+        return text
     }
 }
