@@ -161,6 +161,41 @@ import Testing
         try expectIntact(place)
     }
 
+    @Test func `keeps a held true original as it is from the night on that shows its stand-in`()
+        async throws
+    {
+        let place = try place("settle: 0s")
+        let pair = try await ids(of: "misfiled")
+        try place.sql(
+            """
+            INSERT INTO subscriptions (bundle_id, environment, original_transaction_id,
+                product_id, status, expires_date)
+            SELECT bundle_id, environment, latest_transaction_id, product_id, status, expires_date
+            FROM subscriptions WHERE original_transaction_id = '\(pair[1])'
+            """)
+        try place.sql(
+            "UPDATE subscriptions SET status = 2 WHERE original_transaction_id = '\(pair[1])'")
+        for night in 1...2 {
+            let run = try place.run("run", "nightly")
+            #expect(run.status == 2, "night \(night): \(run.errors)\n\(run.output)")
+            #expect(try statuses(place, [pair[1]]) == ["2"], "night \(night)")
+            let refused = try finding(place, "access_missing", of: pair[1])
+            #expect(refused?["action"] as? String == "refused", "night \(night)")
+            #expect(
+                refused?["cause"] as? String
+                    == "a row stands under a later transaction's id of it", "night \(night)")
+        }
+        try expectIntact(place)
+        try place.sql(
+            """
+            DELETE FROM subscriptions WHERE original_transaction_id = (
+                SELECT latest_transaction_id FROM subscriptions
+                WHERE original_transaction_id = '\(pair[1])')
+            """)
+        #expect(try place.run("run", "nightly").status == 0)
+        #expect(try statuses(place, [pair[1]]) == ["1"])
+    }
+
     @Test func `is not guessed a customer for what names another account`() async throws {
         let place = try place()
         let pair = try await ids(of: "misfiled")

@@ -68,7 +68,7 @@ extension CaseContext {
         draft.verdict = .match
         draft.comparison = comparison
         if !comparison.scoped.standIns.isEmpty || isTrueOriginal(comparison.row) {
-            draft.restraint = StandInRestraint.reason
+            draft.restraint = StandInReason.text
         }
         draft.add(AllRules.blocking.flatMap { $0.differences(in: comparison).found(by: $0) })
         if !comparison.isFirstFill {

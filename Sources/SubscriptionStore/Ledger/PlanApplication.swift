@@ -61,6 +61,8 @@ struct PlanApplication {
     /// Changes the row, writes the ledger and puts the event into the outbox.
     private func make(_ correction: PlannedCorrection) throws -> CorrectionFate {
         guard try isProven(correction) else { return .unproven }
+        // What was planned before another row was known to stand for this one no longer holds.
+        guard try correction.undoOf != nil || !isStoodFor(correction) else { return .stale }
         var other: String?
         if !correction.continuedBy.isEmpty {
             other = try WriteUnit(db: db, passID: run.passID).standing(insteadOf: correction)
@@ -74,6 +76,10 @@ struct PlanApplication {
             accessContinuesBy: other, at: now)
         try OutboxWriter(db: db, naming: naming).append(entry)
         return .applied
+    }
+
+    private func isStoodFor(_ correction: PlannedCorrection) throws -> Bool {
+        try !StandIns(db: db).rows(of: correction.subscription).isEmpty
     }
 
     /// Whether what Apple signed for a correction is still held.

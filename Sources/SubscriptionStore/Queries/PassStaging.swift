@@ -14,9 +14,22 @@ struct PassStaging {
         for outcome in batch.outcomes where try stage(outcome, replaces: batch.replaces) {
             if !batch.asksAgain.isEmpty { settled.insert(outcome.key) }
         }
+        // Only now: within a batch, the row that stands for another may come after it.
+        for outcome in batch.outcomes { try refuseWhereAnotherStands(outcome) }
         for key in batch.asksAgain where settled.contains(key) { try markToAskAgain(key) }
         for (key, mark) in batch.historyMarks { try note(mark, of: key) }
         if let position = batch.walkedThrough { try moveWalk(to: position) }
+    }
+
+    private func refuseWhereAnotherStands(_ outcome: RowOutcome) throws {
+        let standIns = StandIns(db: db)
+        for original in Set(outcome.corrections.map(\.subscription)) {
+            try standIns.refusePlanned(for: original, by: run)
+        }
+        for finding in outcome.findings {
+            guard let original = try standIns.note(finding) else { continue }
+            try standIns.refusePlanned(for: original, by: run)
+        }
     }
 
     /// Whether the outcome settled its row.
@@ -32,7 +45,6 @@ struct PassStaging {
         }
         for finding in outcome.findings {
             try findings.store(finding, outcome: outcome.key, corrections: corrections)
-            try StandIns(db: db).note(finding)
         }
         return outcome.verdict != nil
     }

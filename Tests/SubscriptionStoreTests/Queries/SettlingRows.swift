@@ -187,4 +187,72 @@ import Testing
         }
         #expect(seen == ["1", "31ff", "2"])
     }
+
+    /// A row that stands under a later transaction's id of another subscription.
+    private func standIn(_ id: String, of original: String) -> RowOutcome {
+        var result = outcome(id, .discrepancy)
+        var finding = Finding(
+            kind: .invalidID, severity: .high, row: LocalSubscription(key: key(id)))
+        finding.appleValue = .text(original)
+        result.findings = [finding]
+        return result
+    }
+
+    private func expectRefused(
+        _ id: String, in night: Night, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        #expect(
+            try await night.store.planTotals(of: night.pass).changes == 0,
+            sourceLocation: sourceLocation)
+        #expect(try await night.apply() == 0, sourceLocation: sourceLocation)
+        let record = try await night.conclude()
+        #expect(try record.entries().isEmpty, sourceLocation: sourceLocation)
+        let found = try #require(
+            try record.findings().first { $0.finding.key == key(id) },
+            sourceLocation: sourceLocation)
+        #expect(found.finding.action == .refused, sourceLocation: sourceLocation)
+        #expect(found.finding.cause == StandInReason.text, sourceLocation: sourceLocation)
+    }
+
+    @Test func `a stand-in takes back what was planned for the true original before it`()
+        async throws
+    {
+        let later = try await night(["1", "9"])
+        try await later.stage(drift("1"))
+        try await later.stage(standIn("9", of: "1"))
+        try await expectRefused("1", in: later)
+        let inserted = try await night(["2", "9"])
+        try await inserted.stage(missing("1"))
+        try await inserted.stage(standIn("9", of: "1"))
+        try await expectRefused("1", in: inserted)
+    }
+
+    @Test(arguments: [false, true])
+    func `and in the same batch, whichever comes first`(standInFirst: Bool) async throws {
+        let night = try await night(["1", "9"])
+        if standInFirst {
+            try await night.stage(standIn("9", of: "1"), drift("1"))
+        } else {
+            try await night.stage(drift("1"), standIn("9", of: "1"))
+        }
+        try await expectRefused("1", in: night)
+    }
+
+    @Test func `a stand-in that is gone takes back nothing`() async throws {
+        let night = try await night(["1"])
+        try await night.stage(drift("1"), standIn("9", of: "1"))
+        #expect(try await night.apply() == 1)
+    }
+
+    @Test func `nothing is written to a true original whose stand-in came after the plan`()
+        async throws
+    {
+        let night = try await night(["1", "9"])
+        try await night.stage(drift("1"))
+        try #require(night.database).execute(
+            "INSERT INTO trueup_stand_ins VALUES ('com.example.app', 'Production', '1', '9')")
+        #expect(try await night.apply() == 1)
+        #expect(try await night.conclude().fates() == [.stale])
+        #expect(try await night.store.rows(holding: ["1"]).first?.row.status == 1)
+    }
 }

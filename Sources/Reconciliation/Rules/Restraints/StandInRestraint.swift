@@ -10,7 +10,7 @@ struct StandInRestraint: Restraint {
     func reason(notToInsert stated: StatedSubscription, in reading: CustomerReading) -> String? {
         let item = reading.context.item
         if item.standIns[stated.originalTransactionID]?.isEmpty == false {
-            return Self.reason
+            return StandInReason.text
         }
         switch item.history {
         case .complete, nil: return nil
@@ -18,6 +18,4 @@ struct StandInRestraint: Restraint {
             return "whether a row stands under a later transaction's id of it was not learned"
         }
     }
-
-    static let reason = "a row stands under a later transaction's id of it"
 }
