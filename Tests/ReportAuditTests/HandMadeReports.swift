@@ -12,6 +12,8 @@ final class HandMadeReports {
         var before: [String: Any]
         var after: [String: Any]
         var undoOf: Int?
+        /// Left out, as older versions did, where it is `nil`.
+        var action: String?
         /// Instead of the next number: the same entry once more.
         var repeats: Int?
     }
@@ -142,6 +144,7 @@ final class HandMadeReports {
             "undo_of": correction.undoOf as Any? ?? NSNull(),
             "written_at": Self.signedDate,
         ]
+        if let action = correction.action { entry["action"] = action }
         entry["ledger_hash"] = Self.digest(previous + Self.canonical(entry))
         entries.append(entry)
         return entry
@@ -164,7 +167,8 @@ final class HandMadeReports {
             "original_transaction_id", "table", "transaction_id",
         ]
         return entry.filter { shared.contains($0.key) }.merging([
-            "action": entry["table"] as? String == "transactions" ? "delete" : "update",
+            "action": entry["action"] as? String == "update"
+                ? "update" : entry["table"] as? String == "transactions" ? "delete" : "update",
             "before": entry["after"] ?? NSNull(), "after": entry["before"] ?? NSNull(),
             "undo_of": entry["ledger_entry"] ?? NSNull(),
         ]) { $1 }

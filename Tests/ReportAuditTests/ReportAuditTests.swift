@@ -42,6 +42,44 @@ import Testing
         }
     }
 
+    @Test func `holds what was filled in of a period against its payload`() async throws {
+        let cases: [(before: Any, price: Int, problem: String?)] = [
+            (NSNull(), 9990, nil), ("", 9990, nil), (NSNull(), 1, "its price is 1"),
+            (1, 9990, "its price was not empty"),
+        ]
+        for (before, price, problem) in cases {
+            let reports = try HandMadeReports()
+            try reports.addNight([
+                Correction(
+                    table: "transactions", before: ["price": before], after: ["price": price],
+                    action: "update")
+            ])
+            let problems = try await reports.audit().problems
+            #expect(problems.isEmpty == (problem == nil), "\(problems)")
+            #expect(problem.map { text in problems.contains { $0.contains(text) } } ?? true)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `holds what takes a filled period back against what was filled in`(
+        isRight: Bool
+    ) async throws {
+        let price: Any = isRight ? NSNull() : 5
+        let reports = try HandMadeReports()
+        try reports.addNight([
+            Correction(
+                table: "transactions", before: ["price": NSNull()], after: ["price": 9990],
+                action: "update")
+        ])
+        try reports.addNight([
+            Correction(
+                table: "transactions", before: ["price": 9990], after: ["price": price], undoOf: 1,
+                action: "update")
+        ])
+        let problems = try await reports.audit().problems
+        #expect(problems.isEmpty == isRight, "\(problems)")
+    }
+
     @Test(arguments: [("basic", true), ("gold", false)])
     func `holds an entry that takes another back against that one`(
         product: String, isRight: Bool

@@ -10,6 +10,8 @@ struct PeriodComparison: Sendable {
     let stated: [StatedPeriod]
     /// The same and the current period of the status answer, which needs no history.
     let priced: [StatedPeriod]
+    /// Every transaction of the subscription at hand, by its id.
+    private let signed: [String: SignedTransaction]
     /// Every transaction of a complete history; `nil` when absence proves nothing.
     private let complete: [SignedTransaction]?
 
@@ -23,6 +25,7 @@ struct PeriodComparison: Sendable {
         let own = (history?.transactions ?? []).filter { $0.originalTransactionID == id }
         stated = StatedPeriod.periods(of: own)
         priced = StatedPeriod.periods(of: own + [current])
+        signed = (own + [current]).latestByID
         if case .complete(let all) = history, !own.isEmpty {
             complete = all
         } else {
@@ -41,6 +44,30 @@ struct PeriodComparison: Sendable {
     /// Periods in Apple's history that we do not hold.
     var missing: [StatedPeriod] {
         stated.filter { period in !scoped.periods.contains(where: period.includes) }
+    }
+
+    /// Stored periods in which a column is empty that Apple's transaction of the same id states, and
+    /// that may be written; by key.
+    func fills(policy: Policy) -> [PeriodFill] {
+        scoped.periods.compactMap { period in
+            signed[period.key.transactionID].flatMap {
+                PeriodFill(of: period, from: $0, policy: policy)
+            }
+        }.sorted { $0.period.key < $1.period.key }
+    }
+
+    /// Whether a stored period lacks what only Apple's history can state, and the history was not
+    /// asked yet with the periods as they are.
+    ///
+    /// What a reading left empty Apple does not state: it is not asked for every night.
+    func lackStatements(policy: Policy) -> Bool {
+        guard scoped.historyRevision == nil else { return false }
+        return scoped.periods.contains { period in
+            period.key.transactionID != current.transactionID
+                && TransactionField.statedOfEveryPeriod.contains {
+                    period.value(of: $0) == .null && policy.writesInPeriods($0)
+                }
+        }
     }
 
     /// The transaction that a period is named by, so that all findings about it name the same: of

@@ -34,10 +34,7 @@ struct StatedPeriod: Hashable, Sendable {
     /// A transaction that changes while its history is paged appears again: the later signed one
     /// counts.
     static func periods(of transactions: [SignedTransaction]) -> [StatedPeriod] {
-        let latest = Dictionary(
-            transactions.map { ($0.transactionID, $0) },
-            uniquingKeysWith: { $0.isSignedAfter($1) ? $0 : $1 })
-        return Dictionary(grouping: latest.values) {
+        Dictionary(grouping: transactions.latestByID.values) {
             $0.webOrderLineItemID ?? "t\($0.transactionID)"
         }
         .values.compactMap { members in
@@ -47,6 +44,15 @@ struct StatedPeriod: Hashable, Sendable {
             }
         }
         .sorted { $0.transaction.comesBefore($1.transaction) }
+    }
+}
+
+extension [SignedTransaction] {
+    /// Each transaction once, by its id: the later signed one counts.
+    var latestByID: [String: SignedTransaction] {
+        Dictionary(
+            map { ($0.transactionID, $0) },
+            uniquingKeysWith: { $0.isSignedAfter($1) ? $0 : $1 })
     }
 }
 

@@ -37,6 +37,13 @@ extension OutcomeDraft {
                     && $0.finding.field == period.transaction.transactionID
             }
         }
+        let fills = periods?.fills(policy: policy) ?? []
+        if fillsPeriods(policy: policy) {
+            outcome.corrections += fills.map { $0.correction(of: key) }
+            payloads += fills.map(\.transaction.evidence)
+        } else {
+            outcome.leavesPeriodsEmpty = !fills.isEmpty
+        }
         outcome.findings = kept.map(\.finding).sorted { $0.sortKey < $1.sortKey }
         outcome.evidence = Set(payloads + kept.compactMap(\.payload))
             .sorted { $0.digest.hexadecimal < $1.digest.hexadecimal }
@@ -44,7 +51,7 @@ extension OutcomeDraft {
     }
 
     /// Whether the row was judged and nothing about it forbids writing.
-    private var mayWrite: Bool {
+    var mayWrite: Bool {
         (verdict == .match || verdict == .discrepancy) && !forbidsWriting
     }
 
@@ -128,19 +135,5 @@ extension OutcomeDraft {
         }
         return "Fills in what was not known yet: "
             + columns.map(\.rawValue).joined(separator: ", ") + "."
-    }
-
-    /// Periods to store: the missing ones where periods are kept; with `history: always` all of
-    /// them where none is kept yet.
-    private func periodsToInsert(policy: Policy) -> [StatedPeriod] {
-        guard let periods, restraint == nil else { return [] }
-        if insertion != nil {
-            return policy.history == .always && policy.onlyKinds == nil ? periods.missing : []
-        }
-        guard mayWrite else { return [] }
-        if periods.areKept {
-            return policy.reports(.transactionMissing) ? periods.missing : []
-        }
-        return policy.history == .always && policy.onlyKinds == nil ? periods.missing : []
     }
 }

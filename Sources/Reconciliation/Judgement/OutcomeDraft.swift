@@ -35,9 +35,10 @@ struct OutcomeDraft: Sendable {
     }
 
     /// Whether Apple's history would tell more of it (policy `when-needed`): the row keeps periods
-    /// and the comparison found something, the current period is not among them, or what they are
-    /// now has not been held against the whole history.
-    var needsHistory: Bool {
+    /// and the comparison found something, the current period is not among them, one of them has
+    /// columns that are not known yet, or what they are now has not been held against the whole
+    /// history.
+    func needsHistory(policy: Policy) -> Bool {
         guard let comparison, let periods else { return false }
         if comparison.scoped.needsWholeHistory { return true }
         guard periods.areKept else { return false }
@@ -45,5 +46,6 @@ struct OutcomeDraft: Sendable {
             periods.scoped.periods.contains(where: period.includes)
         }
         return comparison.isFirstFill || verdict == .discrepancy || !isCurrentHeld
+            || (fillsPeriods(policy: policy) && periods.lackStatements(policy: policy))
     }
 }

@@ -48,7 +48,7 @@ extension CaseContext {
         let needing = drafts.filter { draft in
             switch policy.history {
             case .always: draft.comparison != nil && !draft.forbidsWriting
-            case .whenNeeded: draft.needsHistory
+            case .whenNeeded: draft.needsHistory(policy: policy)
             case .never: false
             }
         }

@@ -8,11 +8,7 @@ extension StatedPeriod {
         let key = TransactionKey(
             bundleID: subscription.bundleID, environment: subscription.environment,
             transactionID: transaction.transactionID)
-        var local = LocalTransaction(
-            key: key, originalTransactionID: transaction.originalTransactionID)
-        for field in TransactionField.allCases {
-            field.definition.place.set(transaction.value(of: field), in: &local)
-        }
+        let local = transaction.asLocal(key: key)
         var changes: [String: FieldChange] = [:]
         for field in TransactionField.allCases where local.value(of: field) != .null {
             changes[field.rawValue] = FieldChange(before: .null, after: local.value(of: field))

@@ -24,7 +24,8 @@ enum FirstFill: Rule {
     static var applied: AppliedRule { AppliedRule(kind: nil, rule: identity) }
 }
 
-/// Filling in single columns of a row that is known: nothing differs, yet it writes.
+/// Filling in single columns of a row, or of a stored period, that is known: nothing differs, yet it
+/// writes.
 enum ColumnFill: Rule {
     static let version = 1
 

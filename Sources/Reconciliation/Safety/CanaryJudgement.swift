@@ -35,7 +35,7 @@ package enum CanaryJudgement: Hashable, Sendable {
     }
 
     private static func columns(of correction: PlannedCorrection) -> [String] {
-        guard case .update = correction.target else { return ["a missing row"] }
+        guard correction.action == .update else { return ["a missing row"] }
         let columns = correction.changes.keys.filter {
             $0 != SubscriptionField.signedDate.rawValue
         }

@@ -56,10 +56,10 @@ struct Inquirer: Sendable {
                 revision = read ?? revision
             }
         }
+        let outcomes = judge(item, policy: currentPolicy)
         return Judged(
-            outcomes: judge(item, policy: currentPolicy),
-            asksAgain: asksAgain(item) ? row?.row.key : nil,
-            historyMarks: revision.map { Self.marks($0, of: item) } ?? [:])
+            outcomes: outcomes, asksAgain: asksAgain(item) ? row?.row.key : nil,
+            historyMarks: revision.map { Self.marks($0, of: item, judged: outcomes) } ?? [:])
     }
 
     /// An invariant that broke: the run ends with its bookkeeping intact instead of crashing.
@@ -129,10 +129,14 @@ struct Inquirer: Sendable {
 
     /// A reading that began at one row's stored revision says nothing of what another row, which
     /// was read less far, still lacks.
+    ///
+    /// Where stored periods are left empty that it could fill in, it counts as not read.
     private static func marks(
-        _ revision: String, of item: Case
+        _ revision: String, of item: Case, judged outcomes: [RowOutcome]
     ) -> [SubscriptionKey: HistoryMark] {
-        let rows = (item.asked.map { [$0] } ?? []) + item.held
+        let owing = Set(outcomes.filter(\.leavesPeriodsEmpty).map(\.key))
+        let rows = ((item.asked.map { [$0] } ?? []) + item.held)
+            .filter { !owing.contains($0.row.key) }
         let readOn: [ScopedRow] =
             switch item.history {
             case .complete: rows

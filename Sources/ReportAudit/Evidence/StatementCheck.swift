@@ -120,6 +120,11 @@ struct StatementCheck {
                         + stated.rendered)
             }
         }
+        if table == "transactions", entry.text("action") == "update" {
+            for column in before.names where before.states(column) && before.text(column) != "" {
+                problems.append("its \(column) was not empty: a period is only ever filled in")
+            }
+        }
         if table == "subscriptions", let status = after.integer("status"),
             let reason = values.contradiction(ofStatus: status)
         {

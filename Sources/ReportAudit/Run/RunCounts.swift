@@ -12,8 +12,11 @@ struct RunCounts {
     private var prices = PeriodPrices()
     var corrections = 0
     var undecided: [String: Int] = [:]
-    /// Rows that the plan only fills in, mending nothing that has a name.
-    private(set) var filled = 0
+    /// Rows that the plan only fills in, their periods included, mending nothing that has a name.
+    var filled: Int { filledBefore + (fill?.isFillOnly == true ? 1 : 0) }
+    private var filledBefore = 0
+    /// What the plan does to the row at hand: the corrections of a row stand one after the other.
+    private var fill: (row: [String?], isFillOnly: Bool)?
     /// By how the planned corrections ended.
     var fates: [String: Int] = [:]
     var planned = 0
@@ -33,9 +36,20 @@ struct RunCounts {
         let fate = item.text("fate") ?? "?"
         fates[fate, default: 0] += 1
         if ["planned", "applied"].contains(fate), item.text("action") == "update",
-            !item.states("undo_of"), item["kinds"]?.elements.isEmpty ?? false
+            !item.states("undo_of")
         {
-            filled += 1
+            take(
+                update: ["app", "environment", "original_transaction_id"].map { item.text($0) },
+                fills: item["kinds"]?.elements.isEmpty ?? false)
+        }
+    }
+
+    private mutating func take(update row: [String?], fills: Bool) {
+        if let known = fill, known.row == row {
+            fill = (row, known.isFillOnly && fills)
+        } else {
+            filledBefore = filled
+            fill = (row, fills)
         }
     }
 

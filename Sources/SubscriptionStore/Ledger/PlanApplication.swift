@@ -163,6 +163,15 @@ struct PlanApplication {
                         AND original_transaction_id = ?
                     """
             ).execute(arguments: key.arguments)
+        case (.applied, .updatePeriod) where item.correction.undoOf != nil:
+            // What is empty again only the whole history states: no periods agree with this digest.
+            try db.cachedStatement(
+                sql: """
+                    UPDATE trueup_history_revisions SET periods_sha256 = ''
+                    WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                        AND periods_sha256 IS NOT NULL
+                    """
+            ).execute(arguments: key.arguments)
         default: break
         }
     }

@@ -16,6 +16,7 @@ struct RowChange {
         case .update(let key, let version): try update(key, version: version)
         case .insert(let key): try insert(key)
         case .insertPeriod(let key, let subscription): try insert(key, of: subscription)
+        case .updatePeriod(let key, let subscription): try update(key, of: subscription)
         case .delete(let key, let version): try delete(key, version: version)
         case .deletePeriod(let key, let subscription): try delete(key, of: subscription)
         }
@@ -31,13 +32,16 @@ struct RowChange {
                     WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
                     """)
             return try Int64.fetchOne(read, arguments: key.arguments)
-        case .insertPeriod, .delete, .deletePeriod: return nil
+        case .insertPeriod, .updatePeriod, .delete, .deletePeriod: return nil
         }
     }
 
     private func update(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
         let changes = try columns(SubscriptionField.init(rawValue:), leavingOut: [])
-        let (isUnmoved, standing) = asItWasRead(changes, key, version)
+        let (isUnmoved, standing) = asItWasRead(
+            changes,
+            ["bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?"],
+            key.arguments + [version])
         let read = try db.cachedStatement(
             sql: "SELECT signed_date FROM subscriptions WHERE \(isUnmoved)")
         guard let row = try Row.fetchOne(read, arguments: standing) else { return .stale }
@@ -81,10 +85,42 @@ struct RowChange {
         return .applied
     }
 
+    /// A period has no version: every value that is replaced must be as it was read.
+    private func update(
+        _ key: TransactionKey, of subscription: SubscriptionKey
+    ) throws -> CorrectionFate {
+        let keyColumns = ["bundle_id", "environment", "transaction_id", "original_transaction_id"]
+        let changes = try columns(TransactionField.init(rawValue:), leavingOut: keyColumns)
+        guard !changes.isEmpty else { return .stale }
+        let (isUnmoved, standing) = asItWasRead(
+            changes, keyColumns.map { "\($0) = ?" },
+            [
+                key.bundleID, key.environment, key.transactionID,
+                subscription.originalTransactionID,
+            ])
+        let read = try db.cachedStatement(
+            sql: "SELECT signed_date FROM transactions WHERE \(isUnmoved)")
+        guard let row = try Row.fetchOne(read, arguments: standing) else { return .stale }
+        // An older statement adds nothing to a period that rests on a newer one by now.
+        if correction.undoOf == nil, let signed = row.time(at: 0),
+            signed > correction.appleSignedDate
+        {
+            return .stale
+        }
+        let list = changes.map { "\($0.column) = ?" }.joined(separator: ", ")
+        try execute(
+            "UPDATE transactions SET \(list) WHERE \(isUnmoved)",
+            StatementArguments(changes.map(\.after)) + standing)
+        return .applied
+    }
+
     private func delete(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
         let keyColumns = ["bundle_id", "environment", "original_transaction_id"]
         let changes = try columns(SubscriptionField.init(rawValue:), leavingOut: keyColumns)
-        let (isUnmoved, standing) = asItWasRead(changes, key, version)
+        let (isUnmoved, standing) = asItWasRead(
+            changes,
+            ["bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?"],
+            key.arguments + [version])
         let read = try db.cachedStatement(sql: "SELECT 1 FROM subscriptions WHERE \(isUnmoved)")
         guard try Int.fetchOne(read, arguments: standing) != nil else { return .stale }
         try execute("DELETE FROM subscriptions WHERE \(isUnmoved)", standing)
@@ -96,12 +132,10 @@ struct RowChange {
     ///
     /// A column that was read as empty may hold NULL or an empty text.
     private func asItWasRead(
-        _ changes: [Change], _ key: SubscriptionKey, _ version: Int64
+        _ changes: [Change], _ identity: [String], _ arguments: StatementArguments
     ) -> (sql: String, arguments: StatementArguments) {
-        var terms = [
-            "bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?",
-        ]
-        var arguments = key.arguments + [version]
+        var terms = identity
+        var arguments = arguments
         for change in changes {
             if change.before.isNull {
                 terms.append("nullif(\(change.column), '') IS NULL")

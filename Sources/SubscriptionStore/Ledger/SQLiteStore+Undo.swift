@@ -102,8 +102,11 @@ struct UndoStaging {
         if let id = entry.transactionID {
             let period = TransactionKey(
                 bundleID: key.bundleID, environment: key.environment, transactionID: id)
-            return entry.rowAction == .delete
-                ? .insertPeriod(period, of: key) : .deletePeriod(period, of: key)
+            return switch entry.rowAction {
+            case .update: .updatePeriod(period, of: key)
+            case .insert: .deletePeriod(period, of: key)
+            case .delete: .insertPeriod(period, of: key)
+            }
         }
         return switch entry.rowAction {
         case .update: .update(key, expectedRowVersion: version)

@@ -116,7 +116,9 @@ struct UndoJudgement {
             let changed = changedColumns(of: entry, in: situation.row)
             guard changed.isEmpty else { throw .found(.changed(changed)) }
             guard entry.rowAction == .insert else {
-                return entry.inverse(.update(key, expectedRowVersion: version), runID)
+                return entry.inverse(
+                    period.map { .updatePeriod($0, of: key) }
+                        ?? .update(key, expectedRowVersion: version), runID)
             }
             return entry.inverse(
                 period.map { .deletePeriod($0, of: key) }

@@ -88,6 +88,7 @@ struct CorrectionStaging {
         case .update(_, let version): ("update", "", version)
         case .insert: ("insert", "", nil)
         case .insertPeriod(let key, _): ("period", key.transactionID, nil)
+        case .updatePeriod(let key, _): ("update_period", key.transactionID, nil)
         case .delete(_, let version): ("delete", "", version)
         case .deletePeriod(let key, _): ("delete_period", key.transactionID, nil)
         }

@@ -16,5 +16,6 @@ extension LocalTransaction {
             originalTransactionID: reader.key(.originalTransactionID))
         reader.read(into: &self)
         unreadable = reader.unreadable
+        emptyTexts = reader.emptyTexts
     }
 }

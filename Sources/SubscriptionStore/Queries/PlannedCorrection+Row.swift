@@ -23,8 +23,11 @@ extension PlannedCorrection {
                 bundleID: key.bundleID, environment: key.environment,
                 transactionID: row.requiredText(at: 4))
             target =
-                name == "delete_period"
-                ? .deletePeriod(period, of: key) : .insertPeriod(period, of: key)
+                switch name {
+                case "update_period": .updatePeriod(period, of: key)
+                case "delete_period": .deletePeriod(period, of: key)
+                default: .insertPeriod(period, of: key)
+                }
         }
         self.init(
             target: target, changes: try FieldValueText.changes(row.requiredText(at: 6)),

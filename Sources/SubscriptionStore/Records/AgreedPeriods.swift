@@ -1,25 +1,21 @@
 import GRDB
 import Subscriptions
 
-/// Brings the periods with which a history was agreed up to what this pass inserted of it.
+/// Brings the periods with which a history was agreed up to what this pass wrote of it.
 ///
-/// Our own inserts are no reason to read a history again. What else changed meanwhile is: then the
-/// periods without the inserted ones are not those that were compared, and the older digest stays.
+/// Our own inserts, and what we filled in, are no reason to read a history again. What else changed
+/// meanwhile is: then the periods without what was written are not those that were compared, and the
+/// older digest stays.
 struct AgreedPeriods {
     let db: Database
     let passID: Int64
 
     func update(of key: SubscriptionKey) throws {
-        let inserted = try String.fetchSet(
-            db,
-            sql: """
-                SELECT transaction_id FROM trueup_pass_corrections
-                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                    AND original_transaction_id = ? AND target = 'period' AND fate = 'applied'
-                """,
-            arguments: [passID] + key.arguments)
+        let written = try written(to: key)
         let now = try ScopedRows(db: db).periods(of: key)
-        let before = PeriodsDigest(now.filter { !inserted.contains($0.key.transactionID) })
+        let before = PeriodsDigest(
+            now.filter { !written.inserted.contains($0.key.transactionID) }
+                .map { $0.emptied(of: written.filled[$0.key.transactionID] ?? []) })
         let after = PeriodsDigest(now)
         try db.cachedStatement(
             sql: """
@@ -30,5 +26,33 @@ struct AgreedPeriods {
         ).execute(
             arguments: [after.periods, after.sha256] + key.arguments
                 + [before.periods, before.sha256])
+    }
+
+    /// The periods that this pass inserted, and the columns that it filled in, by transaction id.
+    private func written(
+        to key: SubscriptionKey
+    ) throws -> (inserted: Set<String>, filled: [String: Set<TransactionField>]) {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT transaction_id, target, changes FROM trueup_pass_corrections
+                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                    AND original_transaction_id = ? AND target IN ('period', 'update_period')
+                    AND fate = 'applied'
+                """,
+            arguments: [passID] + key.arguments)
+        var inserted: Set<String> = []
+        var filled: [String: Set<TransactionField>] = [:]
+        for row in rows {
+            let id = row.requiredText(at: 0)
+            if row.requiredText(at: 1) == "period" {
+                inserted.insert(id)
+            } else {
+                let columns = try FieldValueText.changes(row.requiredText(at: 2)).keys
+                filled[id, default: []].formUnion(
+                    columns.compactMap(TransactionField.init(rawValue:)))
+            }
+        }
+        return (inserted, filled)
     }
 }

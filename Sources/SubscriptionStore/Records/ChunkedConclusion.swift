@@ -144,16 +144,16 @@ struct ChunkedConclusion: Sendable {
                             AND p.verdict = \(VerdictCode.undecided.rawValue))
                 """
         ).execute(arguments: arguments)
-        let filled = try Row.fetchAll(
+        let written = try Row.fetchAll(
             db,
             sql: """
                 SELECT r.bundle_id, r.environment, r.original_transaction_id FROM \(rows)
                 WHERE EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
                     WHERE c.pass_id = r.pass_id AND \(Self.keysAgree("c", "r"))
-                        AND c.target = 'period' AND c.fate = 'applied')
+                        AND c.target IN ('period', 'update_period') AND c.fate = 'applied')
                 """,
             arguments: arguments)
         let agreed = AgreedPeriods(db: db, passID: run.passID)
-        for row in filled { try agreed.update(of: SubscriptionKey(row, at: 0)) }
+        for row in written { try agreed.update(of: SubscriptionKey(row, at: 0)) }
     }
 }

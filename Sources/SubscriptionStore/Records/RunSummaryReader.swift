@@ -141,17 +141,19 @@ struct RunSummaryReader {
         }
     }
 
-    /// Rows that are only filled in: what their corrections mend has no name.
+    /// Rows that are only filled in, their periods included: what their corrections mend has no name.
     private func filled(passID: Int64) throws -> Int {
         try Int.fetchOne(
             db,
             sql: """
                 SELECT count(*) FROM (
-                    SELECT CASE WHEN fate_by <= ?1 THEN fate ELSE 'planned' END AS seen
-                    FROM trueup_pass_corrections
+                    SELECT 1 FROM trueup_pass_corrections
                     WHERE pass_id = ?2 AND staged_by <= ?1 AND ifnull(superseded_by > ?1, 1)
-                        AND target = 'update' AND kinds = '' AND undo_of IS NULL)
-                WHERE seen IN ('planned', 'applied')
+                        AND target IN ('update', 'update_period') AND undo_of IS NULL
+                        AND CASE WHEN fate_by <= ?1 THEN fate ELSE 'planned' END
+                            IN ('planned', 'applied')
+                    GROUP BY bundle_id, environment, original_transaction_id
+                    HAVING max(kinds <> '') = 0)
                 """,
             arguments: [sequence, passID]) ?? 0
     }

@@ -1,7 +1,8 @@
 /// The stored periods of one subscription in short: their number, and a digest of what is compared.
 package struct PeriodsDigest: Hashable, Sendable {
     package var periods: Int
-    /// SHA-256 in hexadecimal over ids, line items, prices and currencies.
+    /// SHA-256 in hexadecimal over ids, line items, prices and currencies, and over which other
+    /// columns that Apple states of every period are empty.
     package var sha256: String
 
     package init(periods: Int, sha256: String) {

@@ -36,10 +36,24 @@ package struct LocalTransaction: Hashable, Sendable {
     package var signedDate: Timestamp?
     /// What stands in columns and is not of their form, made safe to show; see `LocalSubscription`.
     package var unreadable: [TransactionField: String] = [:]
+    /// Columns that hold empty text rather than nothing.
+    package var emptyTexts: Set<TransactionField> = []
 
     package init(key: TransactionKey, originalTransactionID: String) {
         self.key = key
         self.originalTransactionID = originalTransactionID
+    }
+
+    /// What stands in a column, to be written down as what was there before.
+    package func storedValue(of field: TransactionField) -> FieldValue {
+        emptyTexts.contains(field) ? .text("") : value(of: field)
+    }
+
+    /// The same with nothing in these columns; those that name the row stay.
+    package func emptied(of fields: Set<TransactionField>) -> LocalTransaction {
+        var copy = self
+        for field in fields { field.definition.place.set(.null, in: &copy) }
+        return copy
     }
 
     /// The value of a column; of one that cannot be read, what stands there.

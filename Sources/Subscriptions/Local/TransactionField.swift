@@ -20,6 +20,19 @@ package enum TransactionField: String, RowColumn {
     case currency
     case signedDate = "signed_date"
 
+    /// Columns that may be not known yet: all but those that name the row, and when it was signed,
+    /// which is no word of Apple's about the period.
+    package static let fillable = allCases.filter {
+        ![.transactionID, .originalTransactionID, .environment, .bundleID, .signedDate].contains($0)
+    }
+
+    /// Columns that Apple states of every period; the others, a refund or an offer, are rightly
+    /// empty of most.
+    package static let statedOfEveryPeriod: [TransactionField] = [
+        .productID, .type, .purchaseDate, .expiresDate, .webOrderLineItemID, .inAppOwnershipType,
+        .isUpgraded, .price, .currency,
+    ]
+
     package var definition: ColumnDefinition<LocalTransaction, SignedTransaction> {
         switch self {
         case .transactionID: .init(.key(\.key.transactionID), of: .id)
@@ -67,6 +80,15 @@ extension SignedTransaction {
     /// What Apple states for a column of a period row; null where it states nothing.
     package func value(of field: TransactionField) -> FieldValue {
         field.definition.stated?.value(in: self) ?? .null
+    }
+
+    /// The row that says what the transaction says.
+    package func asLocal(key: TransactionKey) -> LocalTransaction {
+        var local = LocalTransaction(key: key, originalTransactionID: originalTransactionID)
+        for field in TransactionField.allCases {
+            field.definition.place.set(value(of: field), in: &local)
+        }
+        return local
     }
 
     fileprivate var statedDate: Timestamp? { signedDate }

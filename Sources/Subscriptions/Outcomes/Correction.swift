@@ -7,6 +7,8 @@ package struct PlannedCorrection: Hashable, Sendable {
         case insert(SubscriptionKey)
         /// Insert a period that is still absent.
         case insertPeriod(TransactionKey, of: SubscriptionKey)
+        /// Fill in empty columns of a period, if they still are empty; or take that back.
+        case updatePeriod(TransactionKey, of: SubscriptionKey)
         /// Delete a row that was inserted, if it still has this version; only to take it back.
         case delete(SubscriptionKey, expectedRowVersion: Int64)
         /// Delete a period that was inserted and still is as it was; only to take it back.
@@ -18,7 +20,7 @@ package struct PlannedCorrection: Hashable, Sendable {
     ///
     /// `before` is null for inserts, `after` for deletes.
     package var changes: [String: FieldChange]
-    /// What it mends; empty when it only fills in a row that was not known yet.
+    /// What it mends; empty when it only fills in what was not known yet.
     package var kinds: [FindingKind]
     package var evidence: EvidenceDigest
     /// `nil` where no renewal info is involved (periods).
@@ -56,7 +58,7 @@ package struct PlannedCorrection: Hashable, Sendable {
     package var table: String {
         switch target {
         case .update, .insert, .delete: "subscriptions"
-        case .insertPeriod, .deletePeriod: "transactions"
+        case .insertPeriod, .updatePeriod, .deletePeriod: "transactions"
         }
     }
 
@@ -64,7 +66,7 @@ package struct PlannedCorrection: Hashable, Sendable {
     package var subscription: SubscriptionKey {
         switch target {
         case .update(let key, _), .insert(let key), .insertPeriod(_, of: let key),
-            .delete(let key, _), .deletePeriod(_, of: let key):
+            .updatePeriod(_, of: let key), .delete(let key, _), .deletePeriod(_, of: let key):
             key
         }
     }
@@ -72,7 +74,8 @@ package struct PlannedCorrection: Hashable, Sendable {
     /// The period that it is about.
     package var transactionID: String? {
         switch target {
-        case .insertPeriod(let key, _), .deletePeriod(let key, _): key.transactionID
+        case .insertPeriod(let key, _), .updatePeriod(let key, _), .deletePeriod(let key, _):
+            key.transactionID
         case .update, .insert, .delete: nil
         }
     }
@@ -80,7 +83,7 @@ package struct PlannedCorrection: Hashable, Sendable {
     /// What is done to the row.
     package var action: RowAction {
         switch target {
-        case .update: .update
+        case .update, .updatePeriod: .update
         case .insert, .insertPeriod: .insert
         case .delete, .deletePeriod: .delete
         }

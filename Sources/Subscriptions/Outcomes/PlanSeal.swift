@@ -57,7 +57,7 @@ extension PlannedCorrection {
         var version: CanonicalJSON = .null
         switch target {
         case .update(_, let expected), .delete(_, let expected): version = .integer(expected)
-        case .insert, .insertPeriod, .deletePeriod: break
+        case .insert, .insertPeriod, .updatePeriod, .deletePeriod: break
         }
         var members: [String: CanonicalJSON] = [
             "action": .string(action.rawValue),

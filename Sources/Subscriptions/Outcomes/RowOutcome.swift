@@ -12,6 +12,9 @@ package struct RowOutcome: Hashable, Sendable {
     package var absence: AbsenceObservation
     /// How much of the row was looked at: an earlier finding that lies beyond stays open.
     package var look: LookDepth
+    /// Whether Apple's transactions at hand state what a stored period lacks and this does not
+    /// write: then the history must be read from its beginning again.
+    package var leavesPeriodsEmpty = false
 
     package init(key: SubscriptionKey, verdict: Verdict?) {
         self.key = key

@@ -4,8 +4,8 @@ package struct RunTotals: Hashable, Sendable {
     package var discrepant = 0
     package var undecided: [UndecidedReason: Int] = [:]
     package var excluded: [ExclusionReason: Int] = [:]
-    /// Of the rows in scope, those in which something not known yet was filled in, or is to be, and
-    /// in which nothing else is corrected.
+    /// Of the rows in scope, those in which, or in whose stored periods, something not known yet was
+    /// filled in, or is to be, and of which no column is corrected.
     package var filled = 0
 
     package init() {}

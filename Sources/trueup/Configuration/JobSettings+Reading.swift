@@ -119,7 +119,7 @@ extension JobSettings {
             case .reportOnly: reportOnly.insert(field)
             case .apple where alwaysReportOnly.contains(field):
                 throw value.error(
-                    "\(field) is only ever reported; no version writes it",
+                    "a \(field) that differs is only ever reported; no version overwrites it",
                     suggestion: "write \(field): report-only, or leave it out")
             case .apple: break
             }

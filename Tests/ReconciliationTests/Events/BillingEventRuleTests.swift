@@ -139,6 +139,13 @@ import Testing
         #expect(BillingEventRule.event(of: inserted, leaving: Sample.row()) == .correction)
         let (entry, _) = Self.update { $0.status = 2 }
         #expect(BillingEventRule.event(of: entry, leaving: nil) == .correction)
+        // What is filled in of a period tells nobody of access, nor does taking it back.
+        var filled = Self.entry(
+            .updatePeriod(period, of: Self.key),
+            ["revocation_date": FieldChange(before: .null, after: .time(Sample.now))], [])
+        #expect(BillingEventRule.event(of: filled, leaving: Sample.row()) == .firstFill)
+        filled.undoOf = 7
+        #expect(BillingEventRule.event(of: filled, leaving: Sample.row()) == .correction)
     }
 
     @Test func `keeps the names that other software reads`() {

@@ -139,10 +139,19 @@ enum Sample {
                 bundleID: app.bundleID, environment: app.environment.rawValue,
                 transactionID: transaction.transactionID),
             originalTransactionID: transaction.originalTransactionID)
-        local.webOrderLineItemID = transaction.webOrderLineItemID
         local.productID = transaction.productID
+        local.type = transaction.type
+        local.purchaseDate = transaction.purchaseDate
+        local.expiresDate = transaction.expiresDate
+        local.revocationDate = transaction.revocationDate
+        local.revocationReason = transaction.revocationReason
+        local.webOrderLineItemID = transaction.webOrderLineItemID
+        local.inAppOwnershipType = transaction.inAppOwnershipType
+        local.isUpgraded = transaction.isUpgraded
+        local.offerType = transaction.offerType
         local.price = transaction.price
         local.currency = transaction.currency
+        local.signedDate = transaction.signedDate
         change(&local)
         return local
     }

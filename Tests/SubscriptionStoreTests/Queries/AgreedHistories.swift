@@ -60,9 +60,44 @@ import Testing
         #expect(row.keptPeriods)
     }
 
+    private func fill(_ id: String) -> PlannedCorrection {
+        var correction = insert(id)
+        correction.target = .updatePeriod(period(id).key, of: key("1"))
+        correction.changes = [
+            "currency": FieldChange(before: .null, after: .text("EUR")),
+            "expires_date": FieldChange(
+                before: .null, after: .time(Timestamp(unixMilliseconds: 7))),
+        ]
+        correction.kinds = []
+        return correction
+    }
+
+    @Test(arguments: [false, true])
+    func `is read on after what was filled in, unless somebody else wrote beside it`(
+        isChanged: Bool
+    ) async throws {
+        let database = try TemporaryDatabase()
+        let store = try await agreed(database)
+        let night = try await Night.begin(store, Night.header("run-2"))
+        var result = outcome("1", .match)
+        result.evidence = [payload("period")]
+        result.corrections = [fill("11")]
+        try await night.stage(result, revisions: ["1": "r2"])
+        if isChanged {
+            try database.execute("UPDATE transactions SET price = 1 WHERE transaction_id = '12'")
+        }
+        try await night.apply()
+        try await night.conclude()
+        let row = try await row(store)
+        #expect(row.periods.first?.currency == "EUR")
+        #expect(row.needsWholeHistory == isChanged)
+        #expect(row.historyRevision == (isChanged ? nil : "r2"))
+    }
+
     @Test(arguments: [
         "DELETE FROM transactions WHERE transaction_id = '12'", "DELETE FROM transactions",
         "UPDATE transactions SET price = 1 WHERE transaction_id = '11'",
+        "UPDATE transactions SET product_id = 'pro' WHERE transaction_id = '11'",
         "UPDATE transactions SET transaction_id = '14' WHERE transaction_id = '11'",
         """
         INSERT INTO transactions (transaction_id, original_transaction_id, environment, bundle_id)
