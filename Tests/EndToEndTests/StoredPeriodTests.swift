@@ -151,6 +151,36 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `of a row that may be somebody else's is filled in once that is settled`() throws {
+        let place = try workplace()
+        let complete = try place.stored(Self.dump)
+        let period = try #require(try oldPeriods(1, place).first)
+        let setToken = { (value: String) in
+            try place.sql(
+                """
+                UPDATE subscriptions SET app_account_token = \(value)
+                WHERE original_transaction_id = '\(period.of)'
+                """)
+        }
+        let token = try #require(
+            try place.stored(
+                """
+                SELECT app_account_token FROM subscriptions
+                WHERE original_transaction_id = '\(period.of)' AND app_account_token <> ''
+                """
+            ).first?.first)
+        try place.sql(
+            "UPDATE transactions SET price = NULL WHERE transaction_id = '\(period.id)'")
+        let emptied = try place.stored(Self.dump)
+        try setToken("'00000000-0000-4000-8000-000000000001'")
+        #expect(try place.run("run", "nightly").status == 2)
+        #expect(try place.stored(Self.dump) == emptied)
+        try setToken("'\(token)'")
+        #expect(try place.run("run", "nightly").status == 0)
+        #expect(try place.stored(Self.dump) == complete)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `with a value that differs or cannot be read is not filled in over it`() throws {
         let place = try workplace()
         let chosen = try oldPeriods(2, place)

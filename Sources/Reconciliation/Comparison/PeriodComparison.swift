@@ -46,11 +46,16 @@ struct PeriodComparison: Sendable {
         stated.filter { period in !scoped.periods.contains(where: period.includes) }
     }
 
+    /// Apple's transaction of the id that a stored period has; `nil` where none is at hand.
+    func ownTransaction(of period: LocalTransaction) -> SignedTransaction? {
+        signed[period.key.transactionID]
+    }
+
     /// Stored periods in which a column is empty that Apple's transaction of the same id states, and
     /// that may be written; by key.
     func fills(policy: Policy) -> [PeriodFill] {
         scoped.periods.compactMap { period in
-            signed[period.key.transactionID].flatMap {
+            ownTransaction(of: period).flatMap {
                 PeriodFill(of: period, from: $0, policy: policy)
             }
         }.sorted { $0.period.key < $1.period.key }

@@ -23,14 +23,14 @@ struct PeriodFill: Hashable, Sendable {
         let fields = TransactionField.fillable.filter { field in
             period.value(of: field) == .null && stated.value(of: field) != .null
                 && policy.writesInPeriods(field)
-                && Self.partner(of: field).map { period.isSilent(beside: stated, in: $0) } ?? true
+                && Self.partner(of: field).map { period.agrees(with: stated, in: $0) } ?? true
         }
         guard !fields.isEmpty else { return nil }
         self.period = period
         self.transaction = transaction
         // A row that says something else beside does not rest on the statement.
         let agrees = TransactionField.fillable.allSatisfy {
-            period.isSilent(beside: stated, in: $0)
+            period.agrees(with: stated, in: $0)
         }
         self.fields = fields + (period.signedDate == nil && agrees ? [.signedDate] : [])
     }
@@ -66,8 +66,8 @@ struct PeriodFill: Hashable, Sendable {
 }
 
 extension LocalTransaction {
-    /// Whether a column says nothing other than Apple's transaction.
-    fileprivate func isSilent(beside stated: LocalTransaction, in field: TransactionField) -> Bool {
+    /// Whether a column is empty or says what Apple's transaction says.
+    fileprivate func agrees(with stated: LocalTransaction, in field: TransactionField) -> Bool {
         switch (value(of: field), stated.value(of: field)) {
         case (.null, _): true
         case (.time(let ours), .time(let theirs)): ours.agrees(withApple: theirs)

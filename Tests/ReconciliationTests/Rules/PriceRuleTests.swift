@@ -58,4 +58,27 @@ struct PriceRuleTests {
         }
         #expect(outcome.findings.map(\.field) == ["price:1"])
     }
+
+    @Test func `holds a further device's transaction against its own price`() throws {
+        let first = Sample.stated().transaction
+        var restored = first
+        restored.transactionID = "9" + first.transactionID
+        restored.purchaseDate = Sample.now(days: -5)
+        restored.evidence = Sample.payload("restored")
+        restored.price = 0
+        var period = Sample.period(of: restored).emptied(of: [.price])
+        let outcome = { (period: LocalTransaction) throws -> RowOutcome in
+            try ReconciliationTests.outcome(
+                Sample.item(Sample.row(), [Sample.stated()]) {
+                    $0.asked?.periods = [period]
+                    $0.history = .complete([first, restored])
+                })
+        }
+        // What is filled in of it must not be a difference afterwards.
+        #expect(try outcome(period).changes() == ["price": "0"])
+        period.price = 0
+        #expect(try outcome(period).verdict == .match)
+        period.price = first.price
+        #expect(try outcome(period).findings.map(\.evidence) == [restored.evidence.digest])
+    }
 }

@@ -3,9 +3,11 @@ import Subscriptions
 /// `price`: price or currency of a period differs from what Apple signed.
 ///
 /// Reported only: what was really paid out stands in Apple's financial reports, and an upgraded
-/// transaction keeps its full price. Amounts are milliunits; `amount` is the difference.
+/// transaction keeps its full price. Amounts are milliunits; `amount` is the difference. A row is
+/// held against its own transaction, from which an empty price is filled in, too; where Apple does
+/// not show that one, against the first purchase of its line item.
 struct PriceRule: PeriodRule {
-    static let version = 1
+    static let version = 2
 
     func differences(in comparison: PeriodComparison) -> [Difference] {
         comparison.priced.flatMap { period -> [Difference] in
@@ -14,9 +16,9 @@ struct PriceRule: PeriodRule {
                     $0.key < $1.key
                 })
             else { return [] }
+            let apples = comparison.ownTransaction(of: local) ?? period.transaction
             return [
-                currency(of: local, period.transaction, comparison),
-                price(of: local, period.transaction, comparison),
+                currency(of: local, apples, comparison), price(of: local, apples, comparison),
             ].compactMap { $0 }
         }
     }
