@@ -28,27 +28,10 @@ import Testing
         let scenario = try String(contentsOfFile: Self.folder + "/refund.yaml", encoding: .utf8)
         let client = try SimulatorClient(customers: 0, now: nil) { $0.scenario = scenario }
         return try await client.whileListening { report in
-            let file = FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString).json"
-            try report.json.write(toFile: file, atomically: true, encoding: .utf8)
-            defer { try? FileManager.default.removeItem(atPath: file) }
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: program)
-            process.arguments = arguments + [file]
-            var variables = ProcessInfo.processInfo.environment
-            if let environment { variables[environment] = report.tlsRootFile }
-            process.environment = variables
-            let output = Pipe()
-            process.standardOutput = output
-            process.standardError = output
-            try process.run()
-            let handle = output.fileHandleForReading
-            let data = await withCheckedContinuation { continuation in
-                DispatchQueue.global().async {
-                    continuation.resume(returning: handle.readDataToEndOfFile())
-                }
-            }
-            process.waitUntilExit()
-            return String(decoding: data, as: UTF8.self).split(separator: "\n").map {
+            let variables = environment.map { [$0: report.tlsRootFile] } ?? [:]
+            let client = try await ClientProcess.run(
+                program, arguments, asking: report, adding: variables)
+            return client.output.split(separator: "\n").map {
                 $0.trimmingCharacters(in: .whitespaces)
             }
         }

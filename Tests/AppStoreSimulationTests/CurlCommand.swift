@@ -8,20 +8,6 @@ enum CurlCommand {
 
     /// Runs it; output and errors in one text.
     static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let handle = output.fileHandleForReading
-        let data = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(returning: handle.readDataToEndOfFile())
-            }
-        }
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+        try await ClientProcess.run(path, arguments)
     }
 }

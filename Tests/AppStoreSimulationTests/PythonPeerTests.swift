@@ -72,25 +72,9 @@ import Testing
     }
 
     private static func judge(_ python: String, report: SimulatorReport) async throws -> [String] {
-        let file = FileManager.default.temporaryDirectory.path + "/ready-\(UUID().uuidString).json"
-        try report.json.write(toFile: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(atPath: file) }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: python)
-        process.arguments = [here.appendingPathComponent("PythonPeer/judge.py").path, file]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let handle = output.fileHandleForReading
-        let data = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(returning: handle.readDataToEndOfFile())
-            }
-        }
-        process.waitUntilExit()
-        let text = String(decoding: data, as: UTF8.self)
-        #expect(process.terminationStatus == 0, "\(text)")
+        let judge = here.appendingPathComponent("PythonPeer/judge.py").path
+        let (status, text) = try await ClientProcess.run(python, [judge], asking: report)
+        #expect(status == 0, "\(text)")
         return text.split(separator: "\n").map(String.init)
     }
 }

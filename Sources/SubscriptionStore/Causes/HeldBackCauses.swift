@@ -6,25 +6,19 @@ import Subscriptions
 struct HeldBackCauses: Sendable {
     let run: RunReference
 
-    /// Where the corrections of the pass begin.
-    func first(_ db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            db, sql: "SELECT min(correction_id) FROM trueup_pass_corrections WHERE pass_id = ?",
-            arguments: [run.passID])
+    private var chunks: PassChunks {
+        PassChunks(
+            table: "trueup_pass_corrections", number: "correction_id", passID: run.passID,
+            rowsPerChunk: StoreLimits.rowsPerChunk)
     }
+
+    /// Where the corrections of the pass begin.
+    func first(_ db: Database) throws -> Int64? { try chunks.first(db) }
 
     /// Writes it as the cause of the findings that a chunk of these corrections would have mended;
     /// returns where the next chunk begins.
     func write(from first: Int64, _ db: Database) throws -> Int64? {
-        // Without the plus SQLite would take the index of the pass and sort all of it each time.
-        let next = try Int64.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT correction_id FROM trueup_pass_corrections
-                    WHERE correction_id >= ? AND +pass_id = ? ORDER BY correction_id
-                    LIMIT 1 OFFSET \(StoreLimits.rowsPerChunk)
-                    """),
-            arguments: [first, run.passID])
+        let next = try chunks.next(after: first, db)
         let held = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
@@ -34,7 +28,7 @@ struct HeldBackCauses: Sendable {
                         AND f.outcome_environment = c.environment
                         AND f.outcome_original_transaction_id = c.original_transaction_id
                         AND f.correction_id = c.correction_id
-                    WHERE c.correction_id >= ? AND c.correction_id < ? AND +c.pass_id = ?
+                    WHERE c.correction_id >= ? AND c.correction_id < ? AND \(chunks.isOfPass("c"))
                         AND c.fate = 'held_back' AND c.superseded_by IS NULL
                         AND f.superseded_by IS NULL
                     """),

@@ -8,25 +8,19 @@ struct RunFindings: Sendable {
     let run: RunReference
     let started: Timestamp
 
-    /// Where the pass's findings begin.
-    func first(_ db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            db, sql: "SELECT min(finding_seq) FROM trueup_pass_findings WHERE pass_id = ?",
-            arguments: [run.passID])
+    private var chunks: PassChunks {
+        PassChunks(
+            table: "trueup_pass_findings", number: "finding_seq", passID: run.passID,
+            rowsPerChunk: StoreLimits.scatteredRowsPerChunk)
     }
+
+    /// Where the pass's findings begin.
+    func first(_ db: Database) throws -> Int64? { try chunks.first(db) }
 
     /// Fixes what became of each finding of a chunk, and where it stands over the nights; returns
     /// where the next chunk begins.
     func report(from first: Int64, _ db: Database) throws -> Int64? {
-        // Without the plus SQLite would take the index of the pass and sort all of it each time.
-        let next = try Int64.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT finding_seq FROM trueup_pass_findings
-                    WHERE finding_seq >= ? AND +pass_id = ? ORDER BY finding_seq
-                    LIMIT 1 OFFSET \(StoreLimits.scatteredRowsPerChunk)
-                    """),
-            arguments: [first, run.passID])
+        let next = try chunks.next(after: first, db)
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO trueup_run_findings (
@@ -44,7 +38,7 @@ struct RunFindings: Sendable {
                 FROM trueup_pass_findings AS f
                 LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
                 LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
-                WHERE f.finding_seq >= ? AND f.finding_seq < ? AND +f.pass_id = ?
+                WHERE f.finding_seq >= ? AND f.finding_seq < ? AND \(chunks.isOfPass("f"))
                     AND f.superseded_by IS NULL
                 """
         ).execute(
