@@ -65,8 +65,7 @@ package struct RecoverSettings: Hashable, Sendable {
     package var inboxIsKept: Bool
 
     package init(
-        overlapMilliseconds: Int64 = 7 * 86_400_000, lookbackMilliseconds: Int64 = 30 * 86_400_000,
-        inboxIsKept: Bool = false
+        overlapMilliseconds: Int64, lookbackMilliseconds: Int64, inboxIsKept: Bool
     ) {
         self.overlapMilliseconds = overlapMilliseconds
         self.lookbackMilliseconds = lookbackMilliseconds

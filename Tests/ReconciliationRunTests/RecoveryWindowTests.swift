@@ -11,7 +11,10 @@ import Testing
         watermark: Timestamp?, environment: AppStoreEnvironment = .production
     ) -> RecoveryWindow {
         RecoveryWindow(
-            watermark: watermark, now: now, environment: environment, settings: RecoverSettings(),
+            watermark: watermark, now: now, environment: environment,
+            settings: RecoverSettings(
+                overlapMilliseconds: 7 * dayMilliseconds,
+                lookbackMilliseconds: 30 * dayMilliseconds, inboxIsKept: false),
             settleMilliseconds: 900_000)
     }
 

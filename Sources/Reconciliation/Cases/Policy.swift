@@ -19,14 +19,17 @@ package struct Policy: Hashable, Sendable {
     /// like mistakes in a row rather than like another app.
     package var strayBundles: Set<String> = []
 
-    package init(now: Timestamp, apps: [AppIdentity]) {
+    package init(
+        now: Timestamp, apps: [AppIdentity], settleMilliseconds: Int64, notFoundConfirmations: Int,
+        history: HistoryUse, reportOnlyFields: Set<String>, onlyKinds: Set<FindingKind>? = nil
+    ) {
         self.now = now
-        self.settleMilliseconds = 15 * 60 * 1000
-        self.notFoundConfirmations = 3
-        self.history = .whenNeeded
-        self.reportOnlyFields = ["price", "currency"]
-        self.onlyKinds = nil
         self.apps = apps
+        self.settleMilliseconds = settleMilliseconds
+        self.notFoundConfirmations = notFoundConfirmations
+        self.history = history
+        self.reportOnlyFields = reportOnlyFields
+        self.onlyKinds = onlyKinds
     }
 }
 

@@ -1,37 +1,51 @@
-/// The limits of a job's `guards`, checked on the whole plan before the first write.
+/// The limits of a job's `guards`, checked on the whole plan before the first write; the initial
+/// values are the defaults.
 package struct GuardLimits: Hashable, Sendable {
-    package var maxChanges: Int
+    package var maxChanges = 500
     /// Of the rows in scope, 0…1.
-    package var maxChangeShare: Double
+    package var maxChangeShare = 0.05
     /// Fewer rows than this (changed, not found, lost from the table …) never stop a run.
-    package var minChanges: Int
-    package var maxNotFoundShare: Double
-    package var maxVerificationFailures: Int
+    package var minChanges = 5
+    package var maxNotFoundShare = 0.01
+    package var maxVerificationFailures = 10
     /// Of the rows in scope: access ended for them all, or given to them all.
-    package var maxSameDirectionShare: Double
+    package var maxSameDirectionShare = 0.3
     /// Of the rows that the table had at the last run.
-    package var maxShrinkShare: Double
+    package var maxShrinkShare = 0.5
     /// Rows that differ as by a fault of our own; `nil` for no limit.
-    package var maxOwnFault: Int?
+    package var maxOwnFault: Int? = 5
     /// Of the rows in scope: of no configured app, or in flight.
-    package var maxExcludedShare: Double
+    package var maxExcludedShare = 0.05
 
-    package init(
-        maxChanges: Int = 500, maxChangeShare: Double = 0.05, minChanges: Int = 5,
-        maxNotFoundShare: Double = 0.01, maxVerificationFailures: Int = 10,
-        maxSameDirectionShare: Double = 0.3, maxShrinkShare: Double = 0.5, maxOwnFault: Int? = 5,
-        maxExcludedShare: Double = 0.05
-    ) {
-        self.maxChanges = maxChanges
-        self.maxChangeShare = maxChangeShare
-        self.minChanges = minChanges
-        self.maxNotFoundShare = maxNotFoundShare
-        self.maxVerificationFailures = maxVerificationFailures
-        self.maxSameDirectionShare = maxSameDirectionShare
-        self.maxShrinkShare = maxShrinkShare
-        self.maxOwnFault = maxOwnFault
-        self.maxExcludedShare = maxExcludedShare
-    }
+    /// Every limit, in the order of the documentation.
+    package static let all: [GuardLimit] = [
+        GuardLimit("max_changes", .count(\.maxChanges), "the plan changes more rows than this"),
+        GuardLimit(
+            "max_change_share", .share(\.maxChangeShare),
+            "the plan changes more of the rows than this"),
+        GuardLimit(
+            "min_changes", .count(\.minChanges), "never stop a run for fewer rows than this"),
+        GuardLimit(
+            "max_not_found_share", .share(\.maxNotFoundShare),
+            "Apple does not find more of the rows than this"),
+        GuardLimit(
+            "max_verification_failures", .count(\.maxVerificationFailures),
+            "more answers than this do not verify"),
+        GuardLimit(
+            "max_same_direction_share", .share(\.maxSameDirectionShare),
+            "access ended for more of the rows than this, or given to them"),
+        GuardLimit(
+            "max_shrink_share", .share(\.maxShrinkShare),
+            "the table lost more than this since the last run"),
+        GuardLimit(
+            "max_own_fault", .countOrNone(\.maxOwnFault),
+            "dates off by one time zone, or by a factor of 1000; none = no limit"),
+        GuardLimit(
+            "max_excluded_share", .share(\.maxExcludedShare),
+            "more of the rows than this belong to no configured app, or are in flight"),
+    ]
+
+    package init() {}
 
     /// Every guard that objects to the plan; empty when it may go on.
     package func breaches(by plan: SurveyedPlan) -> [GuardBreach] {

@@ -59,9 +59,9 @@ struct RunSummaryReader {
             },
             actor: row.requiredText(at: 5), toolVersion: row.requiredText(at: 6),
             settingsDigest: row.requiredText(at: 7),
-            narrowing: TextList.decode(row.requiredText(at: 8)))
+            narrowing: TextList.decode(row.requiredText(at: 8)),
+            notFoundConfirmations: row.number(at: 10) ?? 0)
         header.coversEveryRow = row.integer(at: 9) == 1
-        header.notFoundConfirmations = row.number(at: 10) ?? header.notFoundConfirmations
         return header
     }
 

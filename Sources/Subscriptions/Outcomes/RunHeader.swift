@@ -20,7 +20,7 @@ package struct RunHeader: Hashable, Sendable {
     /// A narrowed run never covers every row.
     package var coversEveryRow = true
     /// On how many distinct UTC days Apple must not find an id before that is confirmed.
-    package var notFoundConfirmations = 3
+    package var notFoundConfirmations: Int
     /// The job's file; `nil` where no file says what the run does.
     package var jobFile: String?
     /// The limits of its guards, as `GuardLimits` writes them.
@@ -33,7 +33,8 @@ package struct RunHeader: Hashable, Sendable {
 
     package init(
         runID: String, job: String, mode: RunMode, started: Timestamp, apps: [AppIdentity],
-        actor: String, toolVersion: String, settingsDigest: String, narrowing: [String]
+        actor: String, toolVersion: String, settingsDigest: String, narrowing: [String],
+        notFoundConfirmations: Int
     ) {
         self.runID = runID
         self.job = job
@@ -44,6 +45,7 @@ package struct RunHeader: Hashable, Sendable {
         self.toolVersion = toolVersion
         self.settingsDigest = settingsDigest
         self.narrowing = narrowing
+        self.notFoundConfirmations = notFoundConfirmations
     }
 }
 

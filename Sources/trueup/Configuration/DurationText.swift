@@ -22,11 +22,20 @@ package struct DurationText: Hashable, Sendable {
         milliseconds = product
     }
 
+    /// A duration of whole seconds in the largest unit that fits: `4h`, never `240m`.
+    static func text(ofMilliseconds milliseconds: Int64) -> String {
+        let units = unitMilliseconds.sorted { $0.value > $1.value }
+        let unit = units.first { milliseconds != 0 && milliseconds % $0.value == 0 }
+        return unit.map { "\(milliseconds / $0.value)\($0.key)" } ?? "\(milliseconds / 1000)s"
+    }
+
+    static var longest: String { text(ofMilliseconds: maximumMilliseconds) }
+
     /// What to write instead of a text that is no duration.
     static func suggestion(for text: String) -> String {
         if !text.isEmpty, text.allSatisfy({ $0.isASCII && $0.isNumber }) {
             return "add a unit: \(text)s, \(text)m, \(text)h or \(text)d"
         }
-        return "write a whole number and s, m, h or d, for example 15m, at most 3650d"
+        return "write a whole number and s, m, h or d, for example 15m, at most \(longest)"
     }
 }

@@ -1,22 +1,21 @@
 package import Reconciliation
 package import Subscriptions
 
-/// What one job does, with the defaults of the contract.
-package struct JobSettings: Hashable, Sendable {
+/// What one job does; the initial values are the defaults.
+package struct JobSettings: Hashable, Sendable, SettingsSection {
     /// The file's name without `.yaml`.
-    package var name: String
-    package var file: String
+    package var name = ""
+    package var file = ""
     package var steps: [JobStep] = [.recover, .walk]
     package var mode: RunMode = .apply
     package var coverage: Coverage = .delta
     package var history: HistoryUse = .whenNeeded
-    /// Every row is asked at least this often.
     package var sweepDays = 7
-    /// Share of the quiet rows asked at random each night.
+    package var sweepEndedDays = 180
+    /// Share of the quiet rows.
     package var sample = 0.01
     package var settleMilliseconds: Int64 = 15 * 60_000
     package var maxDurationMilliseconds: Int64 = 4 * 3_600_000
-    /// How long an endpoint that does not work is waited for.
     package var maxOutageMilliseconds: Int64 = 30 * 60_000
     package var failOn: FailureThreshold = .high
     package var notFoundConfirmations = 3
@@ -25,8 +24,64 @@ package struct JobSettings: Hashable, Sendable {
     /// Columns that are reported but never written.
     package var reportOnlyFields: Set<String> = Self.alwaysReportOnly
 
+    static let declared: [Setting<JobSettings>] = [
+        Setting(
+            "steps", \.steps, .steps, newPass: .yes,
+            "recover = notification history, walk = statuses and, when needed, history"),
+        Setting(
+            "mode", \.mode, .choice, newPass: .asCommanded,
+            "check leaves a plan for \"trueup apply\" instead"),
+        Setting(
+            "coverage", \.coverage, .choice, newPass: .yes, withoutEffect: everyRowIsAsked,
+            "delta = who may have changed, a sweep and a sample"),
+        Setting(
+            "history", \.history, .choice, newPass: .yes,
+            "whether Apple's transaction history is read"),
+        Setting(
+            "sweep_days", \.sweepDays, .wholeNumber(in: 1...3650), newPass: .yes,
+            withoutEffect: everyRowIsAsked, "every row is asked at least so often"),
+        Setting(
+            "sweep_ended_days", \.sweepEndedDays, .wholeNumber(in: 1...3650), newPass: .no,
+            withoutEffect: everyRowIsAsked,
+            "the same for rows that have ended"),
+        Setting(
+            "sample", \.sample, .share, newPass: .yes, withoutEffect: everyRowIsAsked,
+            "share of the quiet rows asked at random each night"),
+        Setting(
+            "settle", \.settleMilliseconds, .duration, newPass: .yes,
+            "rows whose signed_date is younger are left alone as in flight"),
+        Setting(
+            "max_duration", \.maxDurationMilliseconds,
+            .duration(not0: "must be more than nothing, or the run ends before it begins"),
+            newPass: .no, "then the run stops, says what is left, and the next one goes on"),
+        Setting(
+            "max_outage", \.maxOutageMilliseconds, .duration, newPass: .no,
+            "an endpoint that does not work is waited for this long"),
+        Setting(
+            "fail_on", \.failOn, .choice, newPass: .yes,
+            "unresolved findings from here on end with exit status 2"),
+        Setting(
+            "not_found_confirmations", \.notFoundConfirmations, .wholeNumber(in: 1...365),
+            newPass: .yes, "distinct UTC days before \"not found\" is confirmed"),
+        Setting(
+            "recover", Recovery.declared.map { $0.within(\.recover) },
+            "how the notification history is read"),
+        Setting(
+            "guards", GuardLimits.declared.map { $0.within(\.guards) },
+            "checked on the whole plan, before the first write"),
+        Setting(
+            "authority", \.reportOnlyFields, .authority, newPass: .yes, digestKey: "report_only",
+            "what is report-only is never written"),
+    ]
+
+    package static let descriptions = declared.map(\.description)
+
+    private static let everyRowIsAsked = "this version asks for every row"
+
     /// What an amount was is Apple's to say and the accountants' to book.
     static let alwaysReportOnly: Set<String> = ["price", "currency"]
+
+    init() {}
 
     package init(name: String, file: String) {
         self.name = name
@@ -34,12 +89,24 @@ package struct JobSettings: Hashable, Sendable {
     }
 
     /// How the notification history is read.
-    package struct Recovery: Hashable, Sendable {
-        /// Re-read behind the watermark.
+    package struct Recovery: Hashable, Sendable, SettingsSection {
         package var overlapMilliseconds: Int64 = 7 * 86_400_000
-        /// On the very first run; the run keeps it inside what Apple remembers.
         package var lookbackMilliseconds: Int64 = 30 * 86_400_000
         package var inbox: Inbox = .none
+
+        static let declared: [Setting<Recovery>] = [
+            Setting(
+                "overlap", \.overlapMilliseconds, .duration, newPass: .yes,
+                "re-read behind the watermark, as notifications show up late"),
+            Setting(
+                "lookback", \.lookbackMilliseconds, .duration(not0: "must be more than nothing"),
+                newPass: .yes, "on the very first run; kept inside what Apple remembers"),
+            Setting(
+                "inbox", \.inbox, .choice, newPass: .yes,
+                "without an inbox nothing can be called lost"),
+        ]
+
+        init() {}
     }
 }
 

@@ -73,11 +73,13 @@ struct SettingsMapping {
         return value
     }
 
-    /// An error about a key of this mapping, at its value or else at the mapping.
+    /// An error about a key of this mapping, at its value (or one entry of that, where it is a list)
+    /// or else at the mapping.
     func error(
-        _ key: String, _ problem: String, suggestion: String? = nil
+        _ key: String, entry: Int? = nil, _ problem: String, suggestion: String? = nil
     ) -> ConfigurationError {
-        values[key]?.error(problem, suggestion: suggestion)
+        (entry.flatMap { values[key]?.entry($0) } ?? values[key])?
+            .error(problem, suggestion: suggestion)
             ?? ConfigurationError(
                 file: file, line: line, key: fullPath(of: key), problem: problem,
                 suggestion: suggestion)

@@ -9,6 +9,20 @@ struct SettingsValue {
     let key: String
     let line: Int?
 
+    init(node: Node, file: String, key: String, line: Int?) {
+        self.node = node
+        self.file = file
+        self.key = key
+        self.line = line
+    }
+
+    /// The value of an environment variable.
+    init(_ text: String, ofVariable name: String) {
+        self.init(
+            node: .scalar(Node.Scalar(text, .implicit, .doubleQuoted)), file: "environment",
+            key: name, line: nil)
+    }
+
     func error(_ problem: String, suggestion: String? = nil) -> ConfigurationError {
         ConfigurationError(
             file: file, line: line, key: key, problem: problem, suggestion: suggestion)
@@ -36,6 +50,11 @@ struct SettingsValue {
             text.first != " ", text.last != " "
         else { throw error("has spaces around it or control characters in it") }
         return text
+    }
+
+    /// A path; a relative one starts at the settings file.
+    func path() throws(ConfigurationError) -> String {
+        SettingsPath.resolve(try text("a path"), from: SettingsPath.directory(of: file))
     }
 
     /// The name of an environment variable.
@@ -143,10 +162,17 @@ struct SettingsValue {
             throw error("must be a list", suggestion: "write [first, second], or \"- \" lines")
         }
         guard !sequence.isEmpty else { throw error("is an empty list") }
-        return sequence.enumerated().map { index, entry in
-            SettingsValue(
-                node: entry, file: file, key: "\(key)[\(index)]", line: entry.mark?.line ?? line)
+        return sequence.indices.compactMap(entry)
+    }
+
+    /// One entry of a list; `nil` where there is none.
+    func entry(_ index: Int) -> SettingsValue? {
+        guard case .sequence(let sequence) = node, sequence.indices.contains(index) else {
+            return nil
         }
+        let entry = sequence[index]
+        return SettingsValue(
+            node: entry, file: file, key: "\(key)[\(index)]", line: entry.mark?.line ?? line)
     }
 
     func mapping(keys: [String]) throws(ConfigurationError) -> SettingsMapping {

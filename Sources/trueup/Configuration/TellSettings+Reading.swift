@@ -2,45 +2,41 @@ import Subscriptions
 
 /// The section `tell` of the settings file, read and checked.
 extension TellSettings {
-    private static let keys = [
-        "url", "secret_env", "secret_file", "ca_file", "command", "timeout", "events",
-    ]
-
     /// - Parameters:
     ///   - value: the section.
-    ///   - directory: where relative paths start.
     ///   - isRehearsal: whether an app asks a server on this machine instead of Apple.
     /// - Throws: 78 with line, key and what to write instead.
-    init(
-        _ value: SettingsValue, directory: String, isRehearsal: Bool
-    ) throws(ConfigurationError) {
-        let mapping = try value.mapping(keys: Self.keys)
-        destination = try Self.destination(
-            of: mapping, directory: directory, isRehearsal: isRehearsal)
-        caFile = try Self.caFile(of: mapping, destination: destination, directory: directory)
-        timeoutMilliseconds = try Self.timeout(of: mapping)
-        events = try Self.events(of: mapping)
+    init(_ value: SettingsValue, isRehearsal: Bool) throws(ConfigurationError) {
+        self.init()
+        let mapping = try value.mapping(keys: Self.declared.map(\.key))
+        try mapping.read(Self.declared, into: &self)
+        try check(mapping, isRehearsal: isRehearsal)
     }
 
-    private static func destination(
-        of mapping: SettingsMapping, directory: String, isRehearsal: Bool
-    ) throws(ConfigurationError) -> Destination {
-        switch (mapping.value("url"), mapping.value("command")) {
-        case (let value?, nil):
-            let url = try WebhookURL(value)
+    /// What depends on several keys.
+    private func check(
+        _ mapping: SettingsMapping, isRehearsal: Bool
+    ) throws(ConfigurationError) {
+        switch (url, mapping.value("command")) {
+        case (let url?, nil):
             guard url.isLoopback || !isRehearsal else {
-                throw value.error(
+                throw mapping.error(
+                    "url",
                     "\(url) is not on this machine, but an app asks a server on this machine: a "
                         + "rehearsal must not be told to anybody",
                     suggestion: "leave tell out, or use a loopback address")
             }
-            return .url(url, secret: try secret(of: mapping, directory: directory))
-        case (nil, let value?):
+            try checkSecret(mapping)
+            if caFile != nil, !url.isLoopback {
+                throw mapping.error(
+                    "ca_file", "is accepted for a loopback address only",
+                    suggestion: "leave it out")
+            }
+        case (nil, .some):
             for key in ["secret_env", "secret_file", "ca_file"] where mapping.value(key) != nil {
                 throw mapping.error(
                     key, "stands beside command, which needs none", suggestion: "leave it out")
             }
-            return .command(try command(value, directory: directory))
         case (nil, nil):
             throw mapping.error(
                 "url", "is missing",
@@ -51,29 +47,9 @@ extension TellSettings {
         }
     }
 
-    private static func command(
-        _ value: SettingsValue, directory: String
-    ) throws(ConfigurationError) -> [String] {
-        var words: [String] = []
-        for entry in try value.list() { words.append(try entry.text("a word")) }
-        guard words[0].contains("/") else {
-            throw value.error(
-                "must begin with a path: \"\(words[0])\" is not looked for anywhere",
-                suggestion: "write for example [/usr/local/bin/\(words[0])]")
-        }
-        words[0] = SettingsPath.resolve(words[0], from: directory)
-        return words
-    }
-
-    private static func secret(
-        of mapping: SettingsMapping, directory: String
-    ) throws(ConfigurationError) -> SecretSource {
+    private func checkSecret(_ mapping: SettingsMapping) throws(ConfigurationError) {
         switch (mapping.value("secret_file"), mapping.value("secret_env")) {
-        case (let file?, nil):
-            return .file(SettingsPath.resolve(try file.text("a path"), from: directory))
-        case (nil, let variable?):
-            let name = try variable.variableName(example: "secret_env: TRUEUP_TELL_SECRET")
-            return .environment(name)
+        case (.some, nil), (nil, .some): break
         case (nil, nil):
             throw mapping.error(
                 "secret_env", "is missing: a receiver must be able to tell who sent an event",
@@ -83,38 +59,73 @@ extension TellSettings {
                 "secret_env", "stands beside secret_file", suggestion: "keep exactly one of them")
         }
     }
+}
 
-    private static func caFile(
-        of mapping: SettingsMapping, destination: Destination, directory: String
-    ) throws(ConfigurationError) -> String? {
-        guard let value = mapping.value("ca_file") else { return nil }
-        guard case .url(let url, _) = destination, url.isLoopback else {
-            throw value.error(
-                "is accepted for a loopback address only", suggestion: "leave it out")
-        }
-        return SettingsPath.resolve(try value.text("a path"), from: directory)
+extension SettingForm where Value == WebhookURL {
+    static var webhook: SettingForm {
+        SettingForm(
+            "`https://host/path`",
+            read: { value throws(ConfigurationError) in try WebhookURL(value) })
+    }
+}
+
+extension SettingForm where Value == SecretSource {
+    static var secretVariable: SettingForm {
+        SettingForm(
+            "name of an environment variable",
+            read: { value throws(ConfigurationError) in
+                .environment(try value.variableName(example: "secret_env: TRUEUP_TELL_SECRET"))
+            })
     }
 
-    private static func timeout(of mapping: SettingsMapping) throws(ConfigurationError) -> Int64 {
-        guard let value = mapping.value("timeout") else { return defaultTimeoutMilliseconds }
-        let milliseconds = try value.durationMilliseconds()
-        guard (1000...maximumTimeoutMilliseconds).contains(milliseconds) else {
-            throw value.error(
-                "must be at least 1s and at most \(maximumTimeoutMilliseconds / 1000)s")
-        }
-        return milliseconds
+    static var secretFile: SettingForm {
+        SettingForm("path", read: { value throws(ConfigurationError) in .file(try value.path()) })
     }
+}
 
-    private static func events(
-        of mapping: SettingsMapping
-    ) throws(ConfigurationError) -> Set<BillingEvent> {
-        guard let value = mapping.value("events") else { return BillingEvent.toldByDefault }
-        var events: Set<BillingEvent> = []
-        for entry in try value.list() {
-            guard events.insert(try entry.choice()).inserted else {
-                throw entry.error("stands twice")
-            }
-        }
-        return events
+extension SettingForm where Value == [String] {
+    static var command: SettingForm {
+        SettingForm(
+            "list of words, the first a path",
+            read: { value throws(ConfigurationError) in
+                var words: [String] = []
+                for entry in try value.list() { words.append(try entry.text("a word")) }
+                guard words[0].contains("/") else {
+                    throw value.error(
+                        "must begin with a path: \"\(words[0])\" is not looked for anywhere",
+                        suggestion: "write for example [/usr/local/bin/\(words[0])]")
+                }
+                words[0] = try value.entry(0)?.path() ?? words[0]
+                return words
+            })
+    }
+}
+
+extension SettingForm where Value == Int64 {
+    static var attemptTimeout: SettingForm {
+        let allowed = TellSettings.allowedTimeoutMilliseconds
+        let least = DurationText.text(ofMilliseconds: allowed.lowerBound)
+        let most = DurationText.text(ofMilliseconds: allowed.upperBound)
+        return duration.refusing(
+            "must be at least \(least) and at most \(most)",
+            words: "duration, \(least) to \(most)", examples: ["2s", "3s"]
+        ) { !allowed.contains($0) }
+    }
+}
+
+extension SettingForm where Value == Set<BillingEvent> {
+    static var events: SettingForm {
+        let names = BillingEvent.allCases.map(\.rawValue)
+        return SettingForm(
+            "list of " + choiceWords(names), examples: ["[refund]", "[refund, first_fill]"],
+            read: { value throws(ConfigurationError) in
+                var events: Set<BillingEvent> = []
+                for entry in try value.list() {
+                    guard events.insert(try entry.choice()).inserted else {
+                        throw entry.error("stands twice")
+                    }
+                }
+                return events
+            })
     }
 }

@@ -1,7 +1,52 @@
 package import Subscriptions
 
 /// Whom a run tells of its corrections, and of which.
-package struct TellSettings: Hashable, Sendable {
+package struct TellSettings: Hashable, Sendable, SettingsSection {
+    /// A webhook, or else the command.
+    package var url: WebhookURL?
+    /// What the webhook's events are signed with; there whenever that is.
+    package var secret: SecretSource?
+    package var command: [String] = []
+    /// An extra TLS root; only with a loopback URL.
+    package var caFile: String?
+    /// Of one attempt.
+    package var timeoutMilliseconds: Int64 = 10_000
+    /// The names that are told.
+    package var events = BillingEvent.toldByDefault
+
+    /// A run spends a minute on telling at most, all attempts together.
+    static let allowedTimeoutMilliseconds: ClosedRange<Int64> = 1000...30_000
+
+    static let declared: [Setting<TellSettings>] = [
+        Setting(
+            "url", \.url, .optional(.webhook), newPass: .no,
+            absent: .requiredUnless("required, or `command`"),
+            example: "https://billing.example.com/hooks/trueup",
+            "where events are posted; http for loopback addresses only"),
+        Setting(
+            "secret_env", \.secret, .optional(.secretVariable), newPass: .no,
+            absent: .requiredUnless("required with `url`, or `secret_file`"),
+            example: "TRUEUP_TELL_SECRET",
+            "the variable that holds the secret with which events are signed"),
+        Setting(
+            "secret_file", \.secret, .optional(.secretFile), newPass: .no, example: "keys/tell",
+            "instead of secret_env, a file with the secret, mode 0600 or 0400"),
+        Setting(
+            "ca_file", \.caFile, .optional(.path), newPass: .no, example: "tls-root.pem",
+            "extra TLS root, for a loopback address only"),
+        Setting(
+            "command", \.command, .command, newPass: .no, absent: .words("none"),
+            example: "[/usr/local/bin/on-correction]",
+            "instead of url, a program and its arguments; the event is its standard input"),
+        Setting(
+            "timeout", \.timeoutMilliseconds, .attemptTimeout, newPass: .no, "of one attempt"),
+        Setting(
+            "events", \.events, .events, newPass: .no, absent: .words("all but `first_fill`"),
+            "which corrections are told"),
+    ]
+
+    init() {}
+
     package enum Destination: Hashable, Sendable {
         /// Events are posted there, signed with the secret.
         case url(WebhookURL, secret: SecretSource)
@@ -9,17 +54,9 @@ package struct TellSettings: Hashable, Sendable {
         case command([String])
     }
 
-    package var destination: Destination
-    /// An extra TLS root; only with a loopback URL.
-    package var caFile: String?
-    /// Of one attempt.
-    package var timeoutMilliseconds: Int64
-    /// The names that are told.
-    package var events: Set<BillingEvent>
-
-    static let defaultTimeoutMilliseconds: Int64 = 10_000
-    /// A run spends a minute on telling at most, all attempts together.
-    static let maximumTimeoutMilliseconds: Int64 = 30_000
+    package var destination: Destination {
+        if let url, let secret { .url(url, secret: secret) } else { .command(command) }
+    }
 }
 
 /// Where the secret is that events are signed with.

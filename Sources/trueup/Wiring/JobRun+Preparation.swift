@@ -8,11 +8,7 @@ extension JobRun {
     func reconciliationJob(
         _ job: JobSettings, mode: RunMode, settings: Settings
     ) throws -> ReconciliationJob {
-        var policy = Policy(now: invocation.now(), apps: settings.identities)
-        policy.settleMilliseconds = job.settleMilliseconds
-        policy.notFoundConfirmations = job.notFoundConfirmations
-        policy.history = job.history
-        policy.reportOnlyFields = job.reportOnlyFields
+        var policy = Policy(job, now: invocation.now(), apps: settings.identities)
         policy.onlyKinds = try options.onlyKinds()
         var prepared = ReconciliationJob(
             name: job.name,
@@ -25,10 +21,7 @@ extension JobRun {
             mode: mode, failOn: job.failOn.severity,
             maxDurationMilliseconds: job.maxDurationMilliseconds, policy: policy,
             guards: job.guards,
-            recover: RecoverSettings(
-                overlapMilliseconds: job.recover.overlapMilliseconds,
-                lookbackMilliseconds: job.recover.lookbackMilliseconds,
-                inboxIsKept: job.recover.inbox == .imported),
+            recover: RecoverSettings(job.recover),
             narrowing: Narrowing(
                 ids: try options.idsFile.map(Self.ids), limit: options.limit,
                 shard: options.shard?.shard))
@@ -57,9 +50,8 @@ extension JobRun {
             apps: settings.identities, actor: RunningUser.actor,
             toolVersion: ToolVersion.current,
             settingsDigest: SettingsDigest.of(settings, job, mode: mode, narrowing: narrowing),
-            narrowing: narrowing)
+            narrowing: narrowing, notFoundConfirmations: job.notFoundConfirmations)
         header.coversEveryRow = job.steps.contains(.walk)
-        header.notFoundConfirmations = job.notFoundConfirmations
         header.jobFile = SettingsPath.resolve(
             job.file, from: FileManager.default.currentDirectoryPath)
         header.guards = job.guards.text
@@ -84,6 +76,25 @@ extension JobRun {
             ids.insert(text)
         }
         return ids
+    }
+}
+
+extension Policy {
+    /// What a job's judgements depend on; of every kind, as long as nothing narrows it.
+    init(_ job: JobSettings, now: Timestamp, apps: [AppIdentity]) {
+        self.init(
+            now: now, apps: apps, settleMilliseconds: job.settleMilliseconds,
+            notFoundConfirmations: job.notFoundConfirmations, history: job.history,
+            reportOnlyFields: job.reportOnlyFields)
+    }
+}
+
+extension RecoverSettings {
+    init(_ settings: JobSettings.Recovery) {
+        self.init(
+            overlapMilliseconds: settings.overlapMilliseconds,
+            lookbackMilliseconds: settings.lookbackMilliseconds,
+            inboxIsKept: settings.inbox == .imported)
     }
 }
 

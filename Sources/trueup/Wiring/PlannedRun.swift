@@ -32,10 +32,9 @@ struct PlannedRun {
         var job = ReconciliationJob(
             name: name, steps: [], mode: .apply, failOn: nil,
             maxDurationMilliseconds: settingsOfJob.maxDurationMilliseconds,
-            policy: Policy(now: started, apps: settings.identities), guards: settingsOfJob.guards,
-            recover: RecoverSettings())
+            policy: Policy(settingsOfJob, now: started, apps: settings.identities),
+            guards: settingsOfJob.guards, recover: RecoverSettings(settingsOfJob.recover))
         job.planSource = source
-        job.policy.reportOnlyFields = settingsOfJob.reportOnlyFields
         job.liftedGuards = try guards?.liftedGuards() ?? [:]
         job.canary = guards?.canary
         let deadline = ContinuousClock.now + .milliseconds(job.maxDurationMilliseconds)
@@ -44,7 +43,7 @@ struct PlannedRun {
             apps: settings.identities, actor: RunningUser.actor, toolVersion: ToolVersion.current,
             settingsDigest: SettingsDigest.of(
                 settings, settingsOfJob, mode: .apply, narrowing: narrowing + told),
-            narrowing: narrowing)
+            narrowing: narrowing, notFoundConfirmations: settingsOfJob.notFoundConfirmations)
         header.coversEveryRow = false
         let run = ReportedRun(
             settings: settings, job: job, header: header,

@@ -67,12 +67,12 @@ struct Restoration {
     }
 
     private func header(_ started: Timestamp) -> RunHeader {
-        RunHeader(
-            runID: RunName.make(started: started), job: "restored", mode: .apply, started: started,
+        let job = JobSettings(name: "restored", file: "")
+        return RunHeader(
+            runID: RunName.make(started: started), job: job.name, mode: .apply, started: started,
             apps: settings.identities, actor: RunningUser.actor, toolVersion: ToolVersion.current,
-            settingsDigest: SettingsDigest.of(
-                settings, JobSettings(name: "restored", file: ""), mode: .apply, narrowing: []),
-            narrowing: [])
+            settingsDigest: SettingsDigest.of(settings, job, mode: .apply, narrowing: []),
+            narrowing: [], notFoundConfirmations: job.notFoundConfirmations)
     }
 
     private func context(

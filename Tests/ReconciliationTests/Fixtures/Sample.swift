@@ -15,7 +15,9 @@ enum Sample {
     }
 
     static func policy(_ change: (inout Policy) -> Void = { _ in }) -> Policy {
-        var policy = Policy(now: now, apps: [app])
+        var policy = Policy(
+            now: now, apps: [app], settleMilliseconds: 15 * 60_000, notFoundConfirmations: 3,
+            history: .whenNeeded, reportOnlyFields: ["price", "currency"])
         change(&policy)
         return policy
     }

@@ -11,7 +11,7 @@ struct ChangeCountGuardTests {
     }
 
     @Test func `never stops a run for fewer than the least number`() {
-        let limits = GuardLimits(maxChanges: 2)
+        let limits = GuardedPlan.limits { $0.maxChanges = 2 }
         #expect(limits.breaches(by: GuardedPlan.plan(changes: 4)).isEmpty)
         #expect(limits.breaches(by: GuardedPlan.plan(changes: 5)).map(\.name) == [.maxChanges])
     }

@@ -15,7 +15,10 @@ struct ChangeShareGuardTests {
     }
 
     @Test func `a share of one is no limit, for a first fill inserts more than is in scope`() {
-        let limits = GuardLimits(maxChanges: 1_000_000, maxChangeShare: 1)
+        let limits = GuardedPlan.limits {
+            $0.maxChanges = 1_000_000
+            $0.maxChangeShare = 1
+        }
         #expect(!stops(inScope: 10, changes: 60, limits))
     }
 

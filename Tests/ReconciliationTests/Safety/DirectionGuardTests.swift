@@ -5,7 +5,7 @@ import Testing
 struct DirectionGuardTests {
     private func sentence(
         of rows: Int, from ours: Int?, to apple: Int, inScope: Int = 1_000,
-        _ limits: GuardLimits = GuardLimits(maxSameDirectionShare: 0.1)
+        _ limits: GuardLimits = GuardedPlan.limits { $0.maxSameDirectionShare = 0.1 }
     ) -> String? {
         let corrections = (0..<rows).map {
             GuardedPlan.update($0, [.status: GuardedPlan.status(ours, apple)])
@@ -56,7 +56,7 @@ struct DirectionGuardTests {
     @Test func `spares a small plan, and a share of one is no limit`() {
         #expect(sentence(of: 4, from: 1, to: 2, inScope: 4) == nil)
         #expect(sentence(of: 5, from: 1, to: 2, inScope: 5) != nil)
-        let limits = GuardLimits(maxSameDirectionShare: 1)
+        let limits = GuardedPlan.limits { $0.maxSameDirectionShare = 1 }
         #expect(sentence(of: 1_000, from: 1, to: 2, limits) == nil)
     }
 }

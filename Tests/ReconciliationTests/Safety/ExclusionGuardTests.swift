@@ -35,7 +35,9 @@ struct ExclusionGuardTests {
     @Test func `a handful of rows is no alarm, and a share of one no limit`() {
         #expect(sentence(strangers: 4, matched: 0) == nil)
         #expect(sentence(strangers: 5, matched: 0) != nil)
-        #expect(sentence(strangers: 500, matched: 0, GuardLimits(maxExcludedShare: 1)) == nil)
+        #expect(
+            sentence(strangers: 500, matched: 0, GuardedPlan.limits { $0.maxExcludedShare = 1 })
+                == nil)
     }
 
     @Test func `objects to another app's rows that a grown table hides`() throws {

@@ -18,6 +18,12 @@ enum GuardedPlan {
             survey: survey)
     }
 
+    static func limits(_ change: (inout GuardLimits) -> Void) -> GuardLimits {
+        var limits = GuardLimits()
+        change(&limits)
+        return limits
+    }
+
     static func update(
         _ id: Int, _ changes: [SubscriptionField: FieldChange],
         in environment: String = "Production"

@@ -135,8 +135,14 @@ struct OwnFaultGuardTests {
     @Test func `a few rows are within the limit, and none is no limit`() {
         #expect(sentence(shifted(0..<5, by: 8 * hour)) == nil)
         #expect(sentence(shifted(0..<6, by: 8 * hour)) != nil)
-        #expect(sentence(shifted(0..<3, by: 8 * hour), GuardLimits(maxOwnFault: 0)) == nil)
-        #expect(sentence(shifted(0..<5, by: 8 * hour), GuardLimits(maxOwnFault: 0)) != nil)
-        #expect(sentence(shifted(0..<500, by: 8 * hour), GuardLimits(maxOwnFault: nil)) == nil)
+        #expect(
+            sentence(shifted(0..<3, by: 8 * hour), GuardedPlan.limits { $0.maxOwnFault = 0 }) == nil
+        )
+        #expect(
+            sentence(shifted(0..<5, by: 8 * hour), GuardedPlan.limits { $0.maxOwnFault = 0 }) != nil
+        )
+        #expect(
+            sentence(shifted(0..<500, by: 8 * hour), GuardedPlan.limits { $0.maxOwnFault = nil })
+                == nil)
     }
 }

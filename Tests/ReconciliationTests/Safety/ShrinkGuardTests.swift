@@ -36,6 +36,6 @@ struct ShrinkGuardTests {
     }
 
     @Test func `a share of one is no limit`() {
-        #expect(sentence(0, before: 1_000, GuardLimits(maxShrinkShare: 1)) == nil)
+        #expect(sentence(0, before: 1_000, GuardedPlan.limits { $0.maxShrinkShare = 1 }) == nil)
     }
 }

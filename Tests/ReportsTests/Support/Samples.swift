@@ -20,7 +20,8 @@ enum Samples {
         RunHeader(
             runID: runID, job: "nightly", mode: .apply, started: started, apps: [app],
             actor: "job@host", toolVersion: "1.0.0",
-            settingsDigest: String(repeating: "5e", count: 32), narrowing: [])
+            settingsDigest: String(repeating: "5e", count: 32), narrowing: [],
+            notFoundConfirmations: 3)
     }
 
     static func summary(_ runID: String = "20261120T031704Z-7f3c9a") -> RunSummary {

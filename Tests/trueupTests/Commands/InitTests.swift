@@ -49,15 +49,6 @@ import trueup
         #expect(try workplace.folder.text(of: "trueup.sqlite").hasPrefix("something else"))
     }
 
-    @Test(arguments: JobTemplates.all.map(\.name))
-    func `writes the job files of the repository`(name: String) throws {
-        var path = #filePath.split(separator: "/", omittingEmptySubsequences: false)
-        path.removeLast(4)
-        let file = path.joined(separator: "/") + "/jobs/" + name
-        let text = try #require(JobTemplates.all.first { $0.name == name }?.text)
-        #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
-    }
-
     @Test func `writes a nightly job that says what the defaults are`() throws {
         let nightly = try #require(JobTemplates.all.first { $0.name == "nightly.yaml" }?.text)
         let job = try JobSettings(yaml: nightly, file: "nightly.yaml")

@@ -29,6 +29,31 @@ import trueup
         #expect(try self.digest(job: "max_outage: 9m") == digest)
     }
 
+    @Test func `is the one of earlier versions, so that what they left unfinished goes on`() throws
+    {
+        let plain = try digest()
+        #expect(plain == "4714adb15be6f690c4f989a9e278a65a022c901f2e01569c5bc11b570f01e081")
+        let yaml =
+            SettingsText.loopback(
+                with: "trusted_roots: [apple, root.pem]\n    revocation: hard\n    app_apple_id: 7")
+            + "\nstore: {url: \"sqlite:/var/x.sqlite\"}\n"
+        let job = """
+            steps: [walk]
+            coverage: full
+            history: never
+            sweep_days: 30
+            sample: 0.5
+            settle: 90s
+            fail_on: none
+            not_found_confirmations: 4
+            recover: {overlap: 1d, lookback: 2d, inbox: imported}
+            guards: {max_own_fault: none, max_change_share: 1.0, max_excluded_share: 0.25}
+            authority: {status: report-only}
+            """
+        let other = try digest(yaml, job: job, mode: .check, narrowing: ["limit 100"])
+        #expect(other == "3ccc5da6a071976f912dbd0274f2f88708621c9ff6905b2318d9e6679c6d5d19")
+    }
+
     @Test func `changes with whatever changes a run`() throws {
         let digests = [
             try digest(), try digest(SettingsText.loopback), try digest(job: "settle: 1m"),

@@ -1,0 +1,148 @@
+import Subscriptions
+
+/// One setting: what is to be said about it, and how its value gets to its place.
+///
+/// The reader, the settings digest, the files that `trueup init` writes and `docs/settings.md` are made
+/// from lists of these. The default is the initial value of the property, and stands nowhere else.
+struct Setting<Section: Sendable>: Sendable {
+    typealias Reading = @Sendable (SettingsValue, inout Section) throws(ConfigurationError) -> Void
+    typealias Digesting = @Sendable (Section) -> CanonicalJSON
+
+    var description: SettingDescription
+    /// Puts what is written into its place.
+    var read: Reading
+    /// What the settings digest says of it; `nil` for nothing.
+    var digested: Digesting?
+    /// Its name in the digest.
+    var digestKey: String
+    /// The settings below this key.
+    var nested: [Setting<Section>] = []
+
+    var key: String { description.key }
+
+    /// Whether a run with another value begins a new pass, or goes on with one that was stopped.
+    enum NewPass: Sendable {
+        /// It says how, or how fast, something is asked, and changes no judgement.
+        case no
+        case yes
+        /// The digest has it from the command, which may overrule the job.
+        case asCommanded
+    }
+
+    /// A setting whose value stands in one property.
+    ///
+    /// `absent` says what holds when the key is left out, where the initial value of the property
+    /// cannot be written or is no default; `variable` is an environment variable that takes
+    /// precedence, `digestKey` the name in the digest where that is not the key, and `withoutEffect`
+    /// why this version does the same whatever is written.
+    init<Value>(
+        _ key: String, _ property: any WritableKeyPath<Section, Value> & Sendable,
+        _ form: SettingForm<Value>, newPass: NewPass, absent: SettingDescription.Absence? = nil,
+        example: String? = nil, variable: String? = nil, digestKey: String? = nil,
+        withoutEffect: String? = nil, _ meaning: String
+    ) where Section: SettingsSection {
+        let written = form.written(Section()[keyPath: property])
+        description = SettingDescription(
+            key: key, form: form.words, choices: form.choices,
+            absence: absent ?? written.map(SettingDescription.Absence.value) ?? .words("none"),
+            examples: (example.map { [$0] } ?? []) + form.examples, meaning: meaning)
+        description.variable = variable
+        description.beginsNewPass = newPass != .no
+        description.withoutEffect = withoutEffect
+        read = { value, section throws(ConfigurationError) in
+            section[keyPath: property] = try form.read(value)
+        }
+        if newPass == .yes { digested = { form.digested($0[keyPath: property]) } }
+        self.digestKey = digestKey ?? key
+    }
+
+    /// A key with other settings below it.
+    ///
+    /// `digested` is for what the digest says otherwise than member by member.
+    init(
+        _ key: String, _ nested: [Setting<Section>],
+        digested: Digesting? = nil, _ meaning: String
+    ) {
+        let keys = nested.map(\.key)
+        description = SettingDescription(
+            key: key, form: "keys and values", absence: .below, examples: [],
+            meaning: meaning)
+        description.nested = nested.map(\.description)
+        description.beginsNewPass = nested.contains { $0.description.beginsNewPass }
+        read = { value, section throws(ConfigurationError) in
+            let mapping = try value.mapping(keys: keys)
+            try mapping.read(nested, into: &section)
+        }
+        if let digested {
+            self.digested = digested
+        } else if nested.contains(where: { $0.digested != nil }) {
+            self.digested = { .object(nested.digest(of: $0)) }
+        }
+        digestKey = key
+        self.nested = nested
+    }
+
+    /// The same setting as a part of what its section is a part of.
+    func within<Whole: Sendable>(
+        _ part: any WritableKeyPath<Whole, Section> & Sendable
+    ) -> Setting<Whole> {
+        let (read, digested) = (self.read, self.digested)
+        var digesting: Setting<Whole>.Digesting?
+        if let digested { digesting = { digested($0[keyPath: part]) } }
+        return Setting<Whole>(
+            description, digested: digesting, digestKey: digestKey,
+            nested: nested.map { $0.within(part) }
+        ) { value, whole throws(ConfigurationError) in
+            try read(value, &whole[keyPath: part])
+        }
+    }
+
+    /// A setting that is read in a way of its own, knowing what was read before it.
+    init(
+        _ description: SettingDescription, digested: Digesting?, digestKey: String? = nil,
+        nested: [Setting<Section>] = [], read: @escaping Reading
+    ) {
+        self.description = description
+        self.read = read
+        self.digested = digested
+        self.digestKey = digestKey ?? description.key
+        self.nested = nested
+    }
+}
+
+/// A part of the settings whose properties are declared; its initial values are the defaults.
+///
+/// What has no default is empty at first: the reader refuses a file that leaves it out.
+protocol SettingsSection: Sendable {
+    init()
+    /// Every key, in the order of the documentation.
+    static var declared: [Setting<Self>] { get }
+}
+
+extension Sequence {
+    /// The members that these settings add to the settings digest.
+    func digest<Section>(of section: Section) -> [String: CanonicalJSON]
+    where Element == Setting<Section> {
+        var members: [String: CanonicalJSON] = [:]
+        for setting in self { members[setting.digestKey] = setting.digested?(section) }
+        return members
+    }
+}
+
+extension SettingsMapping {
+    /// Reads every setting that stands here.
+    ///
+    /// - Throws: 78 for a value that is not of its setting's form, or a key that must be there.
+    func read<Section>(
+        _ settings: [Setting<Section>], into section: inout Section
+    ) throws(ConfigurationError) {
+        for setting in settings {
+            if setting.description.absence == .required {
+                let example = setting.description.examples.first ?? "…"
+                try setting.read(try required(setting.key, example: example), &section)
+            } else if let value = value(setting.key) {
+                try setting.read(value, &section)
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import Testing
+import trueup
+
+/// What nobody writes by hand.
+@Suite struct `Files made from the settings` {
+    @Test func `docs/settings.md says what the declarations say, line by line`() throws {
+        try CheckedInFile(path: "docs/settings.md", expected: SettingsPage.text).compare()
+    }
+
+    @Test(arguments: JobTemplates.all.map(\.name))
+    func `jobs are those that init writes`(name: String) throws {
+        let text = try #require(JobTemplates.all.first { $0.name == name }?.text)
+        try CheckedInFile(path: "jobs/" + name, expected: text).compare()
+    }
+
+    @Test func `are compared so that a wrong and a missing line are named`() {
+        #expect(
+            CheckedInFile.problems(of: "a\nx\nc\n", against: "a\nb\nc\nd\n")
+                == ["2: missing: b", "2: not declared: x", "4: missing: d"])
+        #expect(CheckedInFile.problems(of: "a\n", against: "a\n").isEmpty)
+    }
+}

@@ -1,0 +1,91 @@
+import trueup
+
+/// `docs/settings.md`, made from the declared settings.
+enum SettingsPage {
+    static let text = """
+        # Settings
+
+        Every key of `trueup.yaml` and of a job file. `trueup init` writes both with the same words as comments.
+
+        A flag of the command line wins over the environment, that over the file, and that over the default. An unknown key, one
+        that stands twice or is missing, and a value that is not of its form end with exit status 78, naming file, line, key and
+        what to write instead. Relative paths start at `trueup.yaml`. Ids need no quotes. A duration is a whole number with `s`,
+        `m`, `h` or `d`; a share is a part of the whole, 0.05 and not 5%.
+
+        *New pass*: a pass over the rows that was stopped (by `max_duration`, a signal, a crash) is continued by the next run, as
+        long as what it was told is the same. A setting with *yes* belongs to that: after a change the next run begins a new
+        pass, and `settings_digest` in `manifest.json` is another one.
+
+        ## `trueup.yaml`
+
+        \(table(Settings.descriptions))
+
+        \(sections(Settings.descriptions))
+
+        ## A job file
+
+        `jobs/nightly.yaml` is a file with every key; a file without any is a job with every default.
+
+        \(table(JobSettings.descriptions))
+
+        \(sections(JobSettings.descriptions))
+
+        ## The environment
+
+        | variable | instead of |
+        |---|---|
+        | `\(Settings.fileVariable)` | `./\(Settings.defaultFile)`; `--config` wins over it |
+        \(variables)
+
+        Beside these, the variables that `key_env` and `tell.secret_env` name hold the key and the secret themselves.
+
+        ---
+
+        Made from the declarations in `Sources/trueup/Configuration` and `GuardLimits.swift`; a test compares it line by line, and
+        `TRUEUP_WRITE_FILES=1 swift test --filter "Files made from the settings"` writes it and `jobs/*.yaml` anew.
+
+        """
+
+    private static func table(_ settings: [SettingDescription]) -> String {
+        (["| key | may be | default | meaning | new pass |", "|---|---|---|---|---|"]
+            + settings.map(row)).joined(separator: "\n")
+    }
+
+    private static func row(_ setting: SettingDescription) -> String {
+        let absence =
+            switch setting.absence {
+            case .required: "required"
+            case .requiredUnless(let words), .words(let words): words
+            case .value(let text): "`\(text)`"
+            case .below: "below"
+            }
+        var meaning = setting.meaning
+        if let variable = setting.variable { meaning += "; `\(variable)` wins over it" }
+        if let withoutEffect = setting.withoutEffect {
+            meaning += "; no effect yet: \(withoutEffect)"
+        }
+        let cells = [
+            "`\(setting.key)`", setting.form, absence, meaning,
+            setting.beginsNewPass ? "yes" : "no",
+        ]
+        return "| " + cells.joined(separator: " | ") + " |"
+    }
+
+    private static func sections(_ settings: [SettingDescription]) -> String {
+        settings.filter { !$0.nested.isEmpty }.map { section in
+            """
+            ### `\(section.key)`: \(section.meaning)
+
+            \(table(section.nested))
+            """
+        }.joined(separator: "\n\n")
+    }
+
+    private static var variables: String {
+        Settings.descriptions.flatMap { section in
+            section.nested.compactMap { setting in
+                setting.variable.map { "| `\($0)` | `\(section.key).\(setting.key)` |" }
+            }
+        }.joined(separator: "\n")
+    }
+}
