@@ -161,7 +161,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Durability/durable_steps.c"]),
-        .testTarget(name: "ArchitectureTests", dependencies: ["Subscriptions"]),
+        .testTarget(name: "ArchitectureTests", dependencies: ["Subscriptions", "TestSupport"]),
         .executableTarget(
             name: "verification-benchmark",
             dependencies: [

@@ -1,46 +1,72 @@
 import Subscriptions
+import TestSupport
 import Testing
 
 /// The tables of the documentation name exactly what the code has.
 @Suite struct `Documentation` {
     @Test func `explains every kind of finding, once`() throws {
-        let rows = try Self.rows(of: "docs/findings.md", columns: 5)
+        let tables = try MarkdownPage("docs/findings.md").tables.filter { $0.head.first == "kind" }
+        let rows = tables.flatMap(\.rows)
         #expect(
-            rows.map { $0[0] }.sorted() == FindingKind.allCases.map { "`\($0.rawValue)`" }.sorted())
-        for row in rows { #expect(row.allSatisfy { !$0.isEmpty }, "\(row)") }
+            rows.compactMap(\.first).sorted()
+                == FindingKind.allCases.map { "`\($0.rawValue)`" }.sorted())
+        for row in rows {
+            #expect(row.count == 5 && row.allSatisfy { !$0.isEmpty }, "\(row)")
+        }
     }
 
     @Test func `explains every exit status, once`() throws {
-        let rows = try Self.rows(of: "docs/exit-statuses.md", columns: 4)
+        let table = try #require(
+            try MarkdownPage("docs/exit-statuses.md").table(headed: "code", "name"))
         let statuses = ExitStatus.allCases.sorted { $0.code < $1.code }
-        #expect(rows.map { $0[0] } == statuses.map { "\($0.code)" })
-        #expect(rows.map { $0[1] } == statuses.map(\.name))
-        for row in rows { #expect(row.allSatisfy { !$0.isEmpty }, "\(row)") }
-    }
-
-    /// The cells of every table row with this many columns, heads and rules left out.
-    private static func rows(of path: String, columns: Int) throws -> [[String]] {
-        let lines = try Repository.text(of: path).split(separator: "\n")
-        let tables = lines.filter { $0.hasPrefix("|") }.map { line in
-            line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false)
-                .map { cell in String(cell.trimmingPrefix(" ")).trimmingSuffix() }
+        #expect(table.column("code") == statuses.map { "\($0.code)" })
+        #expect(table.column("name") == statuses.map(\.name))
+        for row in table.rows {
+            #expect(row.count == 4 && row.allSatisfy { !$0.isEmpty }, "\(row)")
         }
-        return tables.enumerated().filter { index, cells in
-            cells.count == columns && !isRule(cells)
-                && !(index + 1 < tables.count && isRule(tables[index + 1]))
-        }.map(\.element)
     }
 
-    private static func isRule(_ cells: [String]) -> Bool {
-        cells.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0 == "-" } }
+    @Test func `explains every column of both tables, in their order`() throws {
+        let page = try MarkdownPage("docs/columns.md")
+        let tables = page.tables.filter { $0.head.first == "column" }
+        #expect(tables.map(\.heading) == ["Subscriptions", "Transactions"])
+        let subscriptions = try #require(tables.first)
+        let transactions = try #require(tables.last)
+        #expect(Self.described(subscriptions) == SubscriptionField.allCases.map(Self.described))
+        #expect(Self.described(transactions) == TransactionField.allCases.map(Self.described))
+        for row in tables.flatMap(\.rows) {
+            #expect(row.count == 6 && row.allSatisfy { !$0.isEmpty }, "\(row)")
+        }
     }
-}
 
-extension String {
-    /// Without spaces at the end.
-    fileprivate func trimmingSuffix() -> String {
-        var text = self[...]
-        while text.last == " " { text.removeLast() }
-        return String(text)
+    @Test func `explains every guard`() throws {
+        let table = try #require(try MarkdownPage("docs/guards.md").table(headed: "guard"))
+        #expect(
+            table.column("guard").sorted()
+                == GuardName.liftable.map { "`\($0.rawValue)`" }.sorted())
+    }
+
+    /// What the page says of its columns, without what only people can judge.
+    private static func described(_ table: MarkdownPage.Table) -> [[String]] {
+        table.rows.map { row in
+            [0, 1, 3, 4].compactMap { row.indices.contains($0) ? row[$0] : nil }
+        }
+    }
+
+    private static func described<Field: RowColumn>(_ field: Field) -> [String] {
+        let definition = field.definition
+        let form =
+            switch definition.content {
+            case .text: "text"
+            case .id: "id"
+            case .name: "name"
+            case .integer: "integer"
+            case .flag: "0 or 1"
+            case .time: "time"
+            }
+        return [
+            "`\(field.rawValue)`", form, field.isStated ? "yes" : "no",
+            definition.isGovernable ? "yes" : "no",
+        ]
     }
 }

@@ -1,0 +1,38 @@
+import TestSupport
+import Testing
+
+@testable import Reports
+
+/// `docs/report-files.md` against what is written.
+@Suite struct `The page of report files` {
+    private let page: MarkdownPage
+
+    init() throws {
+        page = try MarkdownPage("docs/report-files.md")
+    }
+
+    @Test func `names every file, once`() throws {
+        let written =
+            ReportFile.all.map(\.name) + [ReportFile.log, ReportFile.manifest, ReportFile.sums]
+        let table = try #require(page.table(headed: "file"))
+        #expect(table.column("file").sorted() == written.map { "`\($0)`" }.sorted())
+    }
+
+    @Test func `names every column, in order`() {
+        let columns = [
+            "finding": Table.findings.columns.map(\.name),
+            "correction": Table.changedFields.columns.map(\.name),
+            "row that was not judged": Table.undecided(in: "").columns.map(\.name),
+            "account that was not found": Table.notFound(in: "").columns.map(\.name),
+            "notification": Table.notifications(in: "").columns.map(\.name),
+            "index": RunIndex.Line.table.columns.map(\.name),
+        ]
+        let tables = page.tables.filter { $0.head.first == "column" }
+        #expect(tables.count == columns.count)
+        for (record, names) in columns {
+            let article = record == "index" ? "the" : record.hasPrefix("a") ? "an" : "a"
+            let table = tables.first { $0.heading == "Columns of \(article) \(record)" }
+            #expect(table?.column("column") == names.map { "`\($0)`" }, "\(record)")
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import TestSupport
+import Testing
+
+@testable import trueup
+
+/// `docs/commands.md` against the program.
+@Suite struct `The page of commands` {
+    private let page: MarkdownPage
+    private let commands = TrueUp.configuration.subcommands
+
+    init() throws {
+        page = try MarkdownPage("docs/commands.md")
+    }
+
+    @Test func `names every command, in the order of the help`() throws {
+        let names = commands.map { "trueup \($0._commandName)" }
+        let table = try #require(page.table(headed: "command"))
+        #expect(table.column("command") == names.map { "`\($0)`" })
+        #expect(page.headings.filter { $0.hasPrefix("`") } == names.map { "`\($0)`" })
+    }
+
+    @Test func `names every option`() {
+        let common = page.section("For every command")
+        for command in commands {
+            let section = page.section("`trueup \(command._commandName)`")
+            #expect(!section.isEmpty, "\(command._commandName)")
+            let help = TrueUp.helpMessage(for: command)
+            for match in help.matches(of: /(?m)^ {2}(?:-h, )?(--[a-z-]+)/)
+            where !["--help", "--version"].contains(match.1) {
+                let option = String(match.1)
+                #expect(
+                    section.contains("`\(option)") || common.contains("`\(option)"),
+                    "\(command._commandName) \(option)")
+            }
+        }
+    }
+}
