@@ -6,7 +6,6 @@ struct FindingStaging {
     let db: Database
     let run: RunReference
 
-    /// Stores a finding once: the same one again, out of another answer, adds nothing.
     /// What is kept of a finding, whichever pass it belongs to and whatever mends it there.
     static let columns = [
         "finding_id", "kind", "severity", "bundle_id", "environment", "key_bundle_id",
@@ -16,6 +15,7 @@ struct FindingStaging {
         "currency", "cause", "evidence", "action", "changed_at",
     ]
 
+    /// Stores a finding once: the same one again, out of another answer, adds nothing.
     func store(
         _ finding: Finding, outcome: SubscriptionKey?,
         corrections: [(correction: PlannedCorrection, id: Int64)]

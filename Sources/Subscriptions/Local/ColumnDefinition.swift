@@ -85,7 +85,7 @@ package enum ColumnPlace<Row>: Sendable {
         }
     }
 
-    /// Puts a value of the column's form into a row; anything else clears it. A key stays.
+    /// Puts a value of the column's form into a row; anything else clears it, but for a key.
     package func set(_ value: FieldValue, in row: inout Row) {
         switch (self, value) {
         case (.key, _): break
