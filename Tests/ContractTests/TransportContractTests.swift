@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What the transport promises, over both HTTP versions, against a real TLS server.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct `The transport contract` {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `The transport contract` {
     enum Version: String, CaseIterable {
         case http2 = "HTTP/2"
         case http1 = "HTTP/1.1"

@@ -36,7 +36,7 @@ import Testing
         try place.folder.text("reports/index.csv").split(whereSeparator: \.isNewline).count
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `is applied as it was read, once, and leaves nothing to plan`() throws {
         let (place, plan) = try checked()
         let planned = try head(plan)
@@ -82,7 +82,7 @@ import Testing
         #expect(status.output.contains("apply nightly"))
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `is refused when it was edited, is another or another database's`() throws {
         let (place, plan) = try checked()
         let before = try place.rows()
@@ -126,7 +126,7 @@ import Testing
         #expect(try place.run("apply", plan, "--approve", digest).status == 0)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `leaves rows that moved, and says which`() throws {
         let (place, plan) = try checked()
         let changes = try #require(try head(plan)["corrections"] as? [[String: Any]])
@@ -148,7 +148,7 @@ import Testing
         #expect(try place.run("apply", plan).status == 0)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `is stopped by the guards of the job that it was made by`() throws {
         let (place, plan) = try checked(
             guards: "max_changes: 5, max_change_share: 1, max_not_found_share: 1")
@@ -165,7 +165,7 @@ import Testing
         #expect(try place.rows() != before)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `that was applied can be taken back, and that again`() throws {
         let (place, plan) = try checked()
         let before = try place.rows()
@@ -209,7 +209,7 @@ import Testing
         #expect(try place.run("undo", "20000101T000000Z-000000").status == 64)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `of a night is taken back but for rows that moved since`() throws {
         let simulator = try RunningSimulator([
             "--customers", "120", "--drift", "0.1", "--seed", "9",

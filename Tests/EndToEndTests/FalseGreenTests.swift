@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A run that judged nothing, or only a part, never looks like one that found all well.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct `A false green` {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A false green` {
     private static let simulator = try? RunningSimulator([
         "--customers", "60", "--seed", "7", "--drift", "0.05",
     ])

@@ -5,7 +5,7 @@ import Testing
 /// A whole night against an App Store that misbehaves in one way (faults.md of the design).
 ///
 /// Whatever happens: no row is changed by it, the tie-out adds up, the exit status tells.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `A night with faults` {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A night with faults` {
     private static let simulator = try? RunningSimulator([
         "--customers", "60", "--seed", "5", "--drift", "0",
     ])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Nights on which the plan is wrong as a whole, on the built executables.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `A guard` {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A guard` {
     private static let exact = try? RunningSimulator([
         "--customers", "60", "--seed", "5", "--drift", "0",
     ])
@@ -120,7 +120,7 @@ import Testing
 }
 
 /// The second look at the first corrections.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `A canary` {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A canary` {
     private static let simulator = try? RunningSimulator([
         "--customers", "150", "--seed", "11", "--drift", "0.2",
     ])

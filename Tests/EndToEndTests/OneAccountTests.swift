@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Nights on an Apple Account with several subscriptions, on the built executables.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `An account with several subscriptions` {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `An account with several subscriptions` {
     private static let scenario = """
         now: 2026-11-20T03:00:00Z
         customers:

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Nights in which Apple does not answer, not everything, or not in time.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `A night with outages` {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A night with outages` {
     private static let simulator = try? RunningSimulator([
         "--customers", "120", "--seed", "9", "--drift", "0",
     ])

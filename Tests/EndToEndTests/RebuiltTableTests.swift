@@ -20,7 +20,7 @@ import Testing
         ALTER TABLE rebuilt RENAME TO subscriptions;
         """
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `is refused by name, mended by init, and no later value is overwritten`() throws {
         let simulator = try RunningSimulator([
             "--customers", "40", "--drift", "0.5", "--seed", "5",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Whose word counts when reports are judged, and whose runs a report folder takes.
-@Suite(.timeLimit(.minutes(5))) struct `A report folder` {
+@Suite(.timeLimit(.minutes(30))) struct `A report folder` {
     private func night(extra: [String] = []) throws -> Workplace {
         let simulator = try RunningSimulator(["--customers", "12", "--drift", "0.5", "--seed", "3"])
         let place = try Workplace(on: simulator, extra: extra)

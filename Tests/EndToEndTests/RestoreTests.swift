@@ -5,7 +5,7 @@ import Testing
 
 /// Whole nights around a backup that was put back, a database that was rebuilt, and payloads that
 /// were erased: what `verify` says of them.
-@Suite(.timeLimit(.minutes(5))) struct `After something was taken out on purpose` {
+@Suite(.timeLimit(.minutes(30))) struct `After something was taken out on purpose` {
     private func begun() throws -> Workplace {
         let simulator = try RunningSimulator(["--customers", "12", "--drift", "0.5", "--seed", "7"])
         let place = try Workplace(on: simulator)

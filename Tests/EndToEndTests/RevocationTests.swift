@@ -4,7 +4,7 @@ import Testing
 
 /// Whole nights with `revocation: soft` and `hard` against a revocation service that answers in
 /// every way it can.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `A night that asks for revocation` {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A night that asks for revocation` {
     private static let simulator = try? RunningSimulator([
         "--customers", "30", "--seed", "11", "--drift", "0.4", "--drift-kinds",
         "notification_missed,expiry,access_missing,product", "--ocsp", "good",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct `Secrets` {
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `neither the key nor a token stands in any output`() throws {
         let simulator = try RunningSimulator(["--customers", "60", "--drift", "0.2"])
         let place = try Workplace(on: simulator)

@@ -49,7 +49,7 @@ import Testing
         return calls["transaction_history", default: [:]].values.reduce(0, +)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `that lacks values is filled in with proof, once, and can be emptied again`() throws {
         let place = try workplace()
         let complete = try place.stored(Self.dump)
@@ -117,7 +117,7 @@ import Testing
         #expect(try place.stored(Self.dump) == complete)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `that was imported without its history's columns is filled in by the next night`() throws {
         let place = try workplace()
         let complete = try place.stored(Self.dump)
@@ -150,7 +150,7 @@ import Testing
         #expect(try other.run("verify").status == 0)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `of a row that may be somebody else's is filled in once that is settled`() throws {
         let place = try workplace()
         let complete = try place.stored(Self.dump)
@@ -180,7 +180,7 @@ import Testing
         #expect(try place.stored(Self.dump) == complete)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `with a value that differs or cannot be read is not filled in over it`() throws {
         let place = try workplace()
         let chosen = try oldPeriods(2, place)

@@ -40,7 +40,7 @@ import Testing
         try #require(try place.summary()["totals"] as? [String: Int])
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `that is empty is filled in, counted as filled, and can be taken back`() throws {
         let place = try workplace()
         let columns = [
@@ -87,7 +87,7 @@ import Testing
         #expect(verified.status == 0, "\(verified.output)")
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `that is not of its column's form is a finding of its own and stays as it is`() throws {
         let place = try workplace()
         let broken = [
@@ -139,7 +139,7 @@ import Testing
         #expect(verified.status == 0, "\(verified.output)")
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(30)), arguments: [false, true])
     func `that is bytes survives an export and its import`(asJSON: Bool) throws {
         let place = try workplace()
         let long = String(repeating: "0aff", count: 40)

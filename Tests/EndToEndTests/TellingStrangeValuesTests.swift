@@ -5,7 +5,7 @@ import Testing
 
 /// What must not go wrong when values or receivers are not what they should be.
 extension `Telling others` {
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `customer ids that are no text are told, exported and taken back, and stay as they are`()
         throws
     {
@@ -43,7 +43,7 @@ extension `Telling others` {
         #expect(export.output.contains(",ff80"))
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `an address that is no receiver, or whose certificate is not trusted, is told nothing`()
         throws
     {

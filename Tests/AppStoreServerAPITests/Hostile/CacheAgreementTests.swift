@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A remembered leaf must never be told from one that is met for the first time.
-@Suite(.timeLimit(.minutes(5))) struct `Remembered and first verdicts` {
+@Suite(.timeLimit(.minutes(30))) struct `Remembered and first verdicts` {
     private static let seed: UInt64 = 4_711
     private static let orders = 3
     private static let tasks = 4

@@ -31,7 +31,7 @@ import Testing
         return place
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(30)))
     func `a killed import loads all of a file or nothing, and the next one the rest`() throws {
         let place = try prepared()
         let table = try #require(place.simulator.ready.tableFile)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(30)))
     func `a killed run is finished by the next one`() throws {
         let place = try imported()
         try killEverywhere(["run", "nightly"], in: place) { killed, _ in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `a killed apply is finished by giving it again`() throws {
         let place = try imported()
         #expect(try place.run("check", "nightly").status == 2)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `a killed undo is finished by giving it again`() throws {
         let place = try imported()
         #expect(try [0, 2].contains(place.run("run", "nightly").status))
@@ -74,13 +74,13 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test(.timeLimit(.minutes(30)))
     func `a disk that fills during a run gives 74 and loses nothing`() throws {
         let place = try imported()
         try fillEverywhere(["run", "nightly"], in: place)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(30)))
     func `a disk that fills during an import gives 74 and loses nothing`() throws {
         let place = try prepared()
         let table = try #require(place.simulator.ready.tableFile)

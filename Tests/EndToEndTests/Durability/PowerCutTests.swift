@@ -4,7 +4,7 @@ import Testing
 
 /// What is committed survives a power cut: each commit is synced before anybody is told of it.
 @Suite struct `A power cut` {
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(30)))
     func `takes back nothing that was committed, for every commit is synced`() throws {
         let simulator = try RunningSimulator([
             "--customers", "60", "--drift", "0.5", "--seed", "7",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the transport does when the server, the network or the caller does wrong.
-@Suite(.timeLimit(.minutes(1))) struct `A transport in trouble` {
+@Suite(.timeLimit(.minutes(10))) struct `A transport in trouble` {
     private func failure(
         of url: String, settings: CurlTransport.Settings = CurlTransport.Settings(),
         headers: [(name: String, value: String)] = []

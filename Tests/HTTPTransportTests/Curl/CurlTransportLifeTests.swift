@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Cancellation and shutdown.
-@Suite(.timeLimit(.minutes(1))) struct `A transport that is told to stop` {
+@Suite(.timeLimit(.minutes(10))) struct `A transport that is told to stop` {
     private static func outcome(
         of transport: CurlTransport, _ url: String
     ) async -> HTTPTransportError? {

@@ -36,7 +36,7 @@ import Testing
                 == before)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `in a key are met once by the walk, which goes on behind them`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()

@@ -220,7 +220,7 @@ import Testing
         #expect(try await revisions() == ["r1", "r2", nil])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `very many notifications of one subscription are cleared with their pass`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import trueup
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(30)))
 struct `Conformance of inspect` {
     private let folder: TestSupport.TemporaryFolder
     private let place: Workplace
