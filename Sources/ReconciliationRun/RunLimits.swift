@@ -8,7 +8,7 @@ package enum RunLimits {
     package static let findingsPerPage = 500
     /// Corrections written in one transaction, so that others never wait long for the database.
     package static let correctionsPerTransaction = 100
-    /// Undecodable answers in a row that end the run (contract, exit status 76).
+    /// Undecodable answers in a row that end the run (docs/exit-statuses.md, 76).
     package static let undecodableInARow = 5
     /// Further questions about one row after its status call.
     package static let furtherQuestionsPerCase = 4

@@ -13,7 +13,7 @@ package typealias NotificationFileReader = RowFileReader<
     NotificationField, ReceivedNotification
 >
 
-/// Files of received notifications (contract, section 5): JSON Lines of a payload or of an id.
+/// Files of received notifications (docs/columns.md): JSON Lines of a payload or of an id.
 extension RowFileReader where Field == NotificationField, Row == ReceivedNotification {
     /// Opens a file of received notifications; `-` is standard input.
     ///

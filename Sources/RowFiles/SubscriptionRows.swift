@@ -3,7 +3,7 @@ package import Subscriptions
 /// Reads a file of local subscription rows.
 package typealias SubscriptionFileReader = RowFileReader<SubscriptionField, LocalSubscription>
 
-/// Files of local subscription rows (contract, section 5).
+/// Files of local subscription rows (docs/columns.md).
 extension RowFileReader where Field == SubscriptionField, Row == LocalSubscription {
     /// - Parameters:
     ///   - path: `-` is standard input.

@@ -3,7 +3,7 @@ package import Subscriptions
 /// Reads a file of local transaction rows.
 package typealias TransactionFileReader = RowFileReader<TransactionField, LocalTransaction>
 
-/// Files of local transaction (period) rows (contract, section 5).
+/// Files of local transaction (period) rows (docs/columns.md).
 extension RowFileReader where Field == TransactionField, Row == LocalTransaction {
     /// - Parameters:
     ///   - path: `-` is standard input.

@@ -20,7 +20,7 @@ struct Planted {
         self.kinds = kinds
     }
 
-    /// Kinds that no run corrects (contract, section 6).
+    /// Kinds that no run corrects (docs/findings.md).
     static let neverCorrected: Set<String> = [
         "not_found", "account_not_found", "invalid_id", "migrated", "wrong_environment",
         "wrong_app", "duplicate_local", "identity", "price", "transaction_unknown",

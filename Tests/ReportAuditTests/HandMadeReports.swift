@@ -3,7 +3,7 @@ import Foundation
 import ReportAudit
 import TestSupport
 
-/// Report folders put together by hand from the contract (section 7), without the code that writes
+/// Report folders put together by hand from docs/report-files.md, without the code that writes
 /// them.
 final class HandMadeReports {
     /// One written correction: what it was made from and what was written.

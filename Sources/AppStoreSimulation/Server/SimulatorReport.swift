@@ -12,7 +12,7 @@ package struct SimulatorReport: Hashable, Sendable {
     /// Where the revocation service is, where one was asked for.
     package var ocsp: String?
 
-    /// One line of JSON with the names of the contract, section 1.
+    /// One line of JSON with the names of docs/simulator.md.
     package var json: String {
         var json = JSONWriter(capacity: 1024)
         json.object { json in

@@ -2,7 +2,7 @@ import Subscriptions
 
 /// A company's table of the world's subscriptions: exact, except where drift was planted.
 ///
-/// Columns and meanings are those of the contract, section 5.
+/// Columns and meanings are those of docs/columns.md.
 struct CompanyTable: Sendable {
     var rows: [LocalSubscription] = []
     var planted: [PlantedDrift] = []

@@ -2,7 +2,7 @@
 struct PlantedDrift: Sendable {
     /// The id in the table; for a row that was left out, Apple's.
     var originalTransactionID: String
-    /// All kinds that this row must show, by the contract's names; the first is what was planted.
+    /// All kinds that this row must show (docs/findings.md); the first is what was planted.
     var kinds: [String]
     var customerID: String?
     var field: String?
@@ -27,7 +27,7 @@ struct PlantedDrift: Sendable {
     }
 }
 
-/// What can be planted; raw values are the finding kinds of the contract, section 6.
+/// What can be planted; raw values are the finding kinds of docs/findings.md.
 package enum DriftKind: String, Sendable, CaseIterable {
     case refundReversalMissed = "refund_reversal_missed"
     case graceMissed = "grace_missed"

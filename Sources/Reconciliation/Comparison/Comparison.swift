@@ -15,7 +15,7 @@ struct Comparison: Hashable, Sendable {
 
     /// Whether the row has a status and yet this column is not known.
     ///
-    /// An empty date of revocation or grace says that there is none (contract, section 5). When
+    /// An empty date of revocation or grace says that there is none (docs/columns.md). When
     /// Apple signed what the row rests on is no word of Apple's about the subscription: it is
     /// written together with something else and never for its own sake, else a table that does not
     /// keep it would be rewritten as a whole, and the company's own imports, which do not name it

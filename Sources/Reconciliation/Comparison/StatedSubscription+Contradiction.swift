@@ -20,7 +20,7 @@ extension StatedSubscription {
     /// Why the unsigned status cannot be true beside the signed fields; `nil` when it can.
     ///
     /// Only TLS protects the status, so it never takes away access that the signed fields state, nor
-    /// gives what they deny (contract, section 6). Where they leave it open the status decides: a
+    /// gives what they deny (docs/promises.md). Where they leave it open the status decides: a
     /// prorated refund need not end the access, an upgraded transaction speaks of another one, and a
     /// grace period may come without its date or without the retry flag (quirks of Apple's).
     ///

@@ -4,7 +4,7 @@ extension Timestamp {
     /// Whether this local time says the same as Apple's.
     ///
     /// Many tables keep whole seconds. A local time without milliseconds is therefore compared to
-    /// the second (contract, section 5): it is Apple's time cut off, never rounded up.
+    /// the second (docs/columns.md): it is Apple's time cut off, never rounded up.
     func agrees(withApple time: Timestamp) -> Bool {
         if self == time { return true }
         return unixMilliseconds % 1000 == 0 && time.wholeSeconds == wholeSeconds

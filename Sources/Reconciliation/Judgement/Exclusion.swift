@@ -3,7 +3,7 @@ package import Subscriptions
 /// Why a row is left out before Apple is asked; `nil` when it is to be asked for.
 ///
 /// A row that was signed a moment ago is in flight: whatever wrote it may still be writing, and
-/// Apple's answers lag. A date in the future is not young (contract, section 3, `settle`).
+/// Apple's answers lag. A date in the future is not young (`settle` in jobs/nightly.yaml).
 package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionReason? {
     guard let signed = row.signedDate, signed <= policy.now,
         policy.now.milliseconds(since: signed) < policy.settleMilliseconds

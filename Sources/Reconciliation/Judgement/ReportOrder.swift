@@ -6,7 +6,7 @@ extension Finding {
 }
 
 extension [FindingKind] {
-    /// Each kind once, in the order of the contract's table.
+    /// Each kind once, in the order of `FindingKind`.
     var inContractOrder: [FindingKind] {
         let held = Set(self)
         return FindingKind.allCases.filter(held.contains)
@@ -26,7 +26,7 @@ extension Comparison {
 }
 
 extension Sequence where Element == AppliedRule {
-    /// Each once, by kind in the contract's order and by name.
+    /// Each once, by kind in that order and by name.
     var inContractOrder: [AppliedRule] {
         let order = FindingKind.allCases
         return Set(self).sorted { left, right in

@@ -15,7 +15,7 @@ enum AllRules {
         NewerLocallyRule(), UnknownStatusRule(), ContradictionRule(),
     ]
 
-    /// The status kinds in the contract's order, from `refund_reversal_missed` to `status`.
+    /// The status kinds as docs/findings.md has them, from `refund_reversal_missed` to `status`.
     static let status: [any StatusRule] = [
         RefundReversalMissedRule(), GraceMissedRule(), RevocationMissedRule(), AccessMissingRule(),
         AccessUnpaidRule(), OtherStatusRule(),

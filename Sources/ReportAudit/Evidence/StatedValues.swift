@@ -2,9 +2,9 @@ import Subscriptions
 
 /// What the two signed payloads of a correction say of each column, as canonical JSON text.
 ///
-/// Written from Apple's documentation of the payloads and the contract's columns, not from the code
+/// Written from Apple's documentation of the payloads and docs/columns.md, not from the code
 /// that made the correction. Source: App Store Server API, JWSTransactionDecodedPayload and
-/// JWSRenewalInfoDecodedPayload; contract, sections 5 to 7.
+/// JWSRenewalInfoDecodedPayload; docs/columns.md.
 struct StatedValues {
     let transaction: SignedTransaction
     let renewal: SignedRenewal?

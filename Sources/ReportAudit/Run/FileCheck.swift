@@ -2,7 +2,7 @@
 struct FileCheck {
     static let manifest = "manifest.json"
     static let sums = "SHA256SUMS"
-    /// What every report holds (contract, section 7); a manifest cannot leave one out.
+    /// What every report holds (docs/report-files.md); a manifest cannot leave one out.
     static let expected: Set<String> = [
         "README.txt", "corrections.csv", "corrections.jsonl", "discrepancies.csv",
         "discrepancies.jsonl", "evidence.jsonl", "not_found.csv", "notifications.csv", "plan.json",

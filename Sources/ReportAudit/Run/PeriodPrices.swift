@@ -1,6 +1,6 @@
 /// The list prices of one subscription's findings, each period once for each direction.
 ///
-/// Written from the contract (section 6: a period's price counts once per direction in the totals,
+/// Written from docs/report-files.md (a period's price counts once per direction in the totals,
 /// in its most severe finding). The findings of one subscription stand together in the file.
 struct PeriodPrices {
     private struct Period: Hashable {

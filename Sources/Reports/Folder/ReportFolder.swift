@@ -3,7 +3,7 @@ package import Subscriptions
 /// The folder of one run while it is being made.
 ///
 /// It is called `<run>.partial` until everything in it is complete and on the disk, then renamed:
-/// a folder without `.partial` is whole (contract, section 7). Killed at any instant, it leaves a
+/// a folder without `.partial` is whole (docs/report-files.md). Killed at any instant, it leaves a
 /// `.partial` folder at most, which the next run removes. The caller holds a `ReportFolderClaim`.
 package struct ReportFolder: Hashable, Sendable {
     static let partialSuffix = ".partial"

@@ -1,7 +1,7 @@
 import Subscriptions
 
 extension Table where Record == ReportedFinding {
-    /// The members of a finding, in the order of the contract (section 7).
+    /// The members of a finding, in the order of docs/report-files.md.
     static let findings = Table([
         ("finding_id", { .own($0.findingID) }),
         ("run_id", { .own($0.runID) }),

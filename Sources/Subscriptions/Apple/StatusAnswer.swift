@@ -38,7 +38,7 @@ package struct StatedSubscription: Hashable, Sendable {
 
     package var originalTransactionID: String { transaction.originalTransactionID }
 
-    /// When Apple stated it: the earlier of the two signatures (contract, section 6).
+    /// When Apple stated it: the earlier of the two signatures (docs/columns.md).
     package var signedDate: Timestamp { min(transaction.signedDate, renewal.signedDate) }
 }
 

@@ -2,7 +2,7 @@
 ///
 /// A row without `status` is *not known yet*. In a row with a status, an absent `revocationDate` or
 /// `gracePeriodExpiresDate` says that there is none; any other absent field is not known yet
-/// (contract, section 5). Empty text is absent in every column. A column whose value is not of its
+/// (docs/columns.md). Empty text is absent in every column. A column whose value is not of its
 /// form is absent and stands in `unreadable`: nothing is known of it, and nothing may be written.
 package struct LocalSubscription: Hashable, Sendable {
     package var key: SubscriptionKey

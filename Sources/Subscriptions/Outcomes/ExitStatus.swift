@@ -1,4 +1,4 @@
-/// Every exit status of `trueup`, in one table (contract, section 4).
+/// Every exit status of `trueup`, in one table (docs/exit-statuses.md).
 ///
 /// The order of the cases is the order of precedence when several hold: the first one wins.
 package enum ExitStatus: String, Hashable, Sendable, CaseIterable {

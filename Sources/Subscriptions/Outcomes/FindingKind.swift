@@ -1,4 +1,4 @@
-/// Every kind of finding, as named in the reports (contract, section 6).
+/// Every kind of finding, as named in the reports (docs/findings.md).
 ///
 /// Names stay for ever.
 package enum FindingKind: String, Hashable, Sendable, CaseIterable {

@@ -8,7 +8,7 @@ package enum Verdict: Hashable, Sendable {
     case excluded(ExclusionReason)
 }
 
-/// Why a row could not be judged (contract, section 6).
+/// Why a row could not be judged (docs/report-files.md).
 package enum UndecidedReason: String, Hashable, Sendable, CaseIterable {
     case inFlight = "in_flight"
     case rateLimited = "rate_limited"

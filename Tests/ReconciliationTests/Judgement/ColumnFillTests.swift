@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-/// A row with a status and an empty column: not known yet (contract, section 5).
+/// A row with a status and an empty column: not known yet (docs/columns.md).
 struct ColumnFillTests {
     private static let fillable: [SubscriptionField] = [
         .appAccountToken, .productID, .expiresDate, .autoRenewStatus, .autoRenewProductID,

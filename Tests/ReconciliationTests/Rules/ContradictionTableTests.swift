@@ -4,7 +4,7 @@ import Testing
 
 /// Every status of Apple's beside every combination of the signed fields that speak of access.
 ///
-/// Written from the contract (section 6: an unsigned word never takes away access that the signed
+/// Written from docs/promises.md (an unsigned word never takes away access that the signed
 /// fields state, nor gives what they deny) and from Apple's description of the fields, not from the
 /// code. A dot is a statement that may be taken over, `x` is a contradiction.
 struct ContradictionTableTests {
