@@ -54,9 +54,10 @@ struct SchemaDamage {
 
     private func refuseShapes(_ db: Database, _ model: DatabaseQueue) throws {
         for (table, columns) in Self.companyTables {
-            let (expected, definition) = try model.read { model in
+            let (expected, named, definition) = try model.read { model in
                 (
                     try TableShape(of: table, columns: columns, model),
+                    try TableShape.columns(of: table, model),
                     try String.fetchOne(
                         model, sql: "SELECT sql FROM sqlite_master WHERE name = ?",
                         arguments: [table]) ?? ""
@@ -70,7 +71,7 @@ struct SchemaDamage {
                 Nothing was written. While no service writes, paste this into `sqlite3 \(path)`; \
                 it changes nothing where two rows would have one key, and keeps the table as it \
                 was under another name. Then run `trueup init`.
-                \(try TableShape.rebuild(table, as: definition, db))
+                \(try TableShape.rebuild(table, as: definition, with: named, db))
                 """)
         }
     }

@@ -15,7 +15,18 @@ struct TableShape {
         key = try String.fetchAll(
             db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk",
             arguments: [table])
-        looseColumns = try columns.filter { try Self.isLoose($0, of: table, db) }
+        // An older database has not all of today's columns yet; whether it may lack one is no matter
+        // of its shape.
+        let present = try Self.columns(of: table, db)
+        looseColumns = try columns.filter(present.contains).filter {
+            try Self.isLoose($0, of: table, db)
+        }
+    }
+
+    /// The names of a table's columns.
+    static func columns(of table: String, _ db: Database) throws -> Set<String> {
+        try String.fetchSet(
+            db, sql: "SELECT name FROM pragma_table_info(?)", arguments: [table])
     }
 
     /// Asks SQLite itself: a column of a subquery brings its collation along.
@@ -49,14 +60,16 @@ struct TableShape {
     }
 
     /// Statements that make the table as it must be, with its rows and the company's own columns,
-    /// and that leave it as it is where two rows have one key.
-    static func rebuild(_ table: String, as definition: String, _ db: Database) throws -> String {
+    /// and that leave it as it is where two rows have one key; `columns` are those of the definition.
+    static func rebuild(
+        _ table: String, as definition: String, with columns: Set<String>, _ db: Database
+    ) throws -> String {
         let own = try Row.fetchAll(
             db, sql: "SELECT name, type, \"notnull\", dflt_value FROM pragma_table_info(?)",
             arguments: [table])
         let names = own.map { $0.requiredText(at: 0) }
         let additional = own.filter { row in
-            !definition.contains("\n    \(row.requiredText(at: 0)) ")
+            !columns.contains(row.requiredText(at: 0))
         }.map { row in
             "    \"\(row.requiredText(at: 0))\" \(row.requiredText(at: 1))"
                 + (row.integer(at: 2) == 1 ? " NOT NULL" : "")
@@ -65,14 +78,14 @@ struct TableShape {
         let keyLine = "    PRIMARY KEY ("
         let before = try unusedName("\(table)_before", db)
         let parts = definition.split(separator: keyLine, maxSplits: 1)
-        let columns = names.map { "\"\($0)\"" }.joined(separator: ", ")
+        let list = names.map { "\"\($0)\"" }.joined(separator: ", ")
         return """
             PRAGMA legacy_alter_table = ON;
             BEGIN IMMEDIATE;
             ALTER TABLE \(table) RENAME TO \(before);
             \(parts.joined(separator: additional + keyLine));
-            INSERT OR ROLLBACK INTO \(table) (\(columns))
-            SELECT \(columns) FROM \(before);
+            INSERT OR ROLLBACK INTO \(table) (\(list))
+            SELECT \(list) FROM \(before);
             COMMIT;
             """
     }
