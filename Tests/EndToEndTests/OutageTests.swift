@@ -100,7 +100,8 @@ import Testing
         let place = try await place("max_outage: 10m", faults: fault, steps: "[recover, walk]")
         let start = ContinuousClock.now
         let run = try place.run("run", "nightly")
-        #expect(ContinuousClock.now - start < .seconds(90))
+        // Well before max_outage, however slow the machine is.
+        #expect(ContinuousClock.now - start < .seconds(480))
         #expect(run.status == 3, "\(run.errors)\n\(run.output)")
         #expect(run.output.contains("was not read to its end"), "\(run.output)")
         #expect(try undecided(place).isEmpty)
@@ -125,7 +126,7 @@ import Testing
 
     @Test func `an outage that ends costs nothing but time`() async throws {
         let place = try await place(
-            faults: #"{"fault": "status", "status": 503, "body": "", "for_seconds": 8}"#)
+            faults: #"{"fault": "status", "status": 503, "body": "", "count": 36}"#)
         let run = try place.run("run", "nightly")
         #expect(run.status == 0, "\(run.errors)\n\(run.output)")
         #expect(run.errors.contains("does not work"))
@@ -169,10 +170,11 @@ import Testing
         rows: Int?
     ) async throws {
         let place = try await place(
-            "max_duration: \(rows == nil ? 3 : 1)s", rows: rows, ratePerSecond: 10)
+            "max_duration: \(rows == nil ? 6 : 4)s", rows: rows,
+            ratePerSecond: rows == nil ? 6 : 4)
         let run = try place.run("run", "nightly")
         #expect(run.status == 3, "\(run.errors)\n\(run.output)")
-        #expect(try calls(place) >= (rows == nil ? 20 : 8))
+        #expect(try calls(place) >= (rows == nil ? 12 : 6))
         #expect(try place.summary()["limits"] as? [String] == ["max_duration"])
         let open = try undecided(place)
         #expect(!open.isEmpty && open.allSatisfy { $0.reason == "deadline" })
