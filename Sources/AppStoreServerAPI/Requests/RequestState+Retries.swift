@@ -22,8 +22,11 @@ extension RequestState {
         return "\(lane.lastFault) (\(progress.attempts) attempts, then put off for others)"
     }
 
+    /// Of a single question nobody can tell whether it or the endpoint is at fault: it has its retry
+    /// budget and no more.
     private mutating func isLastHope(_ endpoint: Endpoint) -> Bool {
         Self.isAskedAgain(endpoint) && outstanding[endpoint, default: 0] == 1
+            && crowded.contains(endpoint)
             && withLane(endpoint) { $0.isSilent }
     }
 

@@ -59,6 +59,8 @@ struct RequestState {
     private var lanes: [Endpoint: EndpointLane]
     /// Calls that are not ended or put off.
     var outstanding: [Endpoint: Int] = [:]
+    /// Endpoints that several questions waited for at once.
+    var crowded: Set<Endpoint> = []
     var budget = RetryBudget()
     var generator: SeededGenerator
     private var notices: [OutageNotice] = []
@@ -86,6 +88,7 @@ struct RequestState {
     mutating func callWasMade(_ endpoint: Endpoint) {
         budget.callWasMade()
         outstanding[endpoint, default: 0] += 1
+        if outstanding[endpoint, default: 0] > 1 { crowded.insert(endpoint) }
     }
 
     mutating func callEnded(_ endpoint: Endpoint, _ progress: Progress) {

@@ -118,12 +118,21 @@ import Testing
         #expect(apple.requests.count < 2000 + bad + 50)
     }
 
-    @Test(arguments: [2, 5, 25])
+    @Test(arguments: [3, 5, 25])
     func `is waited for by a small table, too`(rows: Int) async {
         let bench = down(for: 600)
         let words = await bench.ask(ids: Array(1...rows))
         #expect(words.values.contains("answered {}"), "\(words)")
         #expect(bench.apple.requests.count < 150)
+    }
+
+    @Test func `is not waited for by one row alone, which has its retry budget`() async {
+        let bench = down(for: 600)
+        for _ in 1...3 {
+            let words = await bench.ask(ids: [1])
+            #expect(words[1]?.hasPrefix("unavailable ") == true, "\(words)")
+        }
+        #expect(bench.clock.elapsed < .seconds(300))
     }
 
     @Test func `finds out by an answered question when only bad ids are left`() async {
