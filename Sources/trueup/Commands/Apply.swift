@@ -43,7 +43,7 @@ package struct Apply: Verb {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
         let path = file
-        let document = try await ReportedRun.offTheCooperativeThreads {
+        let document = try await offTheCooperativeThreads {
             try PlanDocument.read(path)
         }
         try requireApproval(of: document)
@@ -52,8 +52,9 @@ package struct Apply: Verb {
             try tell(known, appliedBy: run, in: invocation)
             return .ok
         }
-        return try await PlannedRun(settings: settings, common: common, invocation: invocation)
-            .apply(known.seal, guards: guards)
+        let run = try PreparedRun(
+            applying: known.seal, guards: guards, settings: settings, in: invocation)
+        return try await RunSession(run: run, common: common, invocation: invocation).perform()
     }
 
     private var file: String {

@@ -17,9 +17,8 @@ package struct Check: Verb {
     package init() {}
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        try await JobRun(
-            options: options, guards: nil, common: common, forcedMode: .check,
-            invocation: invocation
-        ).perform()
+        let run = try PreparedRun(
+            options, guards: nil, forcing: .check, common: common, in: invocation)
+        return try await RunSession(run: run, common: common, invocation: invocation).perform()
     }
 }

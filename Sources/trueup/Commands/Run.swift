@@ -20,9 +20,8 @@ package struct Run: Verb {
     package init() {}
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        try await JobRun(
-            options: options, guards: guards, common: common, forcedMode: nil,
-            invocation: invocation
-        ).perform()
+        let run = try PreparedRun(
+            options, guards: guards, forcing: nil, common: common, in: invocation)
+        return try await RunSession(run: run, common: common, invocation: invocation).perform()
     }
 }

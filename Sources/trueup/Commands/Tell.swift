@@ -41,17 +41,12 @@ package struct Tell: Verb {
                 file: settings.file, key: "tell", problem: "is missing: there is nobody to tell",
                 suggestion: "add tell with a url or a command")
         }
-        let clock =
-            try now.map { try RehearsalClock.starting(at: $0.timestamp, settings: settings) }
-            ?? invocation.now
-        let isVerbose = common.verbose
-        let telling = try EventTelling(
-            tell, environment: invocation.environment, wallClock: invocation.now,
-            shows: { if isVerbose { ReportedRun.tell($0.hasSuffix("\n") ? $0 : $0 + "\n") } })
+        let clock = try invocation.clock(startingAt: now, settings: settings)
+        let notifier = try EventNotifier(tell, isVerbose: common.verbose, in: invocation)
         try bringUpToDate(settings.databasePath, invocation)
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
         let retried = retryGivenUp ? try await store.retryGivenUp(at: clock()) : 0
-        let summary = try await telling.round(
+        let summary = try await notifier.deliver(
             from: store, at: settings.databasePath, budget: Self.budget, now: clock,
             lockPatienceMilliseconds: invocation.lockPatienceMilliseconds)
         try show(summary, retried: retried, in: invocation)

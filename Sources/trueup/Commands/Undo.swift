@@ -39,8 +39,8 @@ package struct Undo: Verb {
             try tellNothingToDo(counts, status, in: invocation)
             return status
         }
-        return try await PlannedRun(settings: settings, common: common, invocation: invocation)
-            .undo(runID)
+        let run = try PreparedRun(undoing: runID, settings: settings, in: invocation)
+        return try await RunSession(run: run, common: common, invocation: invocation).perform()
     }
 
     /// A report folder has the name of its run.

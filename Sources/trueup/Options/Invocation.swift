@@ -41,6 +41,24 @@ package struct Invocation {
             })
     }
 
+    /// The wall clock, or that of a rehearsal: it starts at a chosen time and goes on from there.
+    ///
+    /// - Throws: 64 for a rehearsal, unless every app asks a server on this machine.
+    func clock(
+        startingAt start: TimeOption?, settings: Settings
+    ) throws -> @Sendable () -> Timestamp {
+        guard let start = start?.timestamp else { return now }
+        guard settings.apps.allSatisfy(\.endpoint.isLoopback) else {
+            throw CommandFailure(
+                .usage, "--now is for rehearsals: it needs a loopback endpoint in every app")
+        }
+        let started = ContinuousClock.now
+        return {
+            let elapsed = ContinuousClock.now - started
+            return start.adding(milliseconds: Int64(elapsed / .milliseconds(1)))
+        }
+    }
+
     /// Tells the person at the terminal something; a lost message never fails a command.
     package func say(_ text: String) {
         try? diagnostics.line(text)

@@ -3,45 +3,57 @@ import HTTPTransport
 import JSONWebSignature
 import Subscriptions
 
-/// Everything that asking Apple about one app takes, put together from its settings.
+/// What it takes to ask Apple about one app: its key, its roots, and open transports.
+///
+/// It is opened before a run takes its lock, so that settings that cannot work fail at once. The store
+/// and the log come later, and are given to `appStore`.
 struct AppConnection {
-    let appStore: any AppStore
+    private let app: AppSettings
+    private let roots: TrustedRoots
+    private let key: ES256PrivateKey
     private let transport: CurlTransport
     private let revocation: RevocationConnection?
 
     /// - Parameters:
-    ///   - app: The settings.
-    ///   - environment: Where a key may be.
-    ///   - deadline: Until when to go on trying.
-    ///   - maxOutage: For how long an endpoint that does not work is waited for.
-    ///   - outages: Who hears of it.
-    ///   - revocationAnswers: What earlier runs learned of certificates; `nil` to keep nothing.
-    ///   - wallClock: The present.
+    ///   - app: the settings.
+    ///   - environment: where a key may be.
     /// - Throws: 77 or 78 for a key, a root or an address that cannot be used; no call is made.
-    init(
-        _ app: AppSettings, environment: [String: String], deadline: ContinuousClock.Instant,
-        maxOutage: Duration, outages: OutageBoard,
-        revocationAnswers: (any RevocationAnswerShelf)? = nil,
-        wallClock: @escaping @Sendable () -> Timestamp
-    ) throws {
-        let roots = try AppTrust.roots(of: app)
-        let key = try Self.key(of: app, environment: environment)
+    init(_ app: AppSettings, environment: [String: String]) throws {
+        self.app = app
+        roots = try AppTrust.roots(of: app)
+        key = try Self.key(of: app, environment: environment)
         transport = try Self.transport(for: app)
-        let requests = PacedRequests(
-            app: app.identity, keyID: app.keyID, baseURL: app.endpoint.url, transport: transport,
-            tokens: AppStoreServerTokens(
-                issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
-                key: key, now: wallClock),
-            rates: Self.rates(of: app), maxOutage: maxOutage, deadline: deadline,
-            clock: ContinuousClock(), wallClock: wallClock, hear: { outages.tell($0) })
+        revocation = try RevocationConnection(app)
+    }
+
+    /// - Parameters:
+    ///   - deadline: until when to go on trying.
+    ///   - maxOutage: how long an endpoint that does not work is waited for.
+    ///   - revocationAnswers: what earlier runs learned of certificates.
+    ///   - wallClock: the present.
+    ///   - onOutage: is told of an endpoint that does not work.
+    func appStore(
+        deadline: ContinuousClock.Instant, maxOutage: Duration,
+        keeping revocationAnswers: any RevocationAnswerShelf,
+        wallClock: @escaping @Sendable () -> Timestamp,
+        onOutage: @escaping @Sendable (OutageNotice) -> Void
+    ) throws -> any AppStore {
         let now: @Sendable () -> Int64 = { wallClock().unixMilliseconds }
-        revocation = try RevocationConnection(app, answers: revocationAnswers, now: now)
-        let verifier = SignedDataVerifier(
-            app: app.identity, appAppleID: app.appAppleID,
-            verifier: try JWSVerifier(
-                roots: roots, markers: AppleCertificates.markers, revocation: revocation?.check,
-                now: now))
-        appStore = AppStoreServerClient(sender: requests, verifier: verifier)
+        return AppStoreServerClient(
+            sender: PacedRequests(
+                app: app.identity, keyID: app.keyID, baseURL: app.endpoint.url,
+                transport: transport,
+                tokens: AppStoreServerTokens(
+                    issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
+                    key: key, now: wallClock),
+                rates: rates, maxOutage: maxOutage, deadline: deadline,
+                clock: ContinuousClock(), wallClock: wallClock, hear: onOutage),
+            verifier: SignedDataVerifier(
+                app: app.identity, appAppleID: app.appAppleID,
+                verifier: try JWSVerifier(
+                    roots: roots, markers: AppleCertificates.markers,
+                    revocation: revocation?.check(keeping: revocationAnswers, now: now),
+                    now: now)))
     }
 
     func shutdown() async {
@@ -49,7 +61,7 @@ struct AppConnection {
         await revocation?.shutdown()
     }
 
-    private static func rates(of app: AppSettings) -> QuotaRates {
+    private var rates: QuotaRates {
         if let rate = app.requestsPerSecond { return .uniform(requestsPerSecond: rate) }
         return .documented(environment: app.identity.environment, share: app.quotaShare)
     }

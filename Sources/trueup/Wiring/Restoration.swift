@@ -48,7 +48,9 @@ struct Restoration {
                     + "changed.")
         }
         let started = invocation.now()
-        let header = header(started)
+        let header = RunHeader(
+            JobSettings(name: "restored", file: ""), mode: .apply, started: started,
+            settings: settings)
         let folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: header.runID, started: started)
         let entries = try await store.declareRestored(
@@ -59,20 +61,11 @@ struct Restoration {
             messages: lost.map(\.sentence) + ["Declared as a restore: " + reason],
             ledgerHead: entries.last?.hash ?? reported.head)
         let context = try context(declaring: entries, database)
-        let report = try await ReportedRun.offTheCooperativeThreads {
+        let report = try await offTheCooperativeThreads {
             try folder.finish(record, context: context).path
         }
         _ = consume claim
         return (lost, report)
-    }
-
-    private func header(_ started: Timestamp) -> RunHeader {
-        let job = JobSettings(name: "restored", file: "")
-        return RunHeader(
-            runID: RunName.make(started: started), job: job.name, mode: .apply, started: started,
-            apps: settings.identities, actor: RunningUser.actor, toolVersion: ToolVersion.current,
-            settingsDigest: SettingsDigest.of(settings, job, mode: .apply, narrowing: []),
-            narrowing: [], notFoundConfirmations: job.notFoundConfirmations)
     }
 
     private func context(

@@ -1,14 +1,15 @@
 import AppStoreServerAPI
 import HTTPTransport
 import JSONWebSignature
+import SubscriptionStore
 import Subscriptions
 
-/// How one app's verifier learns of revocations: a transport of its own and the check around it.
+/// How one app's verifier learns of revocations: by OCSP, over a transport of its own.
 ///
 /// OCSP goes over plain HTTP to hosts that certificates name, so it shares nothing with the calls to
 /// Apple: no key, no token, no connection, no TLS root of the settings.
 struct RevocationConnection {
-    let check: RevocationCheck
+    private let mode: RevocationMode
     private let transport: CurlTransport
 
     private static let connectTimeoutMilliseconds = 3_000
@@ -17,16 +18,9 @@ struct RevocationConnection {
 
     /// `nil` where the app's settings do not ask for it.
     ///
-    /// - Parameters:
-    ///   - app: The settings; the proxy is theirs.
-    ///   - answers: What earlier runs learned; `nil` for commands that keep nothing.
-    ///   - now: The wall clock in UNIX milliseconds.
+    /// - Parameter app: the settings; the proxy is theirs.
     /// - Throws: 78 for a proxy that cannot be used.
-    init?(
-        _ app: AppSettings, answers: (any RevocationAnswerShelf)?,
-        now: @escaping @Sendable () -> Int64
-    ) throws {
-        let mode: RevocationMode
+    init?(_ app: AppSettings) throws {
         switch app.revocation {
         case .off: return nil
         case .soft: mode = .soft
@@ -48,11 +42,52 @@ struct RevocationConnection {
         } catch {
             throw CommandFailure(.config, "\(app.identity.bundleID): \(error)")
         }
-        check = RevocationCheck(
+    }
+
+    /// - Parameters:
+    ///   - answers: what earlier runs learned.
+    ///   - now: the wall clock in UNIX milliseconds.
+    func check(
+        keeping answers: any RevocationAnswerShelf, now: @escaping @Sendable () -> Int64
+    ) -> RevocationCheck {
+        RevocationCheck(
             mode: mode, responder: OCSPOverHTTP(transport: transport), shelf: answers, now: now)
     }
 
     func shutdown() async {
         await transport.shutdown()
+    }
+}
+
+/// The answers of OCSP responders, kept in the database for later runs.
+///
+/// A database that fails here costs a further question to the responder; the run meets the failure
+/// itself, in its own statements.
+struct StoredRevocationAnswers: RevocationAnswerShelf {
+    let store: SQLiteStore
+    let now: @Sendable () -> Timestamp
+
+    func answer(for key: RevocationAnswerKey) async -> [UInt8]? {
+        do throws(StoreError) {
+            return try await store.revocationAnswer(to: RevocationQuestion(key), at: now())
+        } catch {
+            return nil
+        }
+    }
+
+    func keep(_ answer: [UInt8], for key: RevocationAnswerKey, until end: Int64) async {
+        do throws(StoreError) {
+            try await store.keepRevocationAnswer(
+                answer, to: RevocationQuestion(key), until: Timestamp(unixMilliseconds: end),
+                at: now())
+        } catch {
+            return
+        }
+    }
+}
+
+extension RevocationQuestion {
+    fileprivate init(_ key: RevocationAnswerKey) {
+        self.init(certificate: key.certificate, issuer: key.issuer, responder: key.responder)
     }
 }

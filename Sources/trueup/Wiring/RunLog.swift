@@ -19,14 +19,14 @@ package struct RunLog: LogHandler {
         let write: @Sendable (String) -> Void
     }
 
-    /// An append-only file, closed with its last owner.
+    /// An append-only file; whoever opens it closes it.
     package final class Sink: Sendable {
         private let descriptor: Mutex<Int32>
 
-        /// `nil` when the file cannot be opened.
-        package init?(path: String) {
+        /// - Throws: 73 when the file cannot be opened.
+        package init(path: String) throws(CommandFailure) {
             let opened = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
-            guard opened >= 0 else { return nil }
+            guard opened >= 0 else { throw CommandFailure(.cannotCreate, "cannot write \(path)") }
             descriptor = Mutex(opened)
         }
 

@@ -6,7 +6,7 @@ import ReconciliationRun
 final class SignalWatch {
     private var sources: [any DispatchSourceSignal] = []
 
-    init(stop: StopRequest, tell: @escaping @Sendable (String) -> Void) {
+    init(stop: StopRequest, say: @escaping @Sendable (String) -> Void) {
         let queue = DispatchQueue(label: "trueup.signals")
         for number in [SIGINT, SIGTERM] {
             // The source sees the signal only when the default action is off.
@@ -14,7 +14,7 @@ final class SignalWatch {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
                 if stop.signal != nil { _exit(128 + number) }
-                tell("stopping: finishing what is under way and keeping a checkpoint")
+                say("stopping: finishing what is under way and keeping a checkpoint")
                 stop.request(signal: number)
             }
             source.activate()
@@ -22,8 +22,13 @@ final class SignalWatch {
         }
     }
 
-    deinit {
+    deinit { end() }
+
+    /// Lets the signals end the process again.
+    func end() {
+        guard !sources.isEmpty else { return }
         for source in sources { source.cancel() }
+        sources = []
         for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
     }
 }

@@ -1,0 +1,202 @@
+import AppStoreServerAPI
+import Dispatch
+import FoundationEssentials
+import Glibc
+import Logging
+import ReconciliationRun
+import Reports
+import SubscriptionStore
+import Subscriptions
+
+/// Performs a prepared run: opens what it needs, in order, and closes it again on every path.
+struct RunSession {
+    let run: PreparedRun
+    let common: CommonOptions
+    let invocation: Invocation
+
+    /// - Returns: How the run ended.
+    /// - Throws: What kept it from beginning, or its report from being written.
+    func perform() async throws -> ExitStatus {
+        var connections: [AppConnection] = []
+        let ending: Result<ExitStatus, any Error>
+        do {
+            for app in run.askedApps {
+                connections.append(try AppConnection(app, environment: invocation.environment))
+            }
+            ending = .success(try await perform(over: connections))
+        } catch {
+            ending = .failure(error)
+        }
+        for connection in connections { await connection.shutdown() }
+        return try ending.get()
+    }
+
+    private func perform(over connections: [AppConnection]) async throws -> ExitStatus {
+        let settings = run.settings
+        let runID = run.header.runID
+        let notifier = notifier()
+
+        // The lock, and the database under it.
+        let holder = RunningUser.lockHolder(doing: run.description)
+        let lock = try RunLock.acquire(
+            forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
+            waitMilliseconds: 0)
+        try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
+        let store = try SQLiteStore.open(
+            at: settings.databasePath, access: .readWrite, naming: eventNaming)
+
+        // The report folder.
+        let database = ReportingDatabase(
+            identity: try store.databaseIdentity(), path: settings.databasePath)
+        let claim = try ReportFolderClaim.take(
+            settings.reportDirectory, for: database, holder: holder)
+        let folder = try ReportFolder.begin(
+            in: settings.reportDirectory, runID: runID, started: run.header.started)
+        try await recordReportsPublished(in: store)
+        let gap = try Restoration(settings: settings, holder: holder, invocation: invocation)
+            .notice(of: store)
+        if let gap { warn(gap) }
+
+        // The log, and whoever sits at the terminal.
+        let sink = try RunLog.Sink(path: folder.logPath)
+        defer { sink.close() }
+        let terminal = terminal()
+        let logger = logger(writingTo: sink, gap: gap)
+        let stop = StopRequest()
+        let signals = SignalWatch(stop: stop) { terminal.say($0) }
+
+        // The run itself, and its report.
+        var job = run.job
+        job.remarks += [gap, notifier.obstacle].compactMap(\.self)
+        let reconciler = Reconciler(
+            job: job, header: run.header,
+            appStores: try connections.map {
+                try appStore(over: $0, store: store, logger: logger, terminal: terminal)
+            }, store: store, clock: run.clock, stop: stop, logger: logger,
+            progress: terminal.show)
+        try await store.reportIsAwaited(ofRun: runID)
+        let conclusion = try await reconciler.run()
+        terminal.clear()
+        sink.close()
+        let context = reportContext(database: database)
+        let report = try await offTheCooperativeThreads {
+            try folder.finish(try store.runRecord(ofRun: runID), context: context)
+        }
+        try await store.reportWasPublished(ofRun: runID)
+        try show(report)
+        signals.end()
+
+        // The report stands: nothing that comes after it changes how the run ended.
+        await deleteWhatIsPastItsRetention(in: store)
+        _ = consume claim
+        _ = consume lock
+        await notify(by: notifier, from: store, after: conclusion.exitStatus)
+        return conclusion.exitStatus
+    }
+
+    /// A run that was killed right after it published its report did not come to write that down.
+    private func recordReportsPublished(in store: SQLiteStore) async throws {
+        for earlier in try store.awaitedReports()
+        where ReportFolder.isPublished(earlier, in: run.settings.reportDirectory) {
+            try await store.reportWasPublished(ofRun: earlier)
+        }
+    }
+
+    private func terminal() -> ProgressLine {
+        ProgressLine(
+            isTerminal: invocation.diagnosticsAreTerminal, isQuiet: common.quiet,
+            write: writeToStandardError)
+    }
+
+    private func logger(writingTo sink: RunLog.Sink, gap: String?) -> Logger {
+        let echo =
+            common.verbose
+            ? RunLog.Echo(format: common.logFormat, write: writeToStandardError) : nil
+        let logger = Logger(label: "trueup") { [clock = run.clock] _ in
+            RunLog(sink: sink, now: clock.now, echo: echo)
+        }
+        if let notice = run.trustedRoots.notice {
+            logger.notice("run.notice", metadata: ["notice": "\(notice)"])
+        }
+        if let gap { logger.warning("run.warning", metadata: ["notice": "\(gap)"]) }
+        return logger
+    }
+
+    private func appStore(
+        over connection: AppConnection, store: SQLiteStore, logger: Logger,
+        terminal: ProgressLine
+    ) throws -> any AppStore {
+        try connection.appStore(
+            deadline: run.clock.deadline, maxOutage: run.maxOutage,
+            keeping: StoredRevocationAnswers(store: store, now: invocation.now),
+            wallClock: invocation.now
+        ) { outage in
+            logger.warning(
+                "outage",
+                metadata: [
+                    "app": "\(outage.app.bundleID)", "endpoint": "\(outage.endpoint.rawValue)",
+                    "sentence": "\(outage.sentence)",
+                ])
+            terminal.say(outage.sentence)
+        }
+    }
+
+    private func reportContext(database: ReportingDatabase) -> ReportContext {
+        ReportContext(
+            toolVersion: ToolVersion.current, apps: run.trust.map(\.reportedApp),
+            trustedRoots: run.trustedRoots, isPlanOnly: run.job.mode == .check,
+            database: database.identity)
+    }
+
+    private func show(_ report: FinishedReport) throws {
+        guard common.json else {
+            let isColoured = common.color.applies(
+                toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
+            let text = SummaryText.render(
+                report.summary, reportPath: report.path, notice: run.trustedRoots.notice,
+                isColoured: isColoured)
+            return try invocation.output.write(Array(text.utf8))
+        }
+        guard let json = FileManager.default.contents(atPath: report.path + "/summary.json") else {
+            throw CommandFailure(.output, "cannot read \(report.path)/summary.json")
+        }
+        try invocation.output.write(Array(json))
+    }
+
+    private func deleteWhatIsPastItsRetention(in store: SQLiteStore) async {
+        do {
+            let now = run.clock.now()
+            _ = try await store.expireBookkeeping(
+                before: now.adding(milliseconds: -run.settings.retentionMilliseconds), at: now)
+            for app in run.settings.apps {
+                guard let retention = app.evidenceRetentionMilliseconds else { continue }
+                let erased = try await store.expireEvidence(
+                    of: app.identity, storedBefore: now.adding(milliseconds: -retention), at: now)
+                if erased > 0, !common.quiet {
+                    invocation.say(
+                        "trueup: \(erased) signed payloads of \(app.identity.bundleID) are past "
+                            + "evidence_retention; their digests stay as tombstones")
+                }
+            }
+        } catch {
+            warn("evidence past its retention was not erased; the next run tries again: \(error)")
+        }
+    }
+}
+
+/// Runs work of seconds, on files or on the database, outside the few threads that tasks share.
+func offTheCooperativeThreads<Value: Sendable>(
+    _ work: @escaping @Sendable () throws -> Value
+) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async {
+            continuation.resume(with: Result(catching: work))
+        }
+    }
+}
+
+/// For what is said from other threads, where an `Invocation` cannot go.
+@Sendable func writeToStandardError(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
