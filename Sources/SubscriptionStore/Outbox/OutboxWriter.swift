@@ -12,7 +12,7 @@ struct OutboxWriter {
     func append(_ entry: LedgerEntry) throws {
         guard let naming else { return }
         let row = try self.row(of: entry.subscription)
-        guard let event = naming(entry, row) else { return }
+        guard let event = naming.event(of: entry, leaving: row) else { return }
         let message = EventMessage(event: event, entry: entry, row: row)
         try db.cachedStatement(
             sql: """

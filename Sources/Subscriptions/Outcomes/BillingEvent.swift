@@ -31,7 +31,3 @@ package enum BillingEvent: String, Hashable, Sendable, CaseIterable {
     /// A backfill fills in every row there is, and none of that is news.
     package static let toldByDefault = Set(allCases).subtracting([.firstFill])
 }
-
-/// Names what a ledger entry means to billing, given the row as it stands after the correction
-/// (absent when there is none); `nil` when nobody is to be told of it.
-package typealias EventNaming = @Sendable (LedgerEntry, LocalSubscription?) -> BillingEvent?

@@ -19,10 +19,7 @@ extension RunSession {
     /// How corrections are named; `nil` where nobody is to hear of them.
     var eventNaming: EventNaming? {
         guard run.job.mode == .apply, let settings = run.settings.tell else { return nil }
-        return { [events = settings.events] entry, row in
-            let event = BillingEventRule.event(of: entry, leaving: row)
-            return events.contains(event) ? event : nil
-        }
+        return BillingEventRule.naming(of: settings.events)
     }
 
     func notifier() -> Notifier {

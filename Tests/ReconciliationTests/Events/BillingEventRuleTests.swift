@@ -38,18 +38,24 @@ import Testing
     private static func name(
         to status: SubscriptionStatus = .active, kinds: [FindingKind] = [.status],
         from before: (inout LocalSubscription) -> Void
-    ) -> BillingEvent {
+    ) -> BillingEvent? {
         let (entry, row) = update(to: status, kinds: kinds, from: before)
-        return BillingEventRule.event(of: entry, leaving: row)
+        return event(of: entry, leaving: row)
     }
 
-    private static func insertion(_ status: SubscriptionStatus) -> BillingEvent {
+    private static func event(
+        of entry: LedgerEntry, leaving row: LocalSubscription?
+    ) -> BillingEvent? {
+        BillingEventRule.naming(of: Set(BillingEvent.allCases)).event(of: entry, leaving: row)
+    }
+
+    private static func insertion(_ status: SubscriptionStatus) -> BillingEvent? {
         let row = Sample.row(of: Sample.stated(Sample.id, status))
         var changes: [String: FieldChange] = [:]
         for field in SubscriptionField.allCases {
             changes[field.rawValue] = FieldChange(before: .null, after: row.value(of: field))
         }
-        return BillingEventRule.event(
+        return event(
             of: entry(.insert(key), changes, [.missingLocally]), leaving: row)
     }
 
@@ -99,7 +105,7 @@ import Testing
         }
         func name(
             _ status: SubscriptionStatus, _ before: (inout LocalSubscription) -> Void
-        ) -> BillingEvent {
+        ) -> BillingEvent? {
             Self.name(to: status) { row in
                 everything(&row)
                 before(&row)
@@ -124,10 +130,10 @@ import Testing
 
     @Test func `is a first fill when nothing is mended, unless it takes something back`() {
         var (entry, row) = Self.update(kinds: []) { $0.status = nil }
-        #expect(BillingEventRule.event(of: entry, leaving: row) == .firstFill)
+        #expect(Self.event(of: entry, leaving: row) == .firstFill)
         (entry, row) = Self.update(to: .expired, kinds: []) { $0.status = 1 }
         entry.undoOf = 7
-        #expect(BillingEventRule.event(of: entry, leaving: row) == .expiration)
+        #expect(Self.event(of: entry, leaving: row) == .expiration)
     }
 
     @Test func `is a correction for a period, and for a row that is gone`() {
@@ -136,16 +142,44 @@ import Testing
         let changes = ["price": FieldChange(before: .null, after: .integer(990))]
         let inserted = Self.entry(
             .insertPeriod(period, of: Self.key), changes, [.transactionMissing])
-        #expect(BillingEventRule.event(of: inserted, leaving: Sample.row()) == .correction)
+        #expect(Self.event(of: inserted, leaving: Sample.row()) == .correction)
         let (entry, _) = Self.update { $0.status = 2 }
-        #expect(BillingEventRule.event(of: entry, leaving: nil) == .correction)
+        #expect(Self.event(of: entry, leaving: nil) == .correction)
         // What is filled in of a period tells nobody of access, nor does taking it back.
         var filled = Self.entry(
             .updatePeriod(period, of: Self.key),
             ["revocation_date": FieldChange(before: .null, after: .time(Sample.now))], [])
-        #expect(BillingEventRule.event(of: filled, leaving: Sample.row()) == .firstFill)
+        #expect(Self.event(of: filled, leaving: Sample.row()) == .firstFill)
         filled.undoOf = 7
-        #expect(BillingEventRule.event(of: filled, leaving: Sample.row()) == .correction)
+        #expect(Self.event(of: filled, leaving: Sample.row()) == .correction)
+    }
+
+    @Test func `is kept to the events that anybody is to hear of`() {
+        let (entry, row) = Self.update(to: .revoked) { $0.status = 1 }
+        #expect(BillingEventRule.naming(of: [.refund]).event(of: entry, leaving: row) == .refund)
+        // Not told under the name of a line further down.
+        #expect(
+            BillingEventRule.naming(of: [.expiration, .correction]).event(of: entry, leaving: row)
+                == nil)
+    }
+
+    /// The row decides, not the correction: a trigger of the company's may have written to it since.
+    @Test func `follows the row as it stands where it is not what was written`() {
+        var (entry, row) = Self.update(to: .expired) { $0.status = 1 }
+        row.status = 5
+        #expect(Self.event(of: entry, leaving: row) == .refund)
+        // A status that became unreadable or unknown names nothing.
+        row.status = nil
+        row.unreadable[.status] = "five"
+        #expect(Self.event(of: entry, leaving: row) == .correction)
+        row.unreadable = [:]
+        row.status = 9
+        #expect(Self.event(of: entry, leaving: row) == .correction)
+        // Of a status that the correction does not change, only the row says what it is.
+        (entry, row) = Self.update(kinds: [.expiry]) { $0.expiresDate = Sample.now(days: -400) }
+        #expect(Self.event(of: entry, leaving: row) == .renewal)
+        row.status = 2
+        #expect(Self.event(of: entry, leaving: row) == .correction)
     }
 
     @Test func `keeps the names that other software reads`() {

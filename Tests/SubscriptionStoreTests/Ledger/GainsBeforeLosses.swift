@@ -5,7 +5,7 @@ import Testing
 
 /// One customer, two subscriptions of a group: `1` has ended, `9` gives access from now on.
 @Suite struct GainsBeforeLosses {
-    private static let everything: EventNaming = { _, _ in .correction }
+    private static let everything = EventNaming([.init(.correction)], delivered: [.correction])
 
     /// The end of `id`, which is written once one of the others gives access.
     private func loss(_ id: String, by others: [String] = ["9"]) -> RowOutcome {

@@ -5,18 +5,18 @@ import Testing
 
 @Suite struct WaitingEvents {
     private static let start = Timestamp(unixMilliseconds: Night.start)
-    private static let everything: EventNaming = { _, _ in .expiration }
+    private static let everything = EventNaming([.init(.expiration)], delivered: [.expiration])
 
     /// A store in which these rows were corrected, told by `naming`.
     private func corrected(
         _ database: TemporaryDatabase, _ ids: [String] = ["1", "2", "3"],
-        naming: EventNaming? = everything
+        naming: EventNaming? = everything, becoming statuses: [String: Int64] = [:]
     ) async throws -> SQLiteStore {
         let store = try SQLiteStore.open(
             at: database.path, access: .readWrite, naming: naming)
         try store.load(ids.map { subscription($0, customer: "customer \($0)") })
         let night = try await Night.begin(store, Night.header("run-1"))
-        for id in ids { try await night.stage(drift(id)) }
+        for id in ids { try await night.stage(drift(id, to: statuses[id] ?? 2)) }
         try await night.apply()
         try await night.conclude()
         return store
@@ -64,12 +64,16 @@ import Testing
 
     @Test func `are named from the entry and the row after the correction`() async throws {
         let database = try TemporaryDatabase()
-        let store = try await corrected(database) { entry, row in
-            guard entry.changes["status"]?.before == .integer(1), row?.status == 2 else {
-                return .correction
-            }
-            return row?.key.originalTransactionID == "2" ? nil : .refund
-        }
+        // Row 2 is given another status than the others, and nobody is to hear of that.
+        let naming = EventNaming(
+            [
+                .init(
+                    .refund, when: .changes(.status), .held(.status, .integer(1)),
+                    .holds(.status, [.integer(2)])),
+                .init(.billingIssue, when: .holds(.status, [.integer(3)])),
+                .init(.correction),
+            ], delivered: [.refund, .correction])
+        let store = try await corrected(database, naming: naming, becoming: ["2": 3])
         #expect(try await due(store).map(\.event) == ["refund", "refund"])
         #expect(try await due(store).map(\.ledgerEntry) == [1, 3])
     }
