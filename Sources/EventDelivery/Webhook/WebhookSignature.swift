@@ -1,4 +1,5 @@
 import Crypto
+import Subscriptions
 
 /// Signs what is sent to a webhook, so that its receiver knows who sent it and when.
 ///
@@ -17,7 +18,6 @@ package struct WebhookSignature: Sendable {
     package func header(for body: [UInt8], unixSeconds: Int64) -> String {
         let code = HMAC<SHA256>.authenticationCode(
             for: Array("\(unixSeconds).".utf8) + body, using: key)
-        let digits = code.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-        return "t=\(unixSeconds),v1=\(digits.joined())"
+        return "t=\(unixSeconds),v1=\(code.hexadecimal)"
     }
 }

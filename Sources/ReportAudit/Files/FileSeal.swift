@@ -1,4 +1,5 @@
 import Crypto
+import Subscriptions
 
 /// What identifies the bytes of a file.
 struct FileSeal: Hashable {
@@ -27,20 +28,6 @@ struct FileSeal: Hashable {
         }
         seal.sha256 = hash.finalize().hexadecimal
         return seal
-    }
-}
-
-extension SHA256Digest {
-    /// Lowercase hexadecimal, as `sha256sum` prints it.
-    var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(64)
-        for byte in self {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 }
 

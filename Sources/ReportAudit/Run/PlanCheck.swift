@@ -1,5 +1,6 @@
 import Crypto
 import JSONWebSignature
+import Subscriptions
 
 /// Checks `plan.json`: seal, identity, run, and every planned value against the payload it rests on.
 struct PlanCheck {

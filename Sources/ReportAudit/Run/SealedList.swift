@@ -1,4 +1,5 @@
 import Crypto
+import Subscriptions
 
 /// `plan.json` and `undo.json`: a head, one item a line, and the digest of everything before the
 /// last line in the last line.

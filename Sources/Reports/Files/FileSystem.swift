@@ -1,6 +1,7 @@
 import Crypto
 import FoundationEssentials
 import Glibc
+import Subscriptions
 
 /// The few operations on folders and links that a report needs, each with a sentence on failure.
 enum FileSystem {

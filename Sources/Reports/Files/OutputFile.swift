@@ -1,5 +1,6 @@
 import Crypto
 import Glibc
+import Subscriptions
 
 /// A file being written: buffered, with digest, bytes and lines counted as they pass.
 ///

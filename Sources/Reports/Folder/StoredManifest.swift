@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import Subscriptions
 
 /// A manifest read back from the disk, as far as the index needs it.
 struct StoredManifest {

@@ -77,7 +77,7 @@ struct PlanReader {
             changes += 1
         }
         return PlanSeal(
-            sha256: Hexadecimal.text(of: digest.finalize()), head: head, changes: changes)
+            sha256: digest.finalize().hexadecimal, head: head, changes: changes)
     }
 
     /// A pass that works off a plan keeps the head of the plan, whatever run applies it.

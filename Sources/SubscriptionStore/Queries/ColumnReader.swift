@@ -114,7 +114,7 @@ enum StoredValueText {
 
     /// Bytes as SQL spells them, `x'0aff'`.
     static func of(_ bytes: [UInt8]) -> String {
-        let start = "x'\(Hexadecimal.text(of: bytes.prefix(shownBytes)))'"
+        let start = "x'\(bytes.prefix(shownBytes).hexadecimal)'"
         return bytes.count <= shownBytes ? start : "\(start)… (\(bytes.count) bytes)"
     }
 }

@@ -22,6 +22,6 @@ extension PeriodsDigest {
             let line = CanonicalJSON.array(compared + empty)
             digest.update(data: Array((line.rendered + "\n").utf8))
         }
-        self.init(periods: periods.count, sha256: Hexadecimal.text(of: digest.finalize()))
+        self.init(periods: periods.count, sha256: digest.finalize().hexadecimal)
     }
 }

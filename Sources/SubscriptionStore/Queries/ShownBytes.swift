@@ -1,4 +1,5 @@
 import Foundation
+import Subscriptions
 
 /// How bytes that somebody stored where a text belongs are shown.
 ///
@@ -9,7 +10,7 @@ enum ShownBytes {
     static func text(ofBlob bytes: some Collection<UInt8>) -> String {
         guard let text = String(validating: bytes, as: UTF8.self),
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-        else { return Hexadecimal.text(of: bytes) }
+        else { return bytes.hexadecimal }
         return text
     }
 
@@ -17,7 +18,7 @@ enum ShownBytes {
     /// file of rows could hold.
     static func text(ofText bytes: some Collection<UInt8>) -> String {
         guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
-            return Hexadecimal.text(of: bytes)
+            return bytes.hexadecimal
         }
         return text
     }

@@ -20,9 +20,6 @@ package enum SettingsDigest {
         members["mode"] = .string(mode.rawValue)
         members["narrowing"] = .array(narrowing.map(CanonicalJSON.string))
         let canonical = CanonicalJSON.object(members)
-        return SHA256.hash(data: Array(canonical.rendered.utf8)).map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0" + digits : digits
-        }.joined()
+        return SHA256.hash(data: Array(canonical.rendered.utf8)).hexadecimal
     }
 }

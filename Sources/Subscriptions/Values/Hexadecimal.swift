@@ -1,11 +1,9 @@
-import Crypto
-
-extension SHA256Digest {
-    /// Lowercase hexadecimal, as `sha256sum` prints it.
-    var hexadecimal: String {
+extension Sequence<UInt8> {
+    /// The bytes in lowercase hexadecimal digits, as `sha256sum` prints them.
+    package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
-        text.reserveCapacity(64)
+        text.reserveCapacity(underestimatedCount * 2)
         for byte in self {
             text.append(digits[Int(byte >> 4)])
             text.append(digits[Int(byte & 15)])
