@@ -1,3 +1,5 @@
+import Yams
+
 /// Why a simulated App Store cannot be started.
 package enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible {
     case cannotWrite(path: String, reason: String)
@@ -14,5 +16,75 @@ package enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible 
         case .cannotListen(let reason): "Cannot listen on loopback: \(reason)."
         case .badOption(let text): text
         }
+    }
+}
+
+extension SimulatorError {
+    /// What a decoder has to say, in a sentence.
+    static func sentence(of error: any Error) -> String {
+        switch error {
+        case let error as SimulatorError: error.description
+        case DecodingError.dataCorrupted(let context):
+            context.underlyingError.map { "\($0)" } ?? context.debugDescription
+        case DecodingError.typeMismatch(_, let context), DecodingError.keyNotFound(_, let context),
+            DecodingError.valueNotFound(_, let context):
+            context.codingPath.map(\.stringValue).joined(separator: ".") + ": "
+                + context.debugDescription
+        default: "\(error)"
+        }
+    }
+
+    /// The same with the line of a YAML text that it concerns, where that is known.
+    static func sentence(of error: any Error, in text: String) -> String {
+        let sentence = sentence(of: error)
+        guard let line = line(of: error, in: text) else { return sentence }
+        return "line \(line): \(sentence)"
+    }
+
+    private static func line(of error: any Error, in text: String) -> Int? {
+        let path: [any CodingKey]
+        switch error {
+        case DecodingError.dataCorrupted(let context) where context.underlyingError == nil,
+            DecodingError.typeMismatch(_, let context), DecodingError.keyNotFound(_, let context),
+            DecodingError.valueNotFound(_, let context):
+            path = context.codingPath
+        default: return nil
+        }
+        return SourceLines(of: text)?.line(of: path)
+    }
+}
+
+/// Where the parts of a YAML text stand.
+struct SourceLines {
+    private let root: Node
+
+    init?(of text: String) {
+        guard let node = try? Yams.compose(yaml: text) else { return nil }
+        root = node
+    }
+
+    /// The line of the deepest part that a path names.
+    func line(of path: [any CodingKey]) -> Int? {
+        var node = root
+        var line: Int?
+        for key in path {
+            let next =
+                key.intValue.map { child(of: node, at: $0) }
+                ?? child(of: node, named: key.stringValue)
+            guard let next else { break }
+            line = next.line ?? line
+            node = next.node
+        }
+        return line ?? root.mark?.line
+    }
+
+    private func child(of node: Node, at index: Int) -> (node: Node, line: Int?)? {
+        guard let sequence = node.sequence, sequence.indices.contains(index) else { return nil }
+        return (sequence[index], sequence[index].mark?.line)
+    }
+
+    private func child(of node: Node, named name: String) -> (node: Node, line: Int?)? {
+        guard let found = node.mapping?.first(where: { $0.key.string == name }) else { return nil }
+        return (found.value, found.key.mark?.line)
     }
 }

@@ -1,3 +1,4 @@
+import AppStoreSimulation
 import ArgumentParser
 
 /// What the simulator writes.
@@ -19,5 +20,41 @@ struct FileOptions: ParsableArguments {
     mutating func validate() throws {
         guard keep, folder == nil else { return }
         throw ValidationError("--keep needs --folder.")
+    }
+}
+
+/// A company's table beside the store, wrong in known places.
+struct TableOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Also write a company's table with this share of its rows planted wrong (0 to 1).",
+            discussion: "0 writes an exact table.", valueName: "rate"))
+    var drift: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "Plant only these kinds of drift, separated by commas.",
+            discussion: "Default: every kind in turn; docs/simulator.md names them.",
+            valueName: "kind,…"))
+    var driftKinds: String?
+
+    init() {}
+
+    mutating func validate() throws {
+        if let drift, !(0...1).contains(drift) {
+            throw ValidationError("--drift must be from 0 to 1.")
+        }
+        _ = try plantedKinds()
+    }
+
+    func plantedKinds() throws -> [DriftKind] {
+        guard let driftKinds else { return DriftKind.allCases }
+        return try driftKinds.split(separator: ",").map { name in
+            guard let kind = DriftKind(rawValue: String(name)) else {
+                let known = DriftKind.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("--drift-kinds: \(name) is not one of \(known).")
+            }
+            return kind
+        }
     }
 }

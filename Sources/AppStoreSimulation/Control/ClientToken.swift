@@ -1,14 +1,14 @@
 import Crypto
 import FoundationEssentials
 
-/// Makes a right token, for people with `curl` and for tests that are not about tokens.
+/// Creates valid tokens, for `curl` and for tests that are not about tokens.
 struct ClientToken: Sendable {
-    private static let lifeSeconds = 1200
+    private static let lifetimeSeconds = 1200
 
     let app: SimulatedApp
     let key: P256.Signing.PrivateKey
 
-    /// A token that is valid for twenty minutes of real time.
+    /// A token that is valid for twenty minutes, in real time.
     func make(unixSeconds: Double) throws -> String {
         let now = Int(unixSeconds)
         var header = JSONWriter(capacity: 64)
@@ -21,7 +21,7 @@ struct ClientToken: Sendable {
         claims.object { json in
             json.field("iss", app.issuerID)
             json.field("iat", now - 5)
-            json.field("exp", now + Self.lifeSeconds)
+            json.field("exp", now + Self.lifetimeSeconds)
             json.field("aud", "appstoreconnect-v1")
             json.field("bid", app.bundleID)
         }

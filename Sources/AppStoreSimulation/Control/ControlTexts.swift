@@ -1,10 +1,10 @@
 import Subscriptions
 
-/// The body of a move of the clock.
+/// The body of `advance`, which moves the clock.
 struct AdvanceText: Decodable {
     var milliseconds: Double
     var to: Timestamp?
-    /// How long the call waits for deliveries that became due; they go on in any case.
+    /// How long the call waits for deliveries that became due; they continue in any case.
     var waitSeconds: Double
 
     private static let longestWaitSeconds = 10.0
@@ -33,7 +33,7 @@ struct AdvanceText: Decodable {
     }
 }
 
-/// The body that changes facts about the app.
+/// The body of `app`, which changes the settings in App Store Connect.
 struct AppText: Decodable {
     var released: Bool?
     var notificationAddress: Bool?
@@ -45,14 +45,14 @@ struct AppText: Decodable {
     }
 }
 
-/// The body that says where notifications go.
+/// The body of `notifications`, which sets the address of notifications.
 struct AddressText: Decodable {
     var address: String?
-    /// Whose notifications; both environments' when absent.
+    /// Whose notifications; `nil` for both environments.
     var environment: SimulatedEnvironment?
-    /// How many attempts are under way at once.
+    /// How many attempts are made at the same time.
     var concurrency: Int?
-    /// Whether a subscription's notifications are sent one after the other.
+    /// Whether the notifications of one purchase are sent one after the other.
     var isOrdered: Bool
 
     init(from decoder: any Decoder) throws {
@@ -62,14 +62,7 @@ struct AddressText: Decodable {
             throw keys.refused("it lacks its \"address\", which may be null.")
         }
         address = try keys.value(String.self, "address")
-        if let text = try keys.value(String.self, "environment") {
-            guard let known = SimulatedEnvironment(rawValue: text) else {
-                throw keys.refused(
-                    "The environment \"\(text)\" is neither Production nor Sandbox.",
-                    at: "environment")
-            }
-            environment = known
-        }
+        environment = try keys.environment()
         concurrency = try keys.number("concurrency", in: 1...64)
         isOrdered = try keys.value(Bool.self, "ordered") ?? true
     }

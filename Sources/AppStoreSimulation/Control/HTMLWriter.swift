@@ -1,4 +1,4 @@
-/// Writes HTML; every text and every attribute is escaped, so that nothing a client sent is markup.
+/// Writes HTML; all text and attributes are escaped, so that values sent by clients cannot be markup.
 struct HTMLWriter {
     private(set) var text = ""
 
@@ -17,7 +17,7 @@ struct HTMLWriter {
 
     mutating func write(_ content: String) { text += Self.escaped(content) }
 
-    /// A table with one class a column, and a sentence where it has no rows.
+    /// A table; without rows, the sentence `none`.
     mutating func table(_ columns: [String], rows: [[String]], none: String) {
         guard !rows.isEmpty else { return element("p", class: "none", none) }
         element("table") { html in

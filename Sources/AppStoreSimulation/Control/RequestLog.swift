@@ -1,30 +1,30 @@
 import Subscriptions
 import Synchronization
 
-/// What clients asked, for tests to read: counts by endpoint and id, concurrency, tokens, protocol.
+/// Statistics of the requests: counts by endpoint and id, concurrency, tokens, protocols.
 ///
-/// Its memory has a bound, however many requests and tokens come.
+/// Its memory is bounded, whatever the number of requests and tokens.
 final class RequestLog: Sendable {
-    /// Beyond so many different ids of one endpoint, further ones are only counted in total.
+    /// How many different ids of one endpoint are counted separately.
     private static let countedIDs = 500_000
-    /// The same for texts that are no ids, which need more room.
+    /// How many other texts are counted separately; they need more memory.
     private static let countedTexts = 1000
     private static let longestText = 64
-    /// Beyond so many different tokens or connections, further ones are not told apart.
+    /// How many different tokens and connections are counted.
     private static let distinctValues = 65_536
 
-    /// The last requests are kept for people to look at.
+    /// How many of the last requests the page can show.
     private static let recentRequests = 50
 
-    /// One request that was answered.
+    /// One answered request.
     struct RecentRequest: Sendable {
         /// Real time.
         let date: Timestamp
         /// Method and target.
         let line: String
-        /// 0 where the connection was cut instead of an answer.
+        /// 0 if the connection was closed instead of an answer.
         let status: Int
-        /// Names of the faults that it met.
+        /// Names of the faults that were applied.
         let faults: [String]
     }
 
@@ -34,7 +34,7 @@ final class RequestLog: Sendable {
         var byNumber: [UInt64: UInt32] = [:]
         var byText: [String: Int] = [:]
 
-        /// Counts an id; one that is a decimal number needs no text of its own.
+        /// Counts an id; decimal numbers are stored without their text.
         mutating func count(_ id: String) {
             if let number = UInt64(id), String(number) == id {
                 guard byNumber.count < countedIDs || byNumber[number] != nil else { return }
@@ -51,7 +51,7 @@ final class RequestLog: Sendable {
         var endpoints: [String: EndpointCounts] = [:]
         var inFlight = 0
         var peakConcurrency = 0
-        /// Digests: a token is four hundred bytes.
+        /// Digests, because a token has four hundred bytes.
         var tokens: Set<UInt64> = []
         var connections: Set<UInt64> = []
         var byProtocol: [String: Int] = [:]
@@ -87,7 +87,7 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// `status`: 0 where the connection was cut instead of an answer.
+    /// `status`: 0 if the connection was closed instead of an answer.
     func end(
         endpoint: String, id: String, status: Int, line: String, faults: [String] = []
     ) {
@@ -104,7 +104,7 @@ final class RequestLog: Sendable {
 
     var snapshot: Snapshot { state.withLock { $0 } }
 
-    /// Forgets everything but the requests that are being answered.
+    /// Resets all counts except that of the requests in flight.
     func reset() {
         state.withLock { state in
             let inFlight = state.inFlight
@@ -116,7 +116,7 @@ final class RequestLog: Sendable {
 }
 
 extension RequestLog.Snapshot {
-    /// As the control call answers it.
+    /// Writes the log for the control call.
     func write(into json: inout JSONWriter) {
         json.field("total", total)
         json.field("in_flight", inFlight)

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Subscriptions
 import Synchronization
 
-/// What tests ask of a running simulator, beside the App Store's own API.
+/// The control calls, with which tests direct a running simulator.
 struct SimulatorControl: Sendable {
     static let bodyLimitBytes = 4 * 1024 * 1024
 
@@ -11,21 +11,21 @@ struct SimulatorControl: Sendable {
     let faults: FaultPlan
     let limits: RequestLimits
     let clock: SimulatedClock
-    let courier: NotificationCourier
-    /// `nil` where no revocation service was asked for.
+    let sender: NotificationSender
+    /// `nil` without an OCSP responder.
     let ocsp: OCSPListener?
     let listeners: [StoreListener]
-    let announcement: Announcement
-    /// `nil` where nothing is kept for the next start.
+    let ports: ListeningPorts
+    /// `nil` without `--keep`.
     let journal: WorldJournal?
     let token: ClientToken
 
-    /// Answers a control call; after a move of the clock, what became due is also delivered.
+    /// Answers a control call and waits for its consequences: deliveries, opened and closed ports.
     func answer(_ request: ServiceRequest) async -> ServiceAnswer {
         let answer = answerAtOnce(request)
         if request.path.last == "advance", answer.status == 200 {
             let text = try? decode(AdvanceText.self, request, form: "")
-            await courier.deliverDue(waitingAtMost: text?.waitSeconds ?? 0)
+            await sender.deliverDue(waitingAtMost: text?.waitSeconds ?? 0)
         }
         if request.path.last == "ocsp" { await ocsp?.follow() }
         if request.path.last == "faults" {
@@ -34,15 +34,15 @@ struct SimulatorControl: Sendable {
         return answer
     }
 
-    /// Answers a control call; notifications are delivered later, if at all.
+    /// Answers a control call without waiting, and records it in the journal.
     func answerAtOnce(_ request: ServiceRequest) -> ServiceAnswer {
         let moment = clock.now
-        let answer = answerUnkept(request)
+        let answer = perform(request)
         if answer.status == 200 { journal?.note(control: request, at: moment) }
         return answer
     }
 
-    private func answerUnkept(_ request: ServiceRequest) -> ServiceAnswer {
+    private func perform(_ request: ServiceRequest) -> ServiceAnswer {
         if request.path == [""], request.method == "GET" { return page() }
         guard request.path.first == "_simulator" else { return .noSuchPath }
         let call = request.path.dropFirst().joined(separator: "/")
@@ -54,7 +54,7 @@ struct SimulatorControl: Sendable {
             case ("POST", "log/reset"):
                 for log in logs.values { log.reset() }
                 ocsp?.service.resetCounts()
-                return .json { $0.field("status", "ok") }
+                return .ok
             case ("GET", "token"): return try freshToken()
             case ("GET", "faults"): return faultReport()
             case ("POST", "faults"): return try setFaults(request)
@@ -72,7 +72,7 @@ struct SimulatorControl: Sendable {
         }
     }
 
-    /// A misspelt parameter must not be taken for the default.
+    /// A misspelt parameter must not silently mean the default.
     private func refuseUnknownParameters(
         of request: ServiceRequest, call: String
     ) throws(SimulatorError) {
@@ -120,7 +120,7 @@ struct SimulatorControl: Sendable {
         return .json { log.snapshot.write(into: &$0) }
     }
 
-    /// The scenario's customers: what they bought, under which ids, and where it stands.
+    /// The scenario's customers with their purchases, ids and statuses.
     private func customers() -> ServiceAnswer {
         .json { json in
             json.key("customers")
@@ -158,7 +158,7 @@ struct SimulatorControl: Sendable {
         }
     }
 
-    /// Replaces the fault plan; one without rules ends all faults.
+    /// Replaces the fault plan; a plan without rules ends all faults.
     private func setFaults(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         let text = try FaultPlanText.read(String(decoding: request.body, as: UTF8.self))
         faults.replace(with: text.rules)
@@ -169,10 +169,10 @@ struct SimulatorControl: Sendable {
     private func setLimits(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         let limits = try decode(LimitsText.self, request, form: #"{"statuses": 100}"#)
         self.limits.apply(limits)
-        return .json { $0.field("status", "ok") }
+        return .ok
     }
 
-    /// Moves the clock forward and lets everything happen that is due until then.
+    /// Moves the clock forward and runs every event that is due by then.
     private func advance(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         let text = try decode(
             AdvanceText.self, request, form: #"{"days": 30} or {"to": "2026-12-31T00:00:00Z"}"#)
@@ -194,24 +194,24 @@ struct SimulatorControl: Sendable {
         let text = try decode(
             AppText.self, request, form: #"{"released": false, "notification_address": true}"#)
         for service in services {
-            service.switches.state.withLock { state in
+            service.connectSettings.state.withLock { state in
                 state.isReleased = text.released ?? state.isReleased
                 state.hasNotificationAddress =
                     text.notificationAddress ?? state.hasNotificationAddress
             }
         }
-        return .json { $0.field("status", "ok") }
+        return .ok
     }
 
-    /// Where notifications are sent from now on; without an address nothing is sent.
+    /// Sets where notifications are sent from now on; `null` ends sending.
     private func setAddress(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         let text = try decode(
             AddressText.self, request, form: #"{"address": "http://127.0.0.1:8080/apple"}"#)
-        try courier.configure(text, since: clock.now)
-        return .json { $0.field("status", "ok") }
+        try sender.configure(text, since: clock.now)
+        return .ok
     }
 
-    /// What the revocation service answers from now on.
+    /// Sets what the OCSP responder answers from now on.
     private func setRevocation(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         guard let ocsp else {
             throw .badOption("Start the simulator with --ocsp MODE: certificates name its address.")

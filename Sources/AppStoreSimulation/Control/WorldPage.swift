@@ -1,6 +1,7 @@
 import Subscriptions
+import Synchronization
 
-/// The world on one page for people: clock, counts, last requests and notifications, faults.
+/// An HTML page about the world: clock, counts, last requests and notifications, faults.
 struct WorldPage {
     static let shownRequests = 30
     static let shownNotifications = 20
@@ -11,7 +12,7 @@ struct WorldPage {
     let environments: [EnvironmentView]
     let faults: [(name: String, matched: Int, fired: Int)]
 
-    /// One environment as the page shows it.
+    /// What the page shows of one environment.
     struct EnvironmentView: Sendable {
         var environment: SimulatedEnvironment
         var customers = 0
@@ -23,7 +24,7 @@ struct WorldPage {
         var log = RequestLog.Snapshot()
     }
 
-    /// A notification as the page shows it.
+    /// What the page shows of a notification.
     struct NotificationLine: Sendable {
         let date: Timestamp
         let name: String
@@ -179,4 +180,46 @@ struct WorldPage {
         </style></head><body>
 
         """
+}
+
+extension SimulatorControl {
+    /// The HTML page at `/`.
+    func page() -> ServiceAnswer {
+        let now = clock.now
+        return WorldPage(
+            app: token.app, report: ports.report, now: now,
+            environments: services.map { view(of: $0, now: now) }, faults: faults.report
+        ).answer
+    }
+
+    private func view(of service: AppStoreService, now: Timestamp) -> WorldPage.EnvironmentView {
+        let environment = service.environment
+        var view = service.world.state.withLock { world in
+            world.advance(to: now)
+            var view = WorldPage.EnvironmentView(environment: environment)
+            view.customers = world.accounts.count
+            view.purchases = world.chains.count
+            view.notifications = world.notifications.count
+            for chain in world.chains where !chain.isReplaced {
+                view.statuses[chain.phase.status, default: 0] += 1
+            }
+            view.lastNotifications = world.notifications.suffix(WorldPage.shownNotifications)
+                .map { record in
+                    WorldPage.NotificationLine(
+                        date: record.date,
+                        name: [record.event.type, record.event.subtype].compactMap(\.self)
+                            .joined(separator: " / "),
+                        originalTransactionID: record.chain < 0
+                            ? ""
+                            : String(
+                                world.identifiers.transactionID(
+                                    chain: Int(record.chain), period: 0)),
+                        lastAttempt: record.attempts(in: environment, until: now).last?.result
+                            ?? "none yet")
+                }
+            return view
+        }
+        view.log = logs[environment]?.snapshot ?? RequestLog.Snapshot()
+        return view
+    }
 }

@@ -15,7 +15,7 @@ final class ReceiverConnection: Sendable {
 
     private let descriptor: Int32
 
-    /// `nil` where nobody listens.
+    /// `nil` if nothing listens.
     init?(port: UInt16) {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return nil }
@@ -66,7 +66,7 @@ final class ReceiverConnection: Sendable {
         }
     }
 
-    /// Whether the body came whole, so that another answer can follow it.
+    /// Reads the body; returns whether it was complete, so that the connection can be used again.
     private func readBody(of head: AnswerHead, begun bytes: [UInt8]) -> Bool {
         guard head.keepsAlive, let length = head.contentLength, length <= Self.longestBody else {
             return false
@@ -92,7 +92,7 @@ final class ReceiverConnection: Sendable {
         return true
     }
 
-    /// How many bytes came; `nil` for an error.
+    /// The number of bytes received; `nil` for an error.
     private func receive(into bytes: inout [UInt8]) -> Int? {
         var chunk = [UInt8](repeating: 0, count: 4096)
         let count = unsafe chunk.withUnsafeMutableBytes { buffer in

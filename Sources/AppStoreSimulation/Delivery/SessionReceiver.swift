@@ -2,8 +2,10 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// A receiver behind HTTPS (or IPv6), asked through the system's session, which trusts the machine's
-/// roots; its redirects are not followed.
+/// A receiver with HTTPS or an IPv6 address, reached through URLSession, which trusts the machine's
+/// roots.
+///
+/// Redirects are not followed.
 final class SessionReceiver: NSObject, NotificationReceiver, URLSessionDataDelegate {
     private static let timeoutSeconds = 5.0
 

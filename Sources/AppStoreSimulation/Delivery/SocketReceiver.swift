@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
 
-/// A receiver of plain HTTP on loopback, over connections that stay open: thousands of notifications a
-/// second.
+/// A receiver with plain HTTP on 127.0.0.1.
 ///
-/// Its calls block, so they run on threads of their own.
+/// Connections are reused, which allows thousands of notifications a second.
+///
+/// Its calls block, so they run on their own threads.
 final class SocketReceiver: NotificationReceiver {
     private let port: UInt16
     private let head: [UInt8]
@@ -37,7 +38,7 @@ final class SocketReceiver: NotificationReceiver {
 
     private func postNow(_ body: [UInt8]) -> UInt8 {
         let request = head + Array("\(body.count)\r\n\r\n".utf8) + body
-        // A connection that was kept may have been closed meanwhile: then a new one decides.
+        // The receiver may have closed a reused connection; the request is then repeated on a new one.
         if let kept = idle.withLock({ $0.popLast() }) {
             if case .status(let status, let keeps) = kept.exchange(request) {
                 return finish(kept, status: status, keeps: keeps)

@@ -1,10 +1,10 @@
 /// Changes finished answers: their lists, members and signatures.
 struct AnswerRewriter {
-    /// The lists of the API, whose order Apple does not promise.
+    /// The lists of the API, whose order Apple does not guarantee.
     private static let lists: Set<String> = [
         "data", "lastTransactions", "signedTransactions", "notificationHistory",
     ]
-    /// In a value: so many seconds from now, as milliseconds of UNIX time.
+    /// In a value: a moment in seconds from now, written as milliseconds of UNIX time.
     static let secondsFromNow = "seconds_from_now"
 
     /// Signs a payload.
@@ -12,7 +12,7 @@ struct AnswerRewriter {
     let breaker: (BrokenJWS, [UInt8]) -> [UInt8]
     let nowMilliseconds: Int64
 
-    /// The answer, changed; one that is not JSON stays as it is.
+    /// Returns the changed answer; an answer that is not JSON is not changed.
     func apply(_ rewrite: AnswerRewrite, to answer: ServiceAnswer) -> ServiceAnswer {
         guard let tree = JSONTree(answer.body) else { return answer }
         var answer = answer
@@ -29,7 +29,7 @@ struct AnswerRewriter {
         return answer
     }
 
-    /// The tree with the member at the end of the steps set, or left out where `value` is `nil`.
+    /// Returns the tree with the member at the end of the steps set, or removed if `value` is `nil`.
     private func edited(
         _ tree: JSONTree, _ steps: ArraySlice<MemberPath.Step>, _ value: JSONTree?
     ) -> JSONTree {
@@ -131,7 +131,7 @@ struct AnswerRewriter {
             if names.isEmpty || names.contains(name) {
                 return .string(String(decoding: breaker(form, Array(text.utf8)), as: UTF8.self))
             }
-            // The wanted one may lie inside of this one, as in a notification.
+            // A notification's payload contains further JWS.
             let changed = broken(payload, form: form, names: names, name: name)
             guard changed != payload, let jws = sign(changed.bytes) else { return tree }
             return .string(String(decoding: jws, as: UTF8.self))

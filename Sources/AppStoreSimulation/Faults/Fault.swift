@@ -1,77 +1,53 @@
-/// What goes wrong with one answer, or with a connection.
+import Subscriptions
+
+/// A fault of one answer or of a connection.
 enum Fault: Sendable {
     /// Apple's error body with this code.
     case failure(code: Int, message: String)
-    /// Any status with any body.
+    /// An arbitrary answer.
     case status(Int, contentType: String?, body: String, headers: [(name: String, value: String)])
     /// 429 with a `Retry-After` in some form.
     case rateLimited(RetryAfterForm, waitSeconds: Int64)
-    /// 429 until one moment, which is the same in every answer; then the quota is full again.
+    /// 429 until a fixed moment, which every answer states; then the fault ends.
     case quotaUsedUp(RetryAfterForm, waitSeconds: Int64)
     case unauthorized
     /// A page token or revision in the request is no longer accepted.
     case expiredToken
-    /// The answer comes, later.
+    /// The answer is late.
     case delay
     /// The connection ends after part of the body.
     case reset(afterBytes: Int)
-    /// The whole connection is closed, with all that is in flight on it.
+    /// The connection is closed, with all requests in flight on it.
     case dropConnection
-    /// The body comes in single bytes.
+    /// The body is sent byte by byte.
     case drip(intervalMilliseconds: Int64)
-    /// The body ends early, in good order.
+    /// The body is shortened, with a correct `Content-Length`.
     case cut(afterBytes: Int)
     /// The body never ends.
     case endless
-    /// The body has so many bytes less than its `Content-Length` says, or more where negative.
+    /// The body is shorter than its `Content-Length`, or longer if negative.
     case wrongLength(missingBytes: Int)
-    /// The connection takes no further requests; this one is answered, or left unprocessed.
+    /// GOAWAY: the connection accepts no further requests; this one is answered or left unprocessed.
     case goAway(isProcessed: Bool)
-    /// The HTTP/2 stream ends before any answer.
+    /// The HTTP/2 stream is reset before any answer.
     case resetStream(StreamResetCode)
-    /// The body is compressed, or claims to be.
+    /// The body is compressed, or only has the header that says so.
     case gzip(GzipForm)
-    /// The answer is falsified.
+    /// The content of the answer is false, or its signature invalid.
     case distorted(Distortion)
-    /// The answer's lists and members are changed behind the store.
+    /// Members of the finished answer are changed.
     case rewritten(AnswerRewrite)
-    /// The state of so long ago, though signed now.
+    /// The answer shows an earlier state, signed with the present date.
     case asOf(milliseconds: Int64)
     /// Pages of this many entries.
     case pageSize(Int)
-    /// Notification history lists late, or not at all.
+    /// Notification history lists notifications late or never.
     case listing(ListingFault)
-    /// The connection itself, before any request.
+    /// The connection fails before any request.
     case connection(ConnectionFault)
 }
 
-/// The forms in which a `Retry-After` may come; Apple's is the first.
-enum RetryAfterForm: String, Sendable, CaseIterable {
-    case unixMilliseconds = "unix_milliseconds"
-    case unixSeconds = "unix_seconds"
-    case delaySeconds = "delay_seconds"
-    case httpDate = "http_date"
-    case missing
-    case garbage
-    case past
-    case yearAhead = "year_ahead"
-
-    /// The header's value for a moment, or `nil` for none.
-    func value(unixMilliseconds now: Int64, until moment: Int64) -> String? {
-        switch self {
-        case .unixMilliseconds: return String(moment)
-        case .unixSeconds: return String((moment + 999) / 1000)
-        case .delaySeconds: return String((max(0, moment - now) + 999) / 1000)
-        case .httpDate: return HTTPDate.text(unixSeconds: (moment + 999) / 1000)
-        case .missing: return nil
-        case .garbage: return "soon, perhaps"
-        case .past: return String(now - 60_000)
-        case .yearAhead: return String(now + 365 * 86_400_000)
-        }
-    }
-}
-
-/// Why a stream of HTTP/2 is reset (RFC 9113, section 7).
+/// The error code of a reset HTTP/2 stream (RFC 9113, section 7).
 enum StreamResetCode: String, Sendable, CaseIterable {
     case refusedStream = "refused_stream"
     case internalError = "internal_error"
@@ -85,5 +61,40 @@ enum StreamResetCode: String, Sendable, CaseIterable {
         case .cancel: 0x8
         case .enhanceYourCalm: 0xB
         }
+    }
+}
+
+/// A fault of a connection, before any request is read from it.
+///
+/// The raw values are the names in fault plans.
+enum ConnectionFault: String, Sendable, CaseIterable {
+    /// Nothing listens on the port; open connections are closed.
+    case refused = "connection_refused"
+    /// The connection is accepted and never answered.
+    case stalled = "connection_stalled"
+    /// The connection is reset as soon as it is established.
+    case reset = "connection_reset"
+    case tlsWrongHost = "tls_wrong_host"
+    case tlsExpired = "tls_expired"
+    case tlsNotYetValid = "tls_not_yet_valid"
+    case tlsForeignAuthority = "tls_foreign_ca"
+    case tlsSelfSigned = "tls_self_signed"
+    /// TLS 1.1 at most; Apple requires 1.2.
+    case tlsOldVersion = "tls_old_version"
+    /// HTTP/2 is not offered.
+    case http1Only = "http1_only"
+}
+
+/// How notification history omits notifications that were sent.
+struct ListingFault: Sendable {
+    /// How long after its date a notification is listed.
+    var lateMilliseconds: Int64 = 0
+    /// The share of notifications that are never listed; always the same ones.
+    var lostPortion = 0.0
+
+    /// Whether a notification is missing from the list at `now`.
+    func hides(uuid: String, date: Timestamp, now: Timestamp) -> Bool {
+        if now.milliseconds(since: date) < lateMilliseconds { return true }
+        return lostPortion > 0 && FaultRule.point(of: uuid) < lostPortion
     }
 }

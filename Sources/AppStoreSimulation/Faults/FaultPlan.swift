@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The faults in force, with their counters.
+/// The active fault rules, with their counters.
 ///
-/// A plan is read from a file or a control call, replaces the one before and starts its counters
-/// anew. The first rule that fires decides, and those behind it as far as rules say `combine`.
+/// A new plan replaces the old one with all counters. The first rule that fires applies; if it says
+/// `combine`, the rules behind it are also considered.
 final class FaultPlan: Sendable {
     private struct Entry {
         let rule: FaultRule
@@ -12,8 +12,8 @@ final class FaultPlan: Sendable {
         /// When it fired first (UNIX milliseconds).
         var began: Int64?
 
-        /// Counts a match; whether the rule fires.
-        mutating func takes(now: Int64) -> Bool {
+        /// Counts a match, and returns whether the rule fires.
+        mutating func countMatch(now: Int64) -> Bool {
             if case .quotaUsedUp(_, let seconds) = rule.fault, let began,
                 now >= began + seconds * 1000
             {
@@ -55,7 +55,7 @@ final class FaultPlan: Sendable {
         }
     }
 
-    /// The rules that a request runs into, in their order.
+    /// The rules that fire for a request, in their order.
     func firings(_ subject: FaultSubject, unixMilliseconds now: Int64) -> [Firing] {
         state.withLock { state in
             guard !state.entries.isEmpty else { return [] }
@@ -63,7 +63,7 @@ final class FaultPlan: Sendable {
             var firings: [Firing] = []
             for index in state.entries.indices {
                 guard state.entries[index].rule.concerns(subject, age: age),
-                    state.entries[index].takes(now: now)
+                    state.entries[index].countMatch(now: now)
                 else { continue }
                 let entry = state.entries[index]
                 firings.append(Firing(rule: entry.rule, began: entry.began ?? now))
@@ -73,7 +73,7 @@ final class FaultPlan: Sendable {
         }
     }
 
-    /// What a new connection runs into, or nothing.
+    /// The fault of a new connection, if any.
     func nextConnection(_ environment: SimulatedEnvironment) -> ConnectionFault? {
         state.withLock { state in
             let age = state.age
@@ -81,7 +81,7 @@ final class FaultPlan: Sendable {
                 guard case .connection(let fault) = state.entries[index].rule.fault,
                     fault != .refused,
                     state.entries[index].rule.holds(in: environment, age: age),
-                    state.entries[index].takes(now: 0)
+                    state.entries[index].countMatch(now: 0)
                 else { continue }
                 return fault
             }
@@ -89,7 +89,7 @@ final class FaultPlan: Sendable {
         }
     }
 
-    /// Whether nobody listens at present.
+    /// Whether the environment's port is to be closed now.
     func refusesConnections(_ environment: SimulatedEnvironment) -> Bool {
         state.withLock { state in
             let age = state.age
@@ -100,7 +100,7 @@ final class FaultPlan: Sendable {
         }
     }
 
-    /// What each rule did, for the control call.
+    /// How often each rule matched and fired.
     var report: [(name: String, matched: Int, fired: Int)] {
         state.withLock { state in
             state.entries.map { ($0.rule.name, $0.matched, $0.fired) }

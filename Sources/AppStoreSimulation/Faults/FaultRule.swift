@@ -1,36 +1,36 @@
-/// When a fault happens, and which: one entry of a fault plan.
-///
-/// Every member but `fault` is optional; those given must all hold.
+import Foundation
+
+/// One rule of a fault plan: a fault and its conditions, all of which must hold.
 struct FaultRule: Sendable {
     var fault: Fault
-    /// The text of `fault` in the plan.
+    /// The fault's name in the plan.
     var name: String
-    /// Endpoint names, or none for all.
+    /// Empty for all endpoints.
     var endpoints: [Endpoint] = []
     var environment: SimulatedEnvironment?
-    /// Ids in the path, or none for all.
+    /// Ids in the path; empty for all.
     var ids: Set<String> = []
-    /// Must occur in method, path and query, as in `GET /inApps/v2/history/42?sort=DESCENDING`.
+    /// Must match in method, path and query, as in `GET /inApps/v2/history/42?sort=DESCENDING`.
     var requestPattern: TextPattern?
-    /// Must occur in the request's body.
+    /// Must match in the request's body.
     var bodyPattern: TextPattern?
-    /// The share of ids that are affected: always the same ones.
+    /// The share of ids that are affected; always the same ones.
     var share = 1.0
-    /// So many matching requests pass first.
+    /// How many matching requests pass before the first one is affected.
     var skip = 0
-    /// So many are affected at most.
+    /// How many requests are affected at most.
     var count = Int.max
-    /// Of the matching requests every so manieth is affected.
+    /// Affects every n-th matching request.
     var every = 1
-    /// Seconds after the plan was set from which it holds, and how long.
+    /// When the rule begins, in seconds after the plan was set, and how long it lasts.
     var afterSeconds = 0.0
     var forSeconds = Double.infinity
-    /// Waited before anything else.
+    /// Added to the time until the answer.
     var delayMilliseconds: Int64 = 0
-    /// Whether the rules behind it are looked at, too, where this one fires.
+    /// Whether the rules behind it are also considered when this one fires.
     var combines = false
 
-    /// Whether a request is one that the rule is about, whatever its count says.
+    /// Whether the conditions on the request hold; counts are checked elsewhere.
     func concerns(_ request: FaultSubject, age: Double) -> Bool {
         if case .connection = fault { return false }
         if !endpoints.isEmpty, !endpoints.contains(request.endpoint) { return false }
@@ -42,19 +42,19 @@ struct FaultRule: Sendable {
         return share >= 1 || Self.point(of: request.id) < share
     }
 
-    /// Whether the rule holds at this age of the plan.
+    /// Whether the conditions on environment and time hold; `age` is the plan's, in seconds.
     func holds(in environment: SimulatedEnvironment, age: Double) -> Bool {
         if let wanted = self.environment, wanted != environment { return false }
         return age >= afterSeconds && age < afterSeconds + forSeconds
     }
 
-    /// Where a text lies between 0 and 1: the same at every time.
+    /// A number from 0 to 1 that depends on the text alone.
     static func point(of text: String) -> Double {
-        Double(PageTokens.digest(Array(text.utf8)) >> 11) * 0x1.0p-53
+        SeededRandom.fraction(of: PageTokens.digest(Array(text.utf8)))
     }
 }
 
-/// A request as rules look at it.
+/// What rules check about a request.
 struct FaultSubject: Sendable {
     let endpoint: Endpoint
     /// The id in the path.
@@ -75,9 +75,28 @@ extension ServiceRequest {
 
     fileprivate var carriesPageToken: Bool { pageTokenFailure != nil }
 
-    /// How Apple refuses the page token of this request when it has expired.
+    /// Apple's error if this request's page token has expired; `nil` without a page token.
     var pageTokenFailure: APIFailure? {
         if value("paginationToken")?.isEmpty == false { return .paginationTokenExpired }
         return value("revision")?.isEmpty == false ? .invalidRequestRevision : nil
+    }
+}
+
+/// A regular expression of a fault plan, compiled once.
+struct TextPattern: Sendable {
+    private let expression: NSRegularExpression
+
+    init(_ text: String, key: String) throws(SimulatorError) {
+        do {
+            expression = try NSRegularExpression(pattern: text)
+        } catch {
+            throw .badOption("\"\(key)\" is not a regular expression: \(text)")
+        }
+    }
+
+    /// Whether it matches anywhere in a text.
+    func matches(_ text: String) -> Bool {
+        let range = NSRange(text.startIndex..., in: text)
+        return expression.firstMatch(in: text, range: range) != nil
     }
 }

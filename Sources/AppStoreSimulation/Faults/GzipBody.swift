@@ -1,14 +1,14 @@
-/// How a body is compressed, or only claims to be.
+/// The body under `Content-Encoding: gzip`.
 enum GzipForm: String, Sendable, CaseIterable {
-    /// Right, though no client asked.
+    /// Correct, although the client did not ask for it.
     case right
-    /// Not compressed at all, under `Content-Encoding: gzip`.
+    /// Not compressed at all.
     case plain
     case truncated
     case badChecksum = "bad_checksum"
     case garbage
 
-    /// The body behind `Content-Encoding: gzip`.
+    /// The bytes to send.
     func body(of bytes: [UInt8]) -> [UInt8] {
         switch self {
         case .right: return GzipBody.compressed(bytes)
@@ -25,7 +25,8 @@ enum GzipForm: String, Sendable, CaseIterable {
     }
 }
 
-/// The gzip format (RFC 1952) in stored blocks (RFC 1951, section 3.2.4): right, and no smaller.
+/// The gzip format (RFC 1952) with stored blocks (RFC 1951, section 3.2.4), which are valid but not
+/// smaller.
 enum GzipBody {
     static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]
     private static let blockBytes = 65_535

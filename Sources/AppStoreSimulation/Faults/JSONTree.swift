@@ -1,4 +1,5 @@
-/// JSON with the order of its members and the text of its numbers, for answers that are changed.
+/// JSON that keeps the order of members and the text of numbers, so that a rewritten answer differs only
+/// where it was changed.
 indirect enum JSONTree: Hashable, Sendable {
     struct Member: Hashable, Sendable {
         var name: String
@@ -8,7 +9,7 @@ indirect enum JSONTree: Hashable, Sendable {
     case object([Member])
     case array([JSONTree])
     case string(String)
-    /// As written.
+    /// The number's text.
     case number(String)
     case bool(Bool)
     case null
@@ -45,10 +46,10 @@ indirect enum JSONTree: Hashable, Sendable {
     }
 }
 
-/// Values of a fault plan, which is YAML or JSON; what stands in quotes stays a text.
+/// Reads values of a fault plan (YAML or JSON); a quoted value stays a string.
 extension JSONTree: Decodable {
     init(from decoder: any Decoder) throws {
-        if let container = try? decoder.container(keyedBy: Name.self) {
+        if let container = try? decoder.container(keyedBy: TextKey.self) {
             self = .object(
                 try container.allKeys.map { name in
                     Member(
@@ -74,11 +75,102 @@ extension JSONTree: Decodable {
             }
         }
     }
+}
 
-    private struct Name: CodingKey {
-        var stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
+extension JSONTree {
+    /// Reads JSON that this simulator wrote; `nil` for anything else.
+    init?(_ bytes: [UInt8]) {
+        var reader = Reader(bytes: bytes)
+        guard let tree = reader.value(), reader.isAtEnd else { return nil }
+        self = tree
+    }
+
+    private struct Reader {
+        let bytes: [UInt8]
+        var place = 0
+
+        var isAtEnd: Bool { place == bytes.count }
+
+        private var next: UInt8? { place < bytes.count ? bytes[place] : nil }
+
+        private mutating func takes(_ character: Character) -> Bool {
+            guard next == character.asciiValue else { return false }
+            place += 1
+            return true
+        }
+
+        private mutating func takes(word: String) -> Bool {
+            guard bytes[place...].starts(with: word.utf8) else { return false }
+            place += word.utf8.count
+            return true
+        }
+
+        mutating func value() -> JSONTree? {
+            switch next {
+            case UInt8(ascii: "{"): return object()
+            case UInt8(ascii: "["): return array()
+            case UInt8(ascii: "\""): return string().map { .string($0) }
+            case UInt8(ascii: "t"): return takes(word: "true") ? .bool(true) : nil
+            case UInt8(ascii: "f"): return takes(word: "false") ? .bool(false) : nil
+            case UInt8(ascii: "n"): return takes(word: "null") ? .null : nil
+            default: return number()
+            }
+        }
+
+        private mutating func object() -> JSONTree? {
+            place += 1
+            var members: [Member] = []
+            if takes("}") { return .object(members) }
+            repeat {
+                guard let name = string(), takes(":"), let value = value() else { return nil }
+                members.append(Member(name: name, value: value))
+            } while takes(",")
+            return takes("}") ? .object(members) : nil
+        }
+
+        private mutating func array() -> JSONTree? {
+            place += 1
+            var elements: [JSONTree] = []
+            if takes("]") { return .array(elements) }
+            repeat {
+                guard let value = value() else { return nil }
+                elements.append(value)
+            } while takes(",")
+            return takes("]") ? .array(elements) : nil
+        }
+
+        private mutating func number() -> JSONTree? {
+            let start = place
+            while let byte = next, "+-.0123456789Ee".utf8.contains(byte) { place += 1 }
+            guard place > start else { return nil }
+            return .number(String(decoding: bytes[start..<place], as: UTF8.self))
+        }
+
+        /// A string; only the escapes that `JSONWriter` writes are understood.
+        private mutating func string() -> String? {
+            guard takes("\"") else { return nil }
+            var text: [UInt8] = []
+            while let byte = next {
+                place += 1
+                if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
+                guard byte == UInt8(ascii: "\\") else {
+                    text.append(byte)
+                    continue
+                }
+                guard let escaped = next else { return nil }
+                place += 1
+                guard escaped == UInt8(ascii: "u") else {
+                    text.append(escaped)
+                    continue
+                }
+                guard place + 4 <= bytes.count,
+                    let code = UInt8(
+                        String(decoding: bytes[place..<(place + 4)], as: UTF8.self), radix: 16)
+                else { return nil }
+                place += 4
+                text.append(code)
+            }
+            return nil
+        }
     }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Apple's limits, enforced by the hour: requests of each endpoint and environment are counted in
-/// windows, and one too many is refused until the window ends.
+/// Apple's rate limits: the requests to each endpoint and environment are counted per hour, and those
+/// above the limit are refused until the hour ends.
 ///
 /// Source: App Store Server API, Identifying rate limits; the sandbox has a tenth.
 final class RequestLimits: Sendable {
@@ -17,22 +17,24 @@ final class RequestLimits: Sendable {
 
     private struct State {
         var perWindow: [Endpoint: Int]
-        var windowMilliseconds: Int64 = 3_600_000
-        /// The share of every limit that others have used when a window begins.
+        var windowMilliseconds = CivilCalendar.millisecondsPerHour
+        /// The share of every limit that the app's other servers have used when a window begins.
         var usedPortion = 0.0
         var windows: [Key: Window] = [:]
     }
 
-    private let state = Mutex(State(perWindow: RequestLimits.apples))
+    private let state = Mutex(State(perWindow: RequestLimits.standard))
 
-    /// Requests per hour in production.
-    private static let apples: [Endpoint: Int] = [
+    /// Apple's limits: requests per hour in production.
+    private static let standard: [Endpoint: Int] = [
         .statuses: 180_000, .history: 180_000, .historyV1: 180_000, .transactionInfo: 180_000,
         .appTransactionInfo: 180_000, .notificationHistory: 180_000, .refundHistory: 36_000,
         .orderLookup: 36_000, .testNotification: 3_600, .testNotificationStatus: 3_600,
     ]
 
-    /// Counts a request; the moment (UNIX milliseconds) to wait for when it is one too many.
+    /// Counts a request.
+    ///
+    /// Above the limit, returns when the window ends (UNIX milliseconds).
     func refusal(
         _ endpoint: Endpoint, environment: SimulatedEnvironment, unixMilliseconds now: Int64
     ) -> Int64? {
@@ -49,7 +51,7 @@ final class RequestLimits: Sendable {
         }
     }
 
-    /// Replaces limits; counting begins anew.
+    /// Replaces limits and resets the counters.
     func apply(_ text: LimitsText) {
         state.withLock { state in
             state.windows = [:]
@@ -64,8 +66,8 @@ final class RequestLimits: Sendable {
     }
 }
 
-/// Limits as written: requests per window by endpoint name (-1: none), the window's length, and the
-/// share that the app's other servers have used of it.
+/// Limits in a fault plan or control call: requests per window by endpoint (-1: no limit), the window's
+/// length, and the share that the app's other servers have used.
 struct LimitsText: Decodable, Sendable {
     var perWindow: [Endpoint: Int] = [:]
     var windowSeconds: Double?

@@ -1,18 +1,11 @@
-/// Keys of an object, each of which must be known.
+/// Decodes an object and refuses unknown keys.
 ///
-/// What is refused carries its place in the file, so that a sentence can name the line.
+/// Errors carry the path of the key, from which the line in the file is found.
 struct StrictKeys {
-    private struct Key: CodingKey {
-        var stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
-    private let container: KeyedDecodingContainer<Key>
+    private let container: KeyedDecodingContainer<TextKey>
 
     init(_ decoder: any Decoder, allowed: [String]) throws {
-        container = try decoder.container(keyedBy: Key.self)
+        container = try decoder.container(keyedBy: TextKey.self)
         let unknown = names.first { !allowed.contains($0) }
         if let unknown {
             throw refused(
@@ -22,10 +15,10 @@ struct StrictKeys {
     }
 
     func value<Value: Decodable>(_ type: Value.Type, _ name: String) throws -> Value? {
-        try container.decodeIfPresent(type, forKey: Key(stringValue: name))
+        try container.decodeIfPresent(type, forKey: TextKey(stringValue: name))
     }
 
-    /// A number within its range, or `nil` where it is absent.
+    /// A number, which must be within the range; `nil` if it is absent.
     func number<Value: Decodable & Comparable>(
         _ name: String, in range: ClosedRange<Value>
     ) throws -> Value? {
@@ -39,13 +32,24 @@ struct StrictKeys {
         return value
     }
 
-    /// A whole number without the point that a floating one is written with.
+    /// The number's text, without ".0".
     private static func plain<Value>(_ value: Value) -> String {
         let text = "\(value)"
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// A step or switch that can only be written as `true`.
+    /// An environment's name; `nil` if it is absent.
+    func environment() throws -> SimulatedEnvironment? {
+        guard let text = try value(String.self, "environment") else { return nil }
+        guard let environment = SimulatedEnvironment(rawValue: text) else {
+            throw refused(
+                "The environment \"\(text)\" is neither Production nor Sandbox.",
+                at: "environment")
+        }
+        return environment
+    }
+
+    /// Requires the value `true`.
     func requireTrue(_ name: String) throws {
         guard try value(Bool.self, name) == true else {
             throw refused(
@@ -55,9 +59,18 @@ struct StrictKeys {
 
     var names: [String] { container.allKeys.map(\.stringValue) }
 
-    /// An error that says what is wrong with the value of a key, or with the object.
+    /// An error about the value of a key, or about the whole object.
     func refused(_ reason: String, at name: String? = nil) -> any Error {
-        let path = container.codingPath + (name.map { [Key(stringValue: $0)] } ?? [])
+        let path = container.codingPath + (name.map { [TextKey(stringValue: $0)] } ?? [])
         return DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: reason))
     }
+}
+
+/// The key of an object, or the index of a list, in a path of keys.
+struct TextKey: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+
+    init(stringValue: String) { (self.stringValue, intValue) = (stringValue, nil) }
+    init(intValue: Int) { (stringValue, self.intValue) = ("\(intValue)", intValue) }
 }

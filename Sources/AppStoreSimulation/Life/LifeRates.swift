@@ -1,18 +1,18 @@
-/// How often things happen in a population; each is a probability per paid period unless said.
+/// How often events happen in a population: probabilities per paid period, unless stated otherwise.
 package struct LifeRates: Hashable, Sendable {
     /// The customer turns auto-renewal off.
     package var cancel = 0.05
-    /// Of those, the share that turns it on again before the end.
+    /// Of those: the customer turns it on again before the period ends.
     package var reenable = 0.2
     /// A charge fails at renewal.
     package var billingFailure = 0.07
     /// Of failures: recovered within the grace period.
     package var recoveryInGrace = 0.45
-    /// Of the rest: recovered within the sixty days.
+    /// Of the rest: recovered within the sixty days of billing retry.
     package var recoveryInRetry = 0.3
     /// The current period is refunded.
     package var refund = 0.012
-    /// An earlier period is refunded, which ends nothing.
+    /// An earlier period is refunded, which does not end the subscription.
     package var refundOfEarlierPeriod = 0.006
     /// Of refunds of the current period: reversed later.
     package var refundReversal = 0.3
@@ -28,9 +28,9 @@ package struct LifeRates: Hashable, Sendable {
     package var offerRedeemed = 0.006
     /// Of first purchases: with an introductory offer.
     package var introductoryOffer = 0.3
-    /// Of ended subscriptions: bought again later, under the same original id.
+    /// Of ended subscriptions: bought again later under the same original id.
     package var resubscription = 0.25
-    /// Of resubscriptions: by a win-back offer.
+    /// Of resubscriptions: with a win-back offer.
     package var winBack = 0.3
     /// Of subscriptions: shared with a family member.
     package var familySharing = 0.06
@@ -44,4 +44,25 @@ package struct LifeRates: Hashable, Sendable {
     package var lostDelivery = 0.0
 
     package init() {}
+}
+
+extension LifeRates {
+    /// The names of the rates in scenario files.
+    static var names: [(name: String, path: WritableKeyPath<LifeRates, Double>)] {
+        [
+            ("cancel", \.cancel), ("reenable", \.reenable), ("billing_failure", \.billingFailure),
+            ("recovery_in_grace", \.recoveryInGrace), ("recovery_in_retry", \.recoveryInRetry),
+            ("refund", \.refund), ("refund_of_earlier_period", \.refundOfEarlierPeriod),
+            ("refund_reversal", \.refundReversal), ("refund_declined", \.refundDeclined),
+            ("upgrade", \.upgrade), ("downgrade", \.downgrade), ("crossgrade", \.crossgrade),
+            ("price_increase", \.priceIncrease),
+            ("price_increase_refusal", \.priceIncreaseRefusal),
+            ("renewal_extension", \.renewalExtension), ("product_withdrawn", \.productWithdrawn),
+            ("offer_redeemed", \.offerRedeemed), ("introductory_offer", \.introductoryOffer),
+            ("resubscription", \.resubscription), ("win_back", \.winBack),
+            ("family_sharing", \.familySharing), ("family_leaves", \.familyLeaves),
+            ("one_time_purchase", \.oneTimePurchase), ("late_delivery", \.lateDelivery),
+            ("lost_delivery", \.lostDelivery),
+        ]
+    }
 }

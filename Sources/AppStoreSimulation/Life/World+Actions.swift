@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// What customers and the store do to a subscription; scripts and chance both call these.
+/// What customers and the store do to a subscription, in scenarios and in a random population.
 extension World {
     /// Turns auto-renewal on or off.
     mutating func setRenewal(chain index: Int, on: Bool, at moment: Timestamp) {
@@ -12,8 +12,8 @@ extension World {
         if chains[index].phase == .active { planEnd(chain: index, from: moment) }
     }
 
-    /// An upgrade, or a crossgrade of equal duration, takes effect at once: the old transaction is
-    /// marked, a new period begins.
+    /// An upgrade, or a crossgrade of equal duration: it takes effect at once, marks the old transaction
+    /// as upgraded and begins a new period.
     mutating func upgrade(chain index: Int, to product: UInt16, offer: UInt8, at moment: Timestamp)
     {
         let last = chains[index].transactions.count - 1
@@ -30,7 +30,7 @@ extension World {
         planPeriod(chain: index)
     }
 
-    /// A downgrade, or a crossgrade to another length: takes effect at the renewal.
+    /// A downgrade, or a crossgrade to another duration: it takes effect at the renewal.
     mutating func changeNextProduct(chain index: Int, to product: UInt16, at moment: Timestamp) {
         guard let current = chains[index].current else { return }
         chains[index].renewal.nextProduct = product
@@ -40,13 +40,13 @@ extension World {
             chain: index, at: moment)
     }
 
-    /// Bought again after its end, under the same original id.
+    /// The customer subscribes again after the end, under the same original id.
     mutating func resubscribe(
         chain index: Int, product: UInt16, offer: UInt8, at moment: Timestamp
     ) {
         let current = chains[index].current
         let lapse = current.map { moment.milliseconds(since: $0.expiresDate) } ?? 0
-        if lapse > 60 * BillingPeriod.millisecondsPerDay { chains[index].streakStart = moment }
+        if lapse > 60 * CivilCalendar.millisecondsPerDay { chains[index].streakStart = moment }
         if product != current?.product { chains[index].renewal.dropPriceIncrease() }
         chains[index].renewal.nextProduct = product
         chains[index].renewal.nextOffer = offer
@@ -56,7 +56,7 @@ extension World {
         planPeriod(chain: index)
     }
 
-    /// The failed charge succeeds: in grace the billing dates stay, later a new cycle begins.
+    /// The failed charge succeeds: in the grace period the billing dates stay, later a new cycle begins.
     mutating func recover(chain index: Int, at moment: Timestamp) {
         guard let current = chains[index].current,
             [.grace, .billingRetry].contains(chains[index].phase)
@@ -89,7 +89,7 @@ extension World {
         let last = chains[index].transactions.count - 1
         guard last >= 0, chains[index].phase == .active else { return }
         let end = chains[index].transactions[last].expiresDate.adding(
-            milliseconds: Int64(days) * BillingPeriod.millisecondsPerDay)
+            milliseconds: Int64(days) * CivilCalendar.millisecondsPerDay)
         chains[index].transactions[last].expiresDate = end
         chains[index].transactions[last].modifiedDate = moment
         chains[index].renewal.renewalDate = end
@@ -97,9 +97,9 @@ extension World {
         planEnd(chain: index, from: moment)
     }
 
-    /// Adds a period with all that follows from it for status and renewal info.
+    /// Adds a period and updates status and renewal info.
     ///
-    /// `start`: what its length is counted from, where that is not the moment of the charge.
+    /// `start`: where the period is counted from, if that is not the moment of the charge.
     mutating func beginPeriod(
         chain index: Int, at moment: Timestamp, countedFrom start: Timestamp? = nil,
         isRenewal: Bool
@@ -127,5 +127,93 @@ extension World {
         chains[index].renewal.isInBillingRetry = false
         chains[index].renewal.gracePeriodExpiresDate = nil
         chains[index].renewal.expirationIntent = 0
+    }
+}
+
+/// Refunds, and what becomes of them.
+extension World {
+    /// Refunds one period; the subscription ends only when it is the current one.
+    ///
+    /// `percent`: 100 for a full refund, less for a prorated one.
+    mutating func refund(
+        chain index: Int, period: Int, percent: UInt8, reason: UInt8, at moment: Timestamp
+    ) {
+        guard chains[index].transactions.indices.contains(period) else { return }
+        chains[index].transactions[period].revoke(
+            percent == 100 ? .refundFull : .refundProrated, percent: percent, reason: reason,
+            at: moment)
+        let isCurrent = period == chains[index].transactions.count - 1
+        if isCurrent, chains[index].isSubscription {
+            chains[index].phase = .revoked
+            chains[index].renewal.willRenew = false
+            chains[index].renewal.isInBillingRetry = false
+            chains[index].renewal.gracePeriodExpiresDate = nil
+            schedule(.none, at: PurchaseChain.never, chain: index)
+        }
+        notify(.refund, chain: index, period: period, at: moment)
+    }
+
+    /// The period whose refund can be reversed: the current one, otherwise the one refunded last.
+    func refundedPeriod(chain index: Int) -> Int? {
+        let transactions = chains[index].transactions
+        let refunded = transactions.indices.filter {
+            [.refundFull, .refundProrated].contains(transactions[$0].revocation)
+        }
+        if refunded.last == transactions.count - 1 { return refunded.last }
+        return refunded.max { left, right in
+            (transactions[left].revocationDate ?? PurchaseChain.never, left)
+                < (transactions[right].revocationDate ?? PurchaseChain.never, right)
+        }
+    }
+
+    /// Reverses the refund of a period; its dates stay as they were.
+    mutating func reverseRefund(chain index: Int, period: Int, at moment: Timestamp) {
+        chains[index].transactions[period].reinstate(at: moment)
+        let current = chains[index].transactions.count - 1
+        if period == current, chains[index].isSubscription {
+            if chains[index].transactions[current].expiresDate > moment {
+                chains[index].phase = .active
+                chains[index].renewal.expirationIntent = 0
+                planEnd(chain: index, from: moment)
+            } else {
+                chains[index].phase = .expired
+                chains[index].renewal.expirationIntent = 1
+                planReturn(chain: index, after: moment)
+            }
+        }
+        notify(.refundReversed, chain: index, period: period, at: moment)
+    }
+}
+
+extension World {
+    /// Deletes an Apple Account: from then on nothing is charged, and no notification about it is sent.
+    ///
+    /// Paid periods run until their end, so family members keep access until then.
+    mutating func delete(account: Int, at moment: Timestamp) {
+        accounts[account].isDeleted = true
+        for index in chains(ofAccount: account) where chains[index].isSubscription {
+            guard !chains[index].isFamilyShared else { continue }
+            chains[index].paymentFails = true
+            chains[index].renewal.willRenew = false
+            switch chains[index].phase {
+            case .active:
+                guard let current = chains[index].current else { continue }
+                schedule(.expiry, at: current.expiresDate, chain: index)
+            case .grace where chains[index].event == .recovery:
+                schedule(
+                    .graceEnd, at: chains[index].renewal.gracePeriodExpiresDate ?? moment,
+                    chain: index)
+            case .billingRetry where chains[index].event == .recovery:
+                schedule(.retryEnd, at: retryEnd(chain: index) ?? moment, chain: index)
+            case .grace, .billingRetry: break
+            case .single, .expired, .revoked:
+                schedule(.none, at: PurchaseChain.never, chain: index)
+            }
+        }
+    }
+
+    /// Whether the account of a chain was deleted.
+    func isDeleted(chain index: Int) -> Bool {
+        accounts[Int(chains[index].account)].isDeleted
     }
 }

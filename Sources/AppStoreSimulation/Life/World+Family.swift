@@ -1,11 +1,11 @@
 import Subscriptions
 
-/// Family Sharing: a member has an Apple Account, transactions and ids of its own, which follow
-/// the purchaser's subscription.
+/// Family Sharing: a member has its own Apple Account, transactions and ids; its subscription is kept
+/// in step with the purchaser's.
 extension World {
-    /// Shares the subscription with one more account, which is told so.
+    /// Shares the subscription with one more account and notifies about it.
     ///
-    /// The member's first period begins with the sharing, and ends when the purchaser's does.
+    /// The member's first period begins now and ends when the purchaser's does.
     @discardableResult
     mutating func share(chain leader: Int, with account: Int, at moment: Timestamp) -> Int {
         let shared = chains.count
@@ -30,7 +30,7 @@ extension World {
         return shared
     }
 
-    /// Brings the members of a chain to its state.
+    /// Copies the state of a chain to the members who share it.
     mutating func mirror(chain leader: Int) {
         var follower = chains[leader].firstFollower
         while follower >= 0 {
@@ -39,22 +39,22 @@ extension World {
         }
     }
 
-    /// Tells the members what the purchaser was told, about their own transactions.
-    mutating func tellFamily(
+    /// Sends the members the purchaser's notification, about their own transactions.
+    mutating func notifyFamily(
         _ event: NotificationEvent, leader: Int, period: Int?, at moment: Timestamp
     ) {
-        guard let told = event.asToldToFamily else { return }
+        guard let familyEvent = event.familyEvent else { return }
         let last = chains[leader].transactions.count - 1
-        // The refund of an earlier period takes nothing from the members.
+        // The refund of an earlier period changes nothing for the members.
         if let period, period != last { return }
         var follower = chains[leader].firstFollower
         while follower >= 0 {
-            record(told, chain: Int(follower), at: moment)
+            record(familyEvent, chain: Int(follower), at: moment)
             follower = chains[Int(follower)].nextFollower
         }
     }
 
-    /// The members lose access: sharing ended.
+    /// Ends the sharing: all members lose access.
     mutating func endSharing(leader: Int, at moment: Timestamp) {
         var follower = Int(chains[leader].firstFollower)
         while follower >= 0 {
@@ -65,7 +65,7 @@ extension World {
         chains[leader].firstFollower = -1
     }
 
-    /// One member leaves the family.
+    /// One member leaves the family and loses access.
     mutating func leaveFamily(member: Int, at moment: Timestamp) {
         let leader = Int(chains[member].leader)
         guard leader >= 0 else { return }
@@ -95,7 +95,7 @@ extension World {
         record(.revoke, chain: member, at: moment)
     }
 
-    /// Copies periods that the member lacks and what changed in the others.
+    /// Copies the periods that the member lacks, and the changes of the others.
     private mutating func mirror(leader: Int, to member: Int) {
         let offset = Int(chains[member].sharedFrom)
         for index in chains[leader].transactions.indices where index >= offset {

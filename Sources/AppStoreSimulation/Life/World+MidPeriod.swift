@@ -1,17 +1,17 @@
 import Subscriptions
 
-/// What happens in the middle of a period by chance: a draw, then one of the customer's actions.
+/// Random events in the middle of a period: one is drawn, then carried out.
 ///
-/// What follows from it later, but before the period's end, is an event of its own: nothing here may
-/// depend on how far the clock is being moved.
+/// A later consequence before the period's end is scheduled as an event: the result must not depend on
+/// whether the clock moves in one step or in many.
 extension World {
-    /// How long Apple takes to decide on a refund, in a life by chance.
+    /// How long Apple takes to decide on a refund in a random population.
     private static let refundAnswerMilliseconds: Int64 = 5_400_000
 
     mutating func midPeriod(chain index: Int, at moment: Timestamp) {
         let action = drawAction(chain: index)
         take(action, chain: index, at: moment)
-        // Most actions leave the end of the period to come; some have planned another future.
+        // Most actions leave the period's end to be planned; some have already planned their next event.
         if chains[index].event == .none, chains[index].phase == .active {
             planEnd(chain: index, from: moment)
         }
@@ -87,7 +87,7 @@ extension World {
             let days = chains[index].random.integer(in: 2...20)
             schedule(
                 .refundReversal,
-                at: moment.adding(milliseconds: days * BillingPeriod.millisecondsPerDay),
+                at: moment.adding(milliseconds: days * CivilCalendar.millisecondsPerDay),
                 chain: index)
         } else {
             planReturn(chain: index, after: moment)
@@ -117,7 +117,7 @@ extension World {
         return UInt16(candidates[Int(pick)])
     }
 
-    /// A product of the same level and another length, which waits for the renewal.
+    /// A product of the same level and another duration, which takes effect at the renewal.
     private func crossgradeProduct(chain index: Int) -> UInt16? {
         guard let current = chains[index].current else { return nil }
         let mine = Catalogue.products[Int(current.product)]
@@ -127,4 +127,27 @@ extension World {
                 && product.period != mine.period
         }.map(UInt16.init)
     }
+}
+
+extension LifeRates {
+    /// The probability that any of these events happens in a period.
+    var midPeriodProbability: Double {
+        midPeriodShares.reduce(0) { $0 + $1.share }
+    }
+
+    var midPeriodShares: [(share: Double, action: MidPeriodAction)] {
+        [
+            (cancel, .cancel), (refund, .refund), (refundOfEarlierPeriod, .refundOfEarlierPeriod),
+            (refundDeclined, .refundDeclined), (upgrade, .upgrade), (downgrade, .downgrade),
+            (crossgrade, .crossgrade), (priceIncrease, .priceIncrease),
+            (renewalExtension, .extend), (productWithdrawn, .withdraw), (offerRedeemed, .offer),
+            (familyLeaves, .familyLeaves),
+        ]
+    }
+}
+
+/// A random event in the middle of a period.
+enum MidPeriodAction: Sendable {
+    case cancel, refund, refundOfEarlierPeriod, refundDeclined, upgrade, downgrade, crossgrade
+    case priceIncrease, extend, withdraw, offer, familyLeaves
 }

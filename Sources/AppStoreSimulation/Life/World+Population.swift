@@ -1,25 +1,25 @@
 import Subscriptions
 
-/// Makes accounts with lives that were lived, event by event, until now.
+/// Creates a random population, whose subscriptions are simulated event by event until now.
 extension World {
-    /// For so long after the start nothing is due by itself: a table taken at the start stays
+    /// No event is due for this long after the start, so that a table written at the start stays
     /// exact while a test runs.
-    static let quietMilliseconds: Int64 = 6 * 3_600_000
+    static let quietMilliseconds: Int64 = 6 * CivilCalendar.millisecondsPerHour
     private static let oldestStartDays: Int64 = 540
 
-    /// Adds this many customers; family members' accounts come on top.
+    /// Adds this many customers; accounts of family members are added to that.
     mutating func populate(customers count: Int) {
         chains.reserveCapacity(chains.count + count * 3 / 2)
         accounts.reserveCapacity(accounts.count + count * 11 / 10)
         let known = notifications.count
         for number in 0..<count {
-            populateOne(number: number)
+            addCustomer(number: number)
         }
         sortNotifications(from: known)
         refreshNextDue()
     }
 
-    private mutating func populateOne(number: Int) {
+    private mutating func addCustomer(number: Int) {
         var random = SeededRandom(seed: seed, stream: UInt64(number))
         let account = addAccount(
             storefront: UInt8(random.integer(in: 0...Int64(Catalogue.storefronts.count - 1))),
@@ -28,14 +28,14 @@ extension World {
         let count = draw < 0.7 ? 1 : draw < 0.92 ? 2 : 3
         let first = Int(random.integer(in: 0...2))
         for place in 0..<count {
-            grow(account: account, group: (first + place) % Catalogue.groups.count)
+            addSubscription(account: account, group: (first + place) % Catalogue.groups.count)
         }
         if random.chance(rates.oneTimePurchase) {
             let product = UInt16(9 + random.integer(in: 0...2))
             let days = random.integer(in: 1...Self.oldestStartDays)
             buyOnce(
                 account: account, product: product,
-                at: now.adding(milliseconds: -days * BillingPeriod.millisecondsPerDay + 4321))
+                at: now.adding(milliseconds: -days * CivilCalendar.millisecondsPerDay + 4321))
         }
     }
 
@@ -44,17 +44,17 @@ extension World {
         return accounts.count - 1
     }
 
-    /// Grows one subscription, again with other luck until it is quiet for a while from now.
-    private mutating func grow(account: Int, group: Int) {
+    /// Adds one subscription; tries again with other random numbers until it has no event soon.
+    private mutating func addSubscription(account: Int, group: Int) {
         let chainCount = chains.count
         let accountCount = accounts.count
         let notificationCount = notifications.count
-        let patience = 60
-        for attempt in 0..<patience {
+        let maximumAttempts = 60
+        for attempt in 0..<maximumAttempts {
             var random = SeededRandom(
                 seed: seed, stream: (UInt64(chainCount) << 8 | UInt64(attempt)) &+ 0x5EED << 40)
-            growOnce(account: account, group: group, random: &random)
-            if chains[chainCount...].allSatisfy(isQuiet) || attempt == patience - 1 { break }
+            trySubscription(account: account, group: group, random: &random)
+            if chains[chainCount...].allSatisfy(isQuiet) || attempt == maximumAttempts - 1 { break }
             chains.removeLast(chains.count - chainCount)
             accounts.removeLast(accounts.count - accountCount)
             notifications.removeLast(notifications.count - notificationCount)
@@ -62,11 +62,11 @@ extension World {
         for index in chainCount..<chains.count { link(chain: index) }
     }
 
-    private mutating func growOnce(account: Int, group: Int, random: inout SeededRandom) {
+    private mutating func trySubscription(account: Int, group: Int, random: inout SeededRandom) {
         let products = Catalogue.products.indices.filter { Catalogue.products[$0].group == group }
         let product = UInt16(products[Int(random.integer(in: 0...Int64(products.count - 1)))])
         let age = random.integer(
-            in: 60_000...Self.oldestStartDays * BillingPeriod.millisecondsPerDay)
+            in: 60_000...Self.oldestStartDays * CivilCalendar.millisecondsPerDay)
         let start = now.adding(milliseconds: -age)
         let offer: UInt8 =
             random.chance(rates.introductoryOffer) ? UInt8(random.integer(in: 1...2)) : 0
@@ -78,10 +78,10 @@ extension World {
             share(chain: index, with: member, at: start)
         }
         planPeriod(chain: index)
-        live(chain: index, until: now)
+        runEvents(chain: index, until: now)
     }
 
-    /// A first purchase: a chain of its own with its first period.
+    /// Adds a first purchase: a new chain with its first period.
     mutating func subscribe(
         account: Int, product: UInt16, offer: UInt8, at start: Timestamp, random: SeededRandom
     ) -> Int {
@@ -96,7 +96,7 @@ extension World {
         return index
     }
 
-    /// A consumable, non-consumable or non-renewing purchase.
+    /// Adds a purchase of a consumable, non-consumable or non-renewing product.
     @discardableResult
     mutating func buyOnce(account: Int, product: UInt16, at moment: Timestamp) -> Int {
         let index = chains.count
@@ -114,7 +114,7 @@ extension World {
         return index
     }
 
-    /// Hangs a chain behind the account's others.
+    /// Appends a chain to the account's list of chains.
     mutating func link(chain index: Int) {
         let account = Int(chains[index].account)
         guard accounts[account].firstChain >= 0 else {

@@ -1,4 +1,6 @@
-/// Writes JSON straight into bytes: a simulator signs thousands of payloads a second.
+import Subscriptions
+
+/// Writes JSON directly into bytes, because a simulator signs thousands of payloads a second.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -55,7 +57,7 @@ struct JSONWriter {
         bytes.append(contentsOf: String(value).utf8)
     }
 
-    /// A number as it was written elsewhere.
+    /// A number whose text is known.
     mutating func number(_ text: String) {
         separate()
         bytes.append(contentsOf: text.utf8)
@@ -85,5 +87,35 @@ struct JSONWriter {
     private mutating func separate() {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
         needsComma = true
+    }
+}
+
+/// Members of an object; `nil` writes nothing, as Apple omits what does not apply.
+extension JSONWriter {
+    mutating func field(_ name: String, _ value: String?) {
+        guard let value else { return }
+        key(name)
+        string(value)
+    }
+
+    mutating func field(_ name: String, _ value: (some BinaryInteger)?) {
+        guard let value else { return }
+        key(name)
+        integer(value)
+    }
+
+    mutating func field(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        key(name)
+        bool(value)
+    }
+
+    mutating func field(_ name: String, _ value: Timestamp?) {
+        field(name, value?.unixMilliseconds)
+    }
+
+    mutating func field(_ name: String, jws: [UInt8]) {
+        key(name)
+        plain(jws)
     }
 }

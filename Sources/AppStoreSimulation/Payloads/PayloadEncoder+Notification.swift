@@ -1,7 +1,7 @@
 import Subscriptions
 
 extension PayloadEncoder {
-    /// The payload of a notification around the payloads that were signed for it.
+    /// The payload of a notification, which contains the signed transaction and renewal info.
     func notification(
         _ record: NotificationRecord, uuid: String, transaction: [UInt8]?, renewal: [UInt8]?
     ) -> [UInt8] {
@@ -29,7 +29,7 @@ extension PayloadEncoder {
         return json.bytes
     }
 
-    /// The same for all retries of one notification.
+    /// The UUID of a notification, the same in all attempts to deliver it.
     func notificationUUID(_ record: NotificationRecord) -> String {
         identifiers.uuid(
             UInt64(bitPattern: record.date.unixMilliseconds),
@@ -37,6 +37,7 @@ extension PayloadEncoder {
                 | UInt64(record.repetition) << 56)
     }
 
+    /// The payload of an app transaction.
     func appTransaction(account: Int, bought: Timestamp, now: Timestamp) -> [UInt8] {
         var json = JSONWriter(capacity: 700)
         json.object { json in

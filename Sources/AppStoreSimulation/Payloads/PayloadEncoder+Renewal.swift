@@ -1,16 +1,16 @@
 import Subscriptions
 
 extension PayloadEncoder {
-    /// The renewal info of a subscription.
+    /// The payload of a subscription's renewal info.
     ///
-    /// `renewal` and `status` are the state to show: the present one, or that of a notification.
+    /// `renewal` and `status`: the state to show, which may be that of an earlier notification.
     func renewalInfo(
         _ snapshot: ChainSnapshot, renewal: RenewalState, transaction: StoredTransaction,
         status: Int, signedDate: Timestamp
     ) -> [UInt8] {
         let chain = snapshot.chain
         let storefront = Catalogue.storefronts[Int(snapshot.account.storefront)]
-        // A commitment goes on with its own product until its last payment.
+        // A commitment keeps its product until its last payment.
         let nextProduct = transaction.owesPayments ? transaction.product : renewal.nextProduct
         let next = Catalogue.products[Int(nextProduct)]
         let renews = renewal.renewsNextPeriod(after: transaction)

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// Writes the payloads that Apple signs.
+/// Writes the payloads of Apple's JWS.
 ///
 /// Source: App Store Server API, `JWSTransactionDecodedPayload`, `JWSRenewalInfoDecodedPayload`,
 /// `ResponseBodyV2DecodedPayload`, `JWSAppTransactionDecodedPayload`.
@@ -8,10 +8,10 @@ struct PayloadEncoder: Sendable {
     var app: SimulatedApp
     var environment: SimulatedEnvironment
     let identifiers: IdentifierScheme
-    /// Whether fields and values appear that no client can know yet.
+    /// Whether payloads contain members and values that no client knows.
     var hasUnknownValues = false
 
-    /// `period`: which transaction of the chain.
+    /// The payload of a transaction; `period` is its index in the chain.
     func transaction(
         _ snapshot: ChainSnapshot, period: Int, transaction: StoredTransaction,
         signedDate: Timestamp
@@ -91,7 +91,7 @@ struct PayloadEncoder: Sendable {
         }
     }
 
-    /// `product`: what the offer is for; it lasts one of its periods unless it is a free trial.
+    /// Writes an offer for a product; it lasts one period of the product unless it is a free trial.
     func offer(_ index: UInt8, of product: UInt16, into json: inout JSONWriter) {
         guard !hasUnknownValues else { return json.field("offerType", 9) }
         guard index > 0 else { return }

@@ -2,7 +2,7 @@ import Hummingbird
 import Logging
 import Synchronization
 
-/// The port of the revocation service, which can be closed and opened while everything else runs.
+/// The listener of the OCSP responder, which the mode `absent` closes.
 actor OCSPListener {
     nonisolated let service: OCSPService
     private nonisolated let port: ReservedPort
@@ -17,7 +17,7 @@ actor OCSPListener {
 
     nonisolated var address: String { "http://127.0.0.1:\(port.number)" }
 
-    /// Opens or closes the port as the mode demands; returns when that is done.
+    /// Opens or closes the port as the mode requires; returns when that is done.
     func follow() async {
         let isAbsent = service.state.withLock { $0.mode == .absent }
         guard isAbsent else { return await open() }

@@ -5,15 +5,15 @@ import SwiftASN1
 import Synchronization
 import X509
 
-/// The revocation service of the simulated signing chain: what it is asked and what it answers.
+/// The OCSP responder for the simulated signing chain.
 ///
-/// It lives in the present, whatever the simulated clock shows, as tokens do: revocation is a
-/// question about now.
+/// It uses the real time, not the simulated one, because clients check revocation against their own
+/// clock.
 final class OCSPService: Sendable {
     struct State: Sendable {
         var mode: OCSPMode
         var delayMilliseconds: Int64 = 20_000
-        /// From the answer to its nextUpdate.
+        /// From the response to its nextUpdate.
         var lifetimeSeconds = 43_200.0
         var askedAboutLeaf = 0
         var askedAboutIntermediate = 0
@@ -33,10 +33,10 @@ final class OCSPService: Sendable {
         self.authority = authority
     }
 
-    /// Answers one request, whichever path it came to.
+    /// Answers one request, whatever its path.
     func outcome(_ request: ServiceRequest) -> Outcome {
         guard request.method == "POST" else { return Outcome(answer: .wrongMethod) }
-        guard let asked = OCSPRequestReader(request.body), let subject = subject(of: asked) else {
+        guard let asked = OCSPRequest(request.body), let subject = subject(of: asked) else {
             state.withLock { $0.unreadable += 1 }
             return Outcome(answer: ServiceAnswer(status: 400, contentType: nil, body: []))
         }
@@ -54,7 +54,7 @@ final class OCSPService: Sendable {
             answer = ServiceAnswer(
                 status: 200, contentType: "application/ocsp-response", body: body)
         }
-        // The listener may have to be gone a moment later.
+        // A control call may close the listener a moment later.
         answer.headers.append(("Connection", "close"))
         return Outcome(
             answer: answer,
@@ -65,12 +65,12 @@ final class OCSPService: Sendable {
         case leaf, intermediate
     }
 
-    private func subject(of asked: OCSPRequestReader) -> Subject? {
+    private func subject(of asked: OCSPRequest) -> Subject? {
         if asked.isIssued(by: authority.intermediate) { return .leaf }
         return asked.isIssued(by: authority.root) ? .intermediate : nil
     }
 
-    /// What is answered without regard to the question.
+    /// The answer of modes that do not depend on the request; `nil` for the others.
     private func fixedAnswer(_ mode: OCSPMode) -> ServiceAnswer? {
         switch mode {
         case .html:
@@ -85,12 +85,12 @@ final class OCSPService: Sendable {
         }
     }
 
-    /// `nil` for modes whose answer is no OCSP.
+    /// The OCSP response; `nil` for modes that answer with something else.
     private func body(
-        about asked: OCSPRequestReader, subject: Subject, state: State
+        about asked: OCSPRequest, subject: Subject, state: State
     ) throws -> [UInt8]? {
         let now = Date()
-        var writer = OCSPAnswerWriter(
+        var writer = OCSPResponse(
             certID: asked.certID, status: .good, thisUpdate: now.addingTimeInterval(-60),
             nextUpdate: now.addingTimeInterval(state.lifetimeSeconds), nonce: asked.nonce)
         let issuer = issuer(of: subject)
@@ -112,45 +112,95 @@ final class OCSPService: Sendable {
         case .foreignSigner:
             return try writer.signed(by: try delegate(of: issuer, isForeign: true))
         case .otherCertificate: writer.certID[writer.certID.count - 1] ^= 1
-        case .tryLater: return OCSPAnswerWriter.tryLater()
+        case .tryLater: return OCSPResponse.tryLater()
         case .html, .notFound, .serverError, .redirect, .absent: return nil
         }
         return try writer.signed(by: issuer)
     }
 
-    private func issuer(of subject: Subject) -> OCSPAnswerWriter.Signer {
+    private func issuer(of subject: Subject) -> OCSPResponse.Signer {
         switch subject {
         case .leaf:
-            OCSPAnswerWriter.Signer(
+            OCSPResponse.Signer(
                 key: authority.intermediateKey, certificate: authority.intermediate)
         case .intermediate:
-            OCSPAnswerWriter.Signer(key: authority.rootKey, certificate: authority.root)
+            OCSPResponse.Signer(key: authority.rootKey, certificate: authority.root)
         }
     }
 
-    /// A certificate for signing OCSP answers, by the issuer or by a stranger of the same name.
+    /// A delegated OCSP signing certificate, issued by the issuer or by a foreign key of the same name.
     private func delegate(
-        of issuer: OCSPAnswerWriter.Signer, isForeign: Bool
-    ) throws -> OCSPAnswerWriter.Signer {
+        of issuer: OCSPResponse.Signer, isForeign: Bool
+    ) throws -> OCSPResponse.Signer {
         let key = P384.Signing.PrivateKey()
-        let shape = CertificateShape(
+        let template = CertificateTemplate(
             commonName: "Simulated OCSP Responder", organizationalUnit: "",
             organization: "Simulated Inc.", role: .responder, marker: nil, responder: nil,
             notBefore: Date().addingTimeInterval(-86_400),
             notAfter: Date().addingTimeInterval(30 * 86_400))
-        let certificate = try shape.certificate(
+        let certificate = try template.certificate(
             for: .init(key.publicKey), issuerName: issuer.certificate.subject,
             issuerKey: .init(isForeign ? P384.Signing.PrivateKey() : issuer.key),
             algorithm: .ecdsaWithSHA384)
-        return OCSPAnswerWriter.Signer(key: key, certificate: certificate, isSentAlong: true)
+        return OCSPResponse.Signer(key: key, certificate: certificate, isIncluded: true)
     }
 }
 
-extension OCSPRequestReader {
+extension OCSPRequest {
     /// Whether the hash of the issuer's key is the certificate's, with SHA-1 or SHA-256.
     fileprivate func isIssued(by issuer: Certificate) -> Bool {
         let key = issuer.publicKey.subjectPublicKeyInfoBytes
         return issuerKeyHash == Array(Insecure.SHA1.hash(data: key))
             || issuerKeyHash == Array(SHA256.hash(data: key))
+    }
+}
+
+/// The body of the control call `ocsp`, which changes the responder.
+struct OCSPChange: Decodable {
+    var mode: String?
+    var delayMilliseconds: Int64?
+    var nextUpdateSeconds: Double?
+
+    init(from decoder: any Decoder) throws {
+        let keys = try StrictKeys(decoder, allowed: ["mode", "delay_ms", "next_update_seconds"])
+        mode = try keys.value(String.self, "mode")
+        delayMilliseconds = try keys.number("delay_ms", in: 0...3_600_000)
+        nextUpdateSeconds = try keys.number(
+            "next_update_seconds", in: -1_000_000_000...1_000_000_000.0)
+    }
+}
+
+extension OCSPService {
+    func apply(_ change: OCSPChange) throws(SimulatorError) {
+        let mode = try change.mode.map { name throws(SimulatorError) in
+            guard let mode = OCSPMode(rawValue: name) else {
+                throw .badOption("\"mode\" must be one of \(OCSPMode.names).")
+            }
+            return mode
+        }
+        state.withLock { state in
+            state.mode = mode ?? state.mode
+            state.delayMilliseconds = change.delayMilliseconds ?? state.delayMilliseconds
+            state.lifetimeSeconds = change.nextUpdateSeconds ?? state.lifetimeSeconds
+        }
+    }
+
+    func resetCounts() {
+        state.withLock { state in
+            state.askedAboutLeaf = 0
+            state.askedAboutIntermediate = 0
+            state.unreadable = 0
+        }
+    }
+
+    /// The mode, and the numbers of requests since the log was reset.
+    func report() -> ServiceAnswer {
+        let state = state.withLock { $0 }
+        return .json { json in
+            json.field("mode", state.mode.rawValue)
+            json.field("leaf", state.askedAboutLeaf)
+            json.field("intermediate", state.askedAboutIntermediate)
+            json.field("unreadable", state.unreadable)
+        }
     }
 }

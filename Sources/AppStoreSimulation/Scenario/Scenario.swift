@@ -1,12 +1,12 @@
 import Subscriptions
 import Yams
 
-/// A scripted world as written: named customers with their lives, and a population with rates.
+/// A scenario file: named customers with scripted steps, and a random population with rates.
 ///
 /// Source of the file format: `docs/simulator.md`.
 struct Scenario: Decodable, Sendable {
     var about: String?
-    /// Where the clock stands still, as text; the command line wins.
+    /// The moment at which the clock stands still; the command line takes precedence.
     var now: Timestamp?
     /// 3, 16 or 28 days, or 0 for no grace period.
     var graceDays: Int?
@@ -43,33 +43,26 @@ struct Scenario: Decodable, Sendable {
         population = try keys.value(PopulationText.self, "population")
     }
 
-    /// Writes down where each step and expectation stands, for what turns out to be impossible.
+    /// Records the line of each step and expectation, for error messages.
     private mutating func noteLines(of text: String) {
         guard let lines = SourceLines(of: text) else { return }
         for number in customers.indices {
-            let customer: [any CodingKey] = [Place("customers"), Place(number)]
+            let customer: [any CodingKey] = [
+                TextKey(stringValue: "customers"), TextKey(intValue: number),
+            ]
             for step in customers[number].life.indices {
                 customers[number].life[step].line = lines.line(
-                    of: customer + [Place("life"), Place(step)])
+                    of: customer + [TextKey(stringValue: "life"), TextKey(intValue: step)])
             }
             for place in customers[number].expectations.indices {
                 customers[number].expectations[place].line = lines.line(
-                    of: customer + [Place("expect"), Place(place)])
+                    of: customer + [TextKey(stringValue: "expect"), TextKey(intValue: place)])
             }
         }
     }
-
-    private struct Place: CodingKey {
-        let stringValue: String
-        let intValue: Int?
-        init(_ name: String) { (stringValue, intValue) = (name, nil) }
-        init(_ index: Int) { (stringValue, intValue) = ("\(index)", index) }
-        init?(stringValue: String) { self.init(stringValue) }
-        init?(intValue: Int) { self.init(intValue) }
-    }
 }
 
-/// A population as written: how many, and how often things happen to them.
+/// The population of a scenario file: number of customers and event rates.
 struct PopulationText: Decodable, Sendable {
     var customers: Int
     var rates = LifeRates()
@@ -88,6 +81,24 @@ struct PopulationText: Decodable, Sendable {
             for (name, path) in LifeRates.names {
                 guard let value = try keys.number(name, in: 0.0...1.0) else { continue }
                 rates[keyPath: path] = value
+            }
+        }
+    }
+}
+
+extension Scenario {
+    /// Performs all steps, future ones included, in a world of their own: a step that cannot happen is
+    /// refused when the file is read and not when it becomes due.
+    ///
+    /// Nothing about scripted customers is random, so the steps will later have the same results.
+    func rehearse(seed: UInt64, now: Timestamp) throws(SimulatorError) {
+        for environment in SimulatedEnvironment.allCases {
+            var world = World(environment: environment, seed: seed, now: now, rates: LifeRates())
+            if let graceDays { world.graceDays = graceDays }
+            try world.play(self)
+            while let last = world.pendingSteps.last {
+                world.advance(to: last.date)
+                if let reason = world.skippedSteps.first { throw .badOption(reason) }
             }
         }
     }

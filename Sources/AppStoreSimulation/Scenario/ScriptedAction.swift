@@ -1,4 +1,4 @@
-/// What happens in a step of a scripted life.
+/// What happens in a step of a scenario.
 enum ScriptedAction: Sendable {
     case buy(product: UInt16, offer: UInt8, label: String?)
     case cancel
@@ -30,7 +30,7 @@ enum ScriptedAction: Sendable {
         "share_with", "stop_sharing", "migrate", "delete_account",
     ]
 
-    /// What may be said beside the name, by the actions that know it.
+    /// The further keys that an action takes.
     private static let parametersByName: [String: [String]] = [
         "buy": ["offer", "label"], "upgrade": ["offer"], "resubscribe": ["offer"],
         "refund": ["reason", "period"], "refund_reversed": ["period"],
@@ -39,7 +39,7 @@ enum ScriptedAction: Sendable {
 
     static let parameters = Array(Set(parametersByName.values.joined())).sorted()
 
-    /// Whether it happens to something that was bought before.
+    /// Whether it concerns an earlier purchase.
     var concernsPurchase: Bool {
         switch self {
         case .buy, .deleteAccount: false
@@ -47,7 +47,7 @@ enum ScriptedAction: Sendable {
         }
     }
 
-    /// The action that an object names, with what belongs to it and nothing else.
+    /// Reads the action that an object names; keys of other actions are refused.
     init(_ keys: StrictKeys) throws {
         let found = Self.names.filter(keys.names.contains)
         guard found.count == 1, let name = found.first else {
@@ -107,7 +107,7 @@ enum ScriptedAction: Sendable {
         }
     }
 
-    /// The actions that are written as `true`.
+    /// The actions whose value is `true`.
     private static func plain(_ name: String, _ keys: StrictKeys) throws -> ScriptedAction {
         switch name {
         case "cancel": .cancel

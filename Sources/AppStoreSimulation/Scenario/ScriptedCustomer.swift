@@ -15,14 +15,7 @@ struct ScriptedCustomer: Decodable, Sendable {
             throw keys.refused("a customer lacks its \"name\".")
         }
         self.name = name
-        if let text = try keys.value(String.self, "environment") {
-            guard let environment = SimulatedEnvironment(rawValue: text) else {
-                throw keys.refused(
-                    "The environment \"\(text)\" is neither Production nor Sandbox.",
-                    at: "environment")
-            }
-            self.environment = environment
-        }
+        environment = try keys.environment() ?? .production
         if let country = try keys.value(String.self, "storefront") {
             guard let index = Catalogue.storefronts.firstIndex(where: { $0.country == country })
             else {
@@ -39,14 +32,14 @@ struct ScriptedCustomer: Decodable, Sendable {
     }
 }
 
-/// What a customer's subscription must look like when the scenario stands at its start.
+/// The expected state of a customer's subscription at the start of the scenario.
 struct ScenarioExpectation: Decodable, Sendable {
     /// The purchase, by its label.
     var of: String?
     var status: Int?
-    /// Events in the order of their sending, for example `DID_FAIL_TO_RENEW/GRACE_PERIOD`.
+    /// Notifications in the order of sending, for example `DID_FAIL_TO_RENEW/GRACE_PERIOD`.
     var notifications: [String]?
-    /// Where it stands in its file.
+    /// Its line in the file.
     var line: Int?
 
     init(from decoder: any Decoder) throws {

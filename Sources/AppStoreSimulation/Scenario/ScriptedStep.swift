@@ -1,8 +1,8 @@
 import Subscriptions
 
-/// One step of a scripted life: a moment and what happens then.
+/// One step of a scripted customer: a moment and what happens then.
 struct ScriptedStep: Decodable, Sendable {
-    /// When: relative to the scenario's now, or absolute.
+    /// The time of a step: relative to the scenario's now, or absolute.
     enum Moment: Sendable {
         case relative(milliseconds: Int64)
         case absolute(Timestamp)
@@ -16,12 +16,12 @@ struct ScriptedStep: Decodable, Sendable {
     }
 
     let moment: Moment
-    /// The label of the purchase that it concerns; the customer's latest when absent.
+    /// The label of the purchase that it concerns; without one, the customer's latest.
     var purchase: String?
     let action: ScriptedAction
-    /// What becomes of the notifications that this step makes.
+    /// How the notifications of this step are delivered; `nil` as usual.
     var delivery: ScriptedDelivery?
-    /// Where it stands in its file.
+    /// Its line in the file.
     var line: Int?
 
     init(from decoder: any Decoder) throws {
@@ -52,15 +52,7 @@ struct ScriptedStep: Decodable, Sendable {
         }
     }
 
-    /// A step of a control call: it happens now.
-    init(action: ScriptedAction, purchase: String?, delivery: ScriptedDelivery?) {
-        moment = .relative(milliseconds: 0)
-        self.action = action
-        self.purchase = purchase
-        self.delivery = delivery
-    }
-
-    /// The same reason with the step that it was found in.
+    /// The error with the line and customer of the step.
     func refusal(_ error: SimulatorError, customer: String) -> SimulatorError {
         let place = line.map { "line \($0), " } ?? ""
         return .badOption("\(place)customer \"\(customer)\": \(error.description)")
@@ -84,7 +76,8 @@ struct ScriptedStep: Decodable, Sendable {
             case "d", "h", "m", "s":
                 guard let count = Int64(number), count < 100_000 else { throw wrongMoment(text) }
                 let units: [Character: Int64] = [
-                    "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000,
+                    "d": CivilCalendar.millisecondsPerDay, "h": CivilCalendar.millisecondsPerHour,
+                    "m": 60_000, "s": 1000,
                 ]
                 milliseconds += count * (units[character] ?? 0)
                 number = ""
@@ -98,5 +91,23 @@ struct ScriptedStep: Decodable, Sendable {
     private static func wrongMoment(_ text: String) -> SimulatorError {
         .badOption(
             "\"at\" must be like -90d, +12h30m or 2026-08-01T00:00:00Z, not \"\(text)\".")
+    }
+}
+
+/// How the notifications of a step are delivered, as in scenario files.
+enum ScriptedDelivery: String, Sendable, CaseIterable {
+    case atOnce = "at_once"
+    case late
+    case never
+    case unsent
+
+    /// `nil` if Apple itself neither sends nor records them.
+    var plan: NotificationRecord.Delivery? {
+        switch self {
+        case .atOnce: .atOnce
+        case .late: NotificationRecord.Delivery(failedAttempts: 2)
+        case .never: .never
+        case .unsent: nil
+        }
     }
 }

@@ -1,7 +1,8 @@
 import Subscriptions
 
+/// The scripted customers: what a control call shows of them, and what their scenario expects.
 extension World {
-    /// The scripted customers as a control call answers them.
+    /// Writes the scripted customers for the control call.
     func writeScripted(into json: inout JSONWriter) {
         for (name, account) in scripted.accounts.sorted(by: { $0.key < $1.key }) {
             json.object { json in
@@ -48,5 +49,33 @@ extension World {
                 json.string(record.event.name)
             }
         }
+    }
+
+    /// The expectations of a scenario that the world does not meet, one sentence each.
+    func unmetExpectations(of scenario: Scenario) -> [String] {
+        scenario.customers.filter { $0.environment == environment }.flatMap { customer in
+            customer.expectations.compactMap { expected in
+                unmet(expected, customer: customer.name).map { reason in
+                    (expected.line.map { "line \($0): " } ?? "") + reason
+                }
+            }
+        }
+    }
+
+    private func unmet(_ expected: ScenarioExpectation, customer: String) -> String? {
+        guard let index = try? scripted.chain(of: customer, label: expected.of) else {
+            return "\(customer) has bought nothing"
+                + (expected.of.map { " labelled \"\($0)\"" } ?? "")
+        }
+        let status = chains[index].phase.status
+        if let wanted = expected.status, wanted != status {
+            return "\(customer) should have status \(wanted), has \(status)"
+        }
+        let sent = notifications.filter { Int($0.chain) == index && $0.date <= now }.map(
+            \.event.name)
+        if let wanted = expected.notifications, wanted != sent {
+            return "\(customer) should be told \(wanted), was told \(sent)"
+        }
+        return nil
     }
 }

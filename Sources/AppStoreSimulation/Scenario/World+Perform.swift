@@ -1,15 +1,15 @@
 import Subscriptions
 
-/// What a step made that has a name of its own.
+/// A purchase that a step created and that later steps can name.
 struct NamedPurchase {
     let chain: Int
     let label: String?
-    /// Whose it is, where it is another customer's.
+    /// Its owner, if that is another customer.
     var customer: String?
 }
 
-/// The steps of scripts and control calls, each with what must hold for it: a step that cannot happen
-/// is refused in a sentence, since one that silently does nothing would prove nothing.
+/// The actions of scenarios, each with its preconditions. A step that cannot happen is refused with a
+/// reason: a test that relies on a step without effect would prove nothing.
 extension World {
     mutating func perform(
         _ action: ScriptedAction, chain: Int, delivery: ScriptedDelivery?, at date: Timestamp
@@ -34,7 +34,7 @@ extension World {
         case .refundReversed(let period): try reverse(chain: chain, period: period, at: date)
         case .refundDeclined:
             notify(.consumptionRequest, chain: chain, at: date)
-            pend(
+            enqueue(
                 PendingStep(
                     date: date.adding(milliseconds: 60_000), task: .declineRefund(chain: chain),
                     delivery: delivery))
@@ -103,7 +103,7 @@ extension World {
         try require(chain, in: [.active, .grace], for: "A downgrade")
         try requireSameGroup(product, as: chain)
         let (mine, other) = levels(of: chain, and: product)
-        // The current product takes an earlier downgrade back.
+        // Choosing the current product cancels an earlier downgrade.
         guard other > mine || product == chains[chain].current?.product else {
             throw .badOption(
                 "\"\(Catalogue.products[Int(product)].id)\" is not at a lower level of service.")
@@ -195,7 +195,7 @@ extension World {
         endSharing(leader: chain, at: date)
     }
 
-    /// The subscription goes on under a new original id, which names the old one.
+    /// Continues the subscription under a new original id; its transactions name the old one.
     private mutating func migrate(chain old: Int, at date: Timestamp) -> Int {
         let index = chains.count
         let periods = chains[old].transactions.count

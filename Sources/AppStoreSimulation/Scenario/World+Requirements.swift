@@ -1,5 +1,6 @@
+/// The preconditions that actions have in common.
 extension World {
-    /// A step concerns a purchase that still goes on under its id and is the customer's own.
+    /// Requires a purchase that was not migrated and is the customer's own.
     func requireOwnPurchase(
         _ chain: Int, for action: ScriptedAction
     ) throws(SimulatorError) {
@@ -45,7 +46,7 @@ extension World {
         }
     }
 
-    /// The levels of service of a chain's product and another one; 1 is the highest.
+    /// The service levels of a chain's product and another one; 1 is the highest.
     func levels(of chain: Int, and product: UInt16) -> (mine: Int, other: Int) {
         let mine = chains[chain].current.map { Catalogue.products[Int($0.product)].level } ?? 0
         return (mine, Catalogue.products[Int(product)].level)

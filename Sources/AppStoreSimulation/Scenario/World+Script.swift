@@ -1,15 +1,15 @@
 import Subscriptions
 
-/// A step waiting for its moment.
+/// A step that is not due yet.
 struct PendingStep: Sendable {
     let date: Timestamp
     let task: Task
-    /// What becomes of the notifications that it makes.
+    /// How its notifications are delivered; `nil` as usual.
     var delivery: ScriptedDelivery?
 
     enum Task: Sendable {
         case step(customer: String, ScriptedStep)
-        /// Apple's answer to a request for a refund.
+        /// Apple declines a refund that was asked for.
         case declineRefund(chain: Int)
     }
 }
@@ -39,7 +39,7 @@ struct ScriptedNames: Sendable {
 }
 
 extension World {
-    /// Adds a scenario's customers of this environment; what lies in the past happens at once.
+    /// Adds a scenario's customers of this environment and performs their steps of the past.
     mutating func play(_ scenario: Scenario) throws(SimulatorError) {
         let known = notifications.count
         for customer in scenario.customers where customer.environment == environment {
@@ -49,35 +49,35 @@ extension World {
             scripted.accounts[customer.name] = addAccount(
                 storefront: customer.storefront, hasToken: customer.hasToken)
             for step in customer.life {
-                pend(
+                enqueue(
                     PendingStep(
                         date: step.moment.timestamp(now: now),
                         task: .step(customer: customer.name, step), delivery: step.delivery))
             }
         }
-        try takeSteps(until: now)
+        try performSteps(until: now)
         for index in chains.indices where chains[index].isScripted {
-            live(chain: index, until: now)
+            runEvents(chain: index, until: now)
         }
         sortNotifications(from: known)
         refreshNextDue()
     }
 
-    /// Puts a step behind those of its moment and earlier ones.
-    mutating func pend(_ step: PendingStep) {
+    /// Adds a step to the pending ones, behind those with the same or an earlier date.
+    mutating func enqueue(_ step: PendingStep) {
         let place = pendingSteps.firstIndex { $0.date > step.date } ?? pendingSteps.endIndex
         pendingSteps.insert(step, at: place)
     }
 
-    /// Takes the scripted steps that are due until `moment`, in their order.
-    mutating func takeSteps(until moment: Timestamp) throws(SimulatorError) {
+    /// Performs the steps that are due by `moment`, in their order.
+    mutating func performSteps(until moment: Timestamp) throws(SimulatorError) {
         while let pending = pendingSteps.first, pending.date <= moment {
             pendingSteps.removeFirst()
-            try take(pending)
+            try perform(pending)
         }
     }
 
-    private mutating func take(_ pending: PendingStep) throws(SimulatorError) {
+    private mutating func perform(_ pending: PendingStep) throws(SimulatorError) {
         switch pending.task {
         case .declineRefund(let chain):
             try delivering(pending.delivery) { world throws(SimulatorError) in
@@ -85,15 +85,15 @@ extension World {
             }
         case .step(let customer, let step):
             do throws(SimulatorError) {
-                try take(step, of: customer, at: pending.date)
+                try perform(step, of: customer, at: pending.date)
             } catch {
                 throw step.refusal(error, customer: customer)
             }
         }
     }
 
-    /// Takes one step of a customer, now that everything before it has happened.
-    mutating func take(
+    /// Performs one step of a customer; every earlier one was performed before.
+    private mutating func perform(
         _ step: ScriptedStep, of customer: String, at date: Timestamp
     ) throws(SimulatorError) {
         guard let account = scripted.accounts[customer] else {
@@ -110,35 +110,36 @@ extension World {
             }
         case .deleteAccount:
             for index in chains(ofAccount: account) {
-                live(
+                runEvents(
                     chain: chains[index].leader >= 0 ? Int(chains[index].leader) : index,
                     until: date)
             }
             delete(account: account, at: date)
         default:
             let chain = try scripted.chain(of: customer, label: step.purchase)
-            try act(
+            try perform(
                 step.action, chain: chain, customer: customer, delivery: step.delivery, at: date)
         }
     }
 
-    /// Lets the chain live until the date, then does what the step says.
-    mutating func act(
-        _ action: ScriptedAction, chain: Int, customer: String?, delivery: ScriptedDelivery? = nil,
+    /// Runs the chain's events until the date, then performs the action.
+    private mutating func perform(
+        _ action: ScriptedAction, chain: Int, customer: String, delivery: ScriptedDelivery?,
         at date: Timestamp
     ) throws(SimulatorError) {
-        live(chain: chains[chain].leader >= 0 ? Int(chains[chain].leader) : chain, until: date)
+        runEvents(chain: chains[chain].leader >= 0 ? Int(chains[chain].leader) : chain, until: date)
         try delivering(delivery) { world throws(SimulatorError) in
-            let shown = try world.perform(action, chain: chain, delivery: delivery, at: date)
+            let created = try world.perform(action, chain: chain, delivery: delivery, at: date)
             world.mirror(chain: chain)
-            if let shown {
+            if let created {
                 world.name(
-                    chain: shown.chain, label: shown.label, customer: shown.customer ?? customer)
+                    chain: created.chain, label: created.label,
+                    customer: created.customer ?? customer)
             }
         }
     }
 
-    /// Does something, and settles what becomes of the notifications that it makes.
+    /// Runs `body` and applies the delivery to the notifications that it created.
     private mutating func delivering(
         _ delivery: ScriptedDelivery?,
         _ body: (inout World) throws(SimulatorError) -> Void
@@ -147,7 +148,7 @@ extension World {
         try body(&self)
         guard let delivery else { return }
         guard let plan = delivery.plan else {
-            // Apple's own failure: no attempt, and nothing in the history.
+            // A failure at Apple: neither an attempt nor an entry in the history.
             notifications.removeSubrange(known...)
             return
         }
@@ -172,8 +173,7 @@ extension World {
         return chain
     }
 
-    private mutating func name(chain: Int, label: String?, customer: String?) {
-        guard let customer else { return }
+    private mutating func name(chain: Int, label: String?, customer: String) {
         let count = scripted.purchases[customer]?.count ?? 0
         scripted.purchases[customer, default: []].append(
             ScriptedNames.Purchase(label: label ?? "purchase \(count + 1)", chain: chain))

@@ -4,16 +4,16 @@ import Logging
 import Subscriptions
 import Synchronization
 
-/// A simulated App Store on loopback: two HTTPS listeners (production and sandbox), a plain one for
-/// control calls, and on demand another one for the revocation of its certificates.
+/// A simulated App Store: two HTTPS listeners (production and sandbox), a plain HTTP listener for
+/// control calls, and optionally an OCSP responder for its signing certificates.
 package struct AppStoreSimulator: Sendable {
     private let settings: SimulatorSettings
-    private let doors: [SimulatedEnvironment: FrontDoor]
+    private let gateways: [SimulatedEnvironment: APIGateway]
     private let address: NetworkAddress
     private let listeners: [StoreListener]
-    private let announcement = Announcement()
+    private let ports = ListeningPorts()
     private let control: SimulatorControl
-    private let courier: NotificationCourier
+    private let sender: NotificationSender
     private let ocsp: OCSPListener?
     private let scenario: Scenario?
     let clock: SimulatedClock
@@ -21,7 +21,7 @@ package struct AppStoreSimulator: Sendable {
     /// What a client needs to know; the addresses are empty until the simulator listens.
     package let report: SimulatorReport
 
-    /// Makes keys, certificates, worlds and files; nothing listens yet.
+    /// Creates keys, certificates, worlds and files; nothing listens yet.
     package init(settings: SimulatorSettings) throws(SimulatorError) {
         self.settings = settings
         let scenario = try settings.scenario.map { text throws(SimulatorError) in
@@ -32,19 +32,20 @@ package struct AppStoreSimulator: Sendable {
             throw .badOption("\(settings.bindAddress) is not an IP address.")
         }
         self.address = address
-        let kept = settings.keeps ? try KeptStore.read(from: settings.folder) : nil
-        if let kept { try Self.check(kept, against: settings) }
+        let saved = settings.keeps ? try SavedSimulator.read(from: settings.folder) : nil
+        if let saved { try Self.check(saved, against: settings) }
         var fixed = settings.now ?? scenario?.now
-        if let kept { fixed = kept.isClockFixed ? Timestamp(unixMilliseconds: kept.start) : nil }
+        if let saved { fixed = saved.isClockFixed ? Timestamp(unixMilliseconds: saved.start) : nil }
         let clock = SimulatedClock(fixed: fixed)
         self.clock = clock
-        let start = kept.map { Timestamp(unixMilliseconds: $0.start) } ?? clock.now
+        let start = saved.map { Timestamp(unixMilliseconds: $0.start) } ?? clock.now
         try scenario?.rehearse(seed: settings.seed, now: start)
         let ocspPort = try settings.ocsp.map { _ throws(SimulatorError) in
-            try ReservedPort(settings.ocspPort == 0 ? kept?.ocspPort ?? 0 : settings.ocspPort)
+            try ReservedPort(settings.ocspPort == 0 ? saved?.ocspPort ?? 0 : settings.ocspPort)
         }
         let keys = try Self.keys(
-            kept, around: start, hosts: settings.hosts + (address.isWildcard ? [] : [address.text]),
+            saved, around: start,
+            hosts: settings.hosts + (address.isWildcard ? [] : [address.text]),
             ocspPort: ocspPort)
         ocsp = ocspPort.map {
             OCSPListener(
@@ -66,11 +67,11 @@ package struct AppStoreSimulator: Sendable {
         }
         let journal = settings.keeps ? WorldJournal(folder: settings.folder) : nil
         let signers = FlawedSigners(chain: keys.chain, authority: keys.authority, around: start)
-        var doors: [SimulatedEnvironment: FrontDoor] = [:]
+        var gateways: [SimulatedEnvironment: APIGateway] = [:]
         var logs: [SimulatedEnvironment: RequestLog] = [:]
         var listeners: [StoreListener] = []
         for service in services {
-            let door = FrontDoor(
+            let gateway = APIGateway(
                 service: service, faults: faults, limits: limits, signers: signers,
                 journal: journal)
             let log = RequestLog()
@@ -79,27 +80,27 @@ package struct AppStoreSimulator: Sendable {
                 isProduction ? settings.port : settings.sandboxPort, on: address)
             let server = StoreServer(
                 environment: service.environment,
-                responder: AppStoreResponder(door: door, log: log), address: address,
+                responder: AppStoreResponder(gateway: gateway, log: log), address: address,
                 tls: keys.tls, offersHTTP2: settings.offersHTTP2, faults: faults,
-                announcement: announcement)
-            doors[service.environment] = door
+                ports: ports)
+            gateways[service.environment] = gateway
             logs[service.environment] = log
             listeners.append(StoreListener(server, port: port))
         }
-        self.doors = doors
+        self.gateways = gateways
         self.listeners = listeners
-        courier = NotificationCourier(services: services, clock: clock)
+        sender = NotificationSender(services: services, clock: clock)
         token = ClientToken(app: settings.app, key: keys.client)
         control = SimulatorControl(
             services: services, logs: logs, faults: faults, limits: limits, clock: clock,
-            courier: courier, ocsp: ocsp, listeners: listeners, announcement: announcement,
+            sender: sender, ocsp: ocsp, listeners: listeners, ports: ports,
             journal: journal, token: token)
         self.report = report
         if let journal {
             replay(try journal.entries())
-            if kept == nil {
-                try KeptStore(
-                    origin: KeptStore.Origin(settings), start: start.unixMilliseconds,
+            if saved == nil {
+                try SavedSimulator(
+                    origin: SavedSimulator.Origin(settings), start: start.unixMilliseconds,
                     isClockFixed: fixed != nil, ocspPort: ocspPort?.number, keys: keys
                 ).write(to: settings.folder)
             }
@@ -108,10 +109,10 @@ package struct AppStoreSimulator: Sendable {
     }
 
     private static func keys(
-        _ kept: KeptStore?, around start: Timestamp, hosts: [String], ocspPort: ReservedPort?
+        _ saved: SavedSimulator?, around start: Timestamp, hosts: [String], ocspPort: ReservedPort?
     ) throws(SimulatorError) -> SimulatorKeys {
         do {
-            if let kept { return try SimulatorKeys(kept.keys, hosts: hosts) }
+            if let saved { return try SimulatorKeys(saved.keys, hosts: hosts) }
             return try SimulatorKeys.make(
                 around: start, hosts: hosts,
                 ocspAddress: ocspPort.map { "http://127.0.0.1:\($0.number)" })
@@ -120,7 +121,7 @@ package struct AppStoreSimulator: Sendable {
         }
     }
 
-    /// Writes what a client needs to be given.
+    /// Writes the files that a client needs.
     private static func writtenFiles(
         _ keys: SimulatorKeys, settings: SimulatorSettings
     ) throws(SimulatorError) -> SimulatorReport {
@@ -141,7 +142,8 @@ package struct AppStoreSimulator: Sendable {
         return report
     }
 
-    /// The stores of both environments over their worlds; a company's table is of the first moment.
+    /// The API services of both environments over new worlds; also writes the company's table of this
+    /// moment.
     private static func services(
         _ keys: SimulatorKeys, settings: SimulatorSettings, scenario: Scenario?, start: Timestamp,
         clock: SimulatedClock, report: inout SimulatorReport
@@ -150,7 +152,7 @@ package struct AppStoreSimulator: Sendable {
             app: settings.app, key: keys.client.publicKey,
             unixSeconds: { SimulatedClock.realSeconds })
         let signer = PayloadSigner(chain: keys.chain)
-        let switches = StoreSwitches()
+        let connectSettings = AppStoreConnectSettings()
         var services: [AppStoreService] = []
         var unmet: [String] = []
         for environment in SimulatedEnvironment.allCases {
@@ -167,7 +169,7 @@ package struct AppStoreSimulator: Sendable {
             services.append(
                 AppStoreService(
                     world: world, app: settings.app, signer: signer, clock: clock, tokens: tokens,
-                    switches: switches))
+                    connectSettings: connectSettings))
         }
         guard unmet.isEmpty else {
             throw .badOption(
@@ -196,28 +198,28 @@ package struct AppStoreSimulator: Sendable {
     package func answer(
         _ request: ServiceRequest, in environment: SimulatedEnvironment = .production
     ) -> ServiceAnswer {
-        doors[environment]?.outcome(request).answer ?? .noSuchPath
+        gateways[environment]?.outcome(request).answer ?? .noSuchPath
     }
 
-    /// Answers a request whatever faults are in force.
+    /// Answers a request without limits and faults.
     func answerUnfaulted(
         _ request: ServiceRequest, in environment: SimulatedEnvironment
     ) -> ServiceAnswer {
-        doors[environment]?.service.answer(request) ?? .noSuchPath
+        gateways[environment]?.service.answer(request) ?? .noSuchPath
     }
 
-    /// Lets everything happen that is due by now.
+    /// Runs every event that is due by now.
     func advanceWorlds() {
-        for door in doors.values {
-            door.service.world.state.withLock { $0.advance(to: clock.now) }
+        for gateway in gateways.values {
+            gateway.service.world.state.withLock { $0.advance(to: clock.now) }
         }
     }
 
-    /// What the scenario's file expects of its customers and does not hold, in sentences.
+    /// The expectations of the scenario that are not met, one sentence each.
     package func unmetExpectations() -> [String] {
         guard let scenario else { return [] }
         return SimulatedEnvironment.allCases.flatMap { environment in
-            doors[environment]?.service.world.state.withLock {
+            gateways[environment]?.service.world.state.withLock {
                 $0.unmetExpectations(of: scenario)
             } ?? []
         }
@@ -234,19 +236,18 @@ package struct AppStoreSimulator: Sendable {
     package func run(
         whenReady: @escaping @Sendable (SimulatorReport) -> Void
     ) async throws(SimulatorError) {
-        let ports = ListeningPorts(report: report, host: address.urlHost, whenReady: whenReady)
-        announcement.ports.withLock { $0 = ports }
+        ports.expectListeners(report: report, host: address.urlHost, whenReady: whenReady)
         await ocsp?.follow()
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 if let ocsp { group.addTask { await ocsp.run() } }
                 for listener in listeners { group.addTask { try await listener.run() } }
-                let control = controlApplication(ports: ports)
+                let control = controlApplication()
                 group.addTask { try await control.run() }
                 group.addTask {
                     while true {
                         try await Task.sleep(for: .milliseconds(100))
-                        courier.deliverDue()
+                        sender.deliverDue()
                     }
                 }
                 try await group.next()
@@ -259,7 +260,7 @@ package struct AppStoreSimulator: Sendable {
         }
     }
 
-    private func controlApplication(ports: ListeningPorts) -> Application<ControlResponder> {
+    private func controlApplication() -> Application<ControlResponder> {
         Application(
             responder: ControlResponder(control: control),
             configuration: .init(address: .hostname(address.text, port: settings.controlPort)),

@@ -1,16 +1,16 @@
 import Hummingbird
 
-/// Sends a body whole, or with a fault on its way.
+/// Sends a response body, complete or with a transport fault.
 enum BodyTransport {
-    /// Nobody reads so much; an endless body ends there for a client that never gives up.
+    /// The size at which an "endless" body ends, in case a client never stops reading.
     private static let endlessBytes = 4 << 30
 
-    /// The connection is torn on purpose.
-    struct TornOnPurpose: Error {}
+    /// Thrown to reset the connection.
+    struct DeliberateReset: Error {}
 
-    /// `end`: called where the fault leaves a connection that nobody may go on using.
+    /// `end`: called when the fault makes the connection unusable.
     static func body(
-        _ bytes: [UInt8], transport: FrontDoor.Transport,
+        _ bytes: [UInt8], transport: APIGateway.Transport,
         end: @escaping @Sendable () -> Void = {}
     ) -> ResponseBody {
         switch transport {
@@ -35,7 +35,7 @@ enum BodyTransport {
         case .reset(let count):
             ResponseBody(contentLength: bytes.count) { writer in
                 try await writer.write(ByteBuffer(bytes: bytes.prefix(count)))
-                throw TornOnPurpose()
+                throw DeliberateReset()
             }
         case .drip(let interval):
             ResponseBody(contentLength: bytes.count) { writer in

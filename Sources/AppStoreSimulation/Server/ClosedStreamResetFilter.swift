@@ -23,9 +23,9 @@ final class ClosedStreamResetFilter: ChannelInboundHandler {
     }
 
     private var mode = Mode.undecided
-    /// Bytes that decide nothing until more have come.
+    /// Bytes of an incomplete frame header.
     private var held = ByteBuffer()
-    /// What is still to come of the frame that is passing.
+    /// Bytes of the present frame that have not arrived yet.
     private var remaining = 0
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -42,7 +42,7 @@ final class ClosedStreamResetFilter: ChannelInboundHandler {
         if output.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(output)) }
     }
 
-    /// Moves what may pass; what stays in `input` waits for more.
+    /// Moves what may pass to `output`; the rest stays in `input` until more bytes arrive.
     private func filter(_ input: inout ByteBuffer, into output: inout ByteBuffer) {
         if mode == .undecided {
             let start = Array(input.readableBytesView.prefix(Self.preface.count))

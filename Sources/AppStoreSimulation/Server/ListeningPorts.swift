@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Collects the ports as the listeners come up and tells when all are.
+/// Collects the ports of the listeners, and reports them when all listeners are up.
 final class ListeningPorts: Sendable {
     enum Listener: Sendable {
         case production(Int)
@@ -10,39 +10,48 @@ final class ListeningPorts: Sendable {
 
     private struct State {
         var report: SimulatorReport
-        var isAnnounced = false
+        /// The host part of the URLs.
+        var host: String
+        /// Called once; `nil` afterwards.
+        var whenReady: (@Sendable (SimulatorReport) -> Void)?
     }
 
-    private let state: Mutex<State>
-    /// As addresses name it.
-    private let host: String
-    private let whenReady: @Sendable (SimulatorReport) -> Void
+    private let state = Mutex<State?>(nil)
 
-    init(
+    /// Ports that are noted before this call are ignored.
+    ///
+    /// `whenReady`: called once, when all listeners are up.
+    func expectListeners(
         report: SimulatorReport, host: String,
         whenReady: @escaping @Sendable (SimulatorReport) -> Void
     ) {
-        state = Mutex(State(report: report))
-        self.host = host
-        self.whenReady = whenReady
+        state.withLock { $0 = State(report: report, host: host, whenReady: whenReady) }
     }
 
-    var current: SimulatorReport { state.withLock { $0.report } }
+    /// The report with the ports that are known so far; `nil` before the simulator runs.
+    var report: SimulatorReport? { state.withLock { $0?.report } }
 
-    /// A listener that is opened anew changes nothing.
+    /// Notes that a listener is up.
     func note(_ listener: Listener) {
-        let complete = state.withLock { state -> SimulatorReport? in
+        let ready = state.withLock { state -> (() -> Void)? in
+            guard var known = state else { return nil }
             switch listener {
-            case .production(let port): state.report.endpoint = "https://\(host):\(port)"
-            case .sandbox(let port): state.report.sandboxEndpoint = "https://\(host):\(port)"
-            case .control(let port): state.report.control = "http://\(host):\(port)"
+            case .production(let port): known.report.endpoint = "https://\(known.host):\(port)"
+            case .sandbox(let port): known.report.sandboxEndpoint = "https://\(known.host):\(port)"
+            case .control(let port): known.report.control = "http://\(known.host):\(port)"
             }
-            guard !state.isAnnounced, !state.report.endpoint.isEmpty,
-                !state.report.sandboxEndpoint.isEmpty, !state.report.control.isEmpty
-            else { return nil }
-            state.isAnnounced = true
-            return state.report
+            let report = known.report
+            let isComplete =
+                !report.endpoint.isEmpty && !report.sandboxEndpoint.isEmpty
+                && !report.control.isEmpty
+            guard isComplete, let whenReady = known.whenReady else {
+                state = known
+                return nil
+            }
+            known.whenReady = nil
+            state = known
+            return { whenReady(report) }
         }
-        if let complete { whenReady(complete) }
+        ready?()
     }
 }

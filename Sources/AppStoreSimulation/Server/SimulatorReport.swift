@@ -1,4 +1,4 @@
-/// What a client needs to know of a running simulator: the `READY` line.
+/// What a client needs to know about a running simulator; printed as the `READY` line.
 package struct SimulatorReport: Hashable, Sendable {
     package var endpoint = ""
     package var sandboxEndpoint = ""
@@ -9,10 +9,10 @@ package struct SimulatorReport: Hashable, Sendable {
     package var app = SimulatedApp()
     package var tableFile: String?
     package var plantedFile: String?
-    /// Where the revocation service is, where one was asked for.
+    /// Address of the OCSP responder, if one runs.
     package var ocsp: String?
 
-    /// One line of JSON with the names of docs/simulator.md.
+    /// One line of JSON; docs/simulator.md describes the members.
     package var json: String {
         var json = JSONWriter(capacity: 1024)
         json.object { json in

@@ -1,9 +1,9 @@
 import Hummingbird
 import Synchronization
 
-/// The listener of one environment, which can be closed and opened while everything else runs.
+/// The listener of one environment, which fault plans can close and open again.
 actor StoreListener {
-    /// A closed listener's last answers may take so long to end: two seconds.
+    /// How long closing waits for answers in flight: two seconds.
     private static let closingChecks = 100
     private static let checkMilliseconds = 20
 
@@ -16,14 +16,14 @@ actor StoreListener {
         self.port = port
     }
 
-    /// Opens or closes the port as the fault plan demands; returns when that is done.
+    /// Opens or closes the port as the fault plan requires; returns when that is done.
     func follow() async throws {
         if server.isRefused { await close() } else { try await open() }
     }
 
     private func open() async throws {
         if let serving {
-            // A server that ended by itself could not listen.
+            // A server that ended without being cancelled could not listen.
             if case .failure(let error)? = serving.outcome { throw error }
             return
         }
@@ -48,7 +48,7 @@ actor StoreListener {
     func run() async throws {
         defer { serving?.cancel() }
         try await follow()
-        server.announce(port: port.number)
+        server.notePort(port.number)
         while !Task.isCancelled {
             try await Task.sleep(for: .milliseconds(100))
             try await follow()
@@ -56,7 +56,7 @@ actor StoreListener {
     }
 }
 
-/// A server that runs, or has ended.
+/// A running server, and its result once it has ended.
 private final class Serving: Sendable {
     private let task = Mutex<Task<Void, Never>?>(nil)
     private let ended = Mutex<Result<Void, any Error>?>(nil)
@@ -77,4 +77,38 @@ private final class Serving: Sendable {
     var outcome: Result<Void, any Error>? { ended.withLock { $0 } }
 
     func cancel() { task.withLock { $0?.cancel() } }
+}
+
+/// Creates the web server of one environment each time it is opened.
+struct StoreServer: Sendable {
+    let environment: SimulatedEnvironment
+    let responder: AppStoreResponder
+    let address: NetworkAddress
+    let tls: TLSAuthority
+    let offersHTTP2: Bool
+    let faults: FaultPlan
+    let ports: ListeningPorts
+
+    var isRefused: Bool { faults.refusesConnections(environment) }
+
+    /// `whenOpen`: called when it listens.
+    func application(
+        port: Int, whenOpen: @escaping @Sendable () -> Void
+    ) throws -> Application<AppStoreResponder> {
+        let (faults, environment) = (faults, environment)
+        return Application(
+            responder: responder,
+            server: try HTTPSChannel.builder(tls, offersHTTP2: offersHTTP2) {
+                faults.nextConnection(environment)
+            },
+            configuration: .init(
+                address: .hostname(address.text, port: port), serverName: "daiquiri/5"),
+            onServerRunning: { _ in whenOpen() },
+            logger: AppStoreSimulator.quietLogger)
+    }
+
+    /// Reports the environment's port, even while a fault keeps it closed.
+    func notePort(_ port: Int) {
+        ports.note(environment == .production ? .production(port) : .sandbox(port))
+    }
 }

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import HummingbirdTLS
 
-/// The right TLS of the simulated App Store, and the wrong ones of fault plans.
+/// The correct TLS configuration of the simulated App Store, and the faulty ones of fault plans.
 enum TLSVariant: Hashable, Sendable, CaseIterable {
     case right, wrongHost, expired, notYetValid, foreignAuthority, selfSigned, oldVersion
 
-    /// `nil` for a fault that leaves TLS alone.
+    /// `nil` for a fault that does not concern TLS.
     init?(_ fault: ConnectionFault) {
         switch fault {
         case .tlsWrongHost: self = .wrongHost
@@ -18,7 +18,7 @@ enum TLSVariant: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// TLS 1.2 at least, as Apple asks for, but for the one variant that is too old.
+    /// At least TLS 1.2, as Apple requires, except for the variant `oldVersion`.
     func configuration(_ authority: TLSAuthority) throws -> TLSConfiguration {
         let identity = try identity(authority)
         let certificates = try NIOSSLCertificate.fromPEMBytes(Array(identity.serverPEM.utf8))

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// A transaction with its place, as a page of history needs it.
+/// A transaction with its position in the world, for pages of history.
 struct HistoryEntry: Sendable {
     let snapshot: ChainSnapshot
     let period: Int
@@ -12,7 +12,7 @@ struct HistoryEntry: Sendable {
 extension AppStoreService {
     /// Get Transaction History, version 2 and 1.
     ///
-    /// Version 1 leaves out consumables that the app has finished, unless they were revoked.
+    /// Version 1 omits consumables that the app has finished, unless they were revoked.
     func history(
         id: String, request: ServiceRequest, omitsFinishedConsumables: Bool
     ) throws(APIFailure) -> ServiceAnswer {
@@ -31,12 +31,11 @@ extension AppStoreService {
             }
             return filter.admits(transaction, isFamilyShared: entry.snapshot.chain.isFamilyShared)
         }
-        let question =
+        let queryDigest =
             filter.fingerprint ^ UInt64(account) ^ (omitsFinishedConsumables ? 1 << 40 : 0)
         return try page(
             of: entries, key: { $0.modifiedDate }, isDescending: filter.isDescending,
-            request: request,
-            question: question, now: now)
+            request: request, queryDigest: queryDigest, now: now)
     }
 
     /// Get Refund History, version 2: revoked transactions by the date of revocation.
@@ -50,8 +49,8 @@ extension AppStoreService {
         }
         return try page(
             of: refunds, key: { $0.revocationDate ?? $0.modifiedDate }, isDescending: false,
-            request: request,
-            question: UInt64(account) ^ 0x7EF << 44, now: now, hasEnvelope: false)
+            request: request, queryDigest: UInt64(account) ^ 0x7EF << 44, now: now,
+            hasEnvelope: false)
     }
 
     func entries(
@@ -72,7 +71,7 @@ extension AppStoreService {
 
     private func page(
         of entries: [HistoryEntry], key: @escaping (StoredTransaction) -> Timestamp,
-        isDescending: Bool, request: ServiceRequest, question: UInt64, now: Timestamp,
+        isDescending: Bool, request: ServiceRequest, queryDigest: UInt64, now: Timestamp,
         hasEnvelope: Bool = true
     ) throws(APIFailure) -> ServiceAnswer {
         let place = { (entry: HistoryEntry) in
@@ -86,7 +85,7 @@ extension AppStoreService {
         var last = PageTokens.Revision(
             modified: Timestamp(unixMilliseconds: isDescending ? Int64.max : 0), transactionID: 0)
         if let text = request.value("revision"), !distortions.contains(.repeatedToken) {
-            guard let revision = pageTokens.revision(text, question: question) else {
+            guard let revision = pageTokens.revision(text, queryDigest: queryDigest) else {
                 throw .invalidRequestRevision
             }
             last = revision
@@ -99,16 +98,12 @@ extension AppStoreService {
         if let entry = shown.last { last = place(entry) }
         var jws: [[UInt8]] = []
         for entry in shown {
-            jws.append(
-                try signed(
-                    encoder.transaction(
-                        entry.snapshot, period: entry.period, transaction: entry.transaction,
-                        signedDate: signedDate(at: now))))
+            jws.append(try signedTransaction(entry.snapshot, period: entry.period, now: now))
         }
         let hasMore =
             sorted.count > shown.count || distortions.contains(.hasMoreForever)
             || distortions.contains(.repeatedToken)
-        let revision = pageTokens.text(last, question: question)
+        let revision = pageTokens.text(last, queryDigest: queryDigest)
         return .json { json in
             json.field("revision", revision)
             json.field("hasMore", hasMore)

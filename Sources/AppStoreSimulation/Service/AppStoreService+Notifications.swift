@@ -1,12 +1,10 @@
 import Subscriptions
 
 extension AppStoreService {
-    /// A page token works for so long.
-    ///
-    /// Apple does not document its life.
-    static let pageTokenLifeMilliseconds: Int64 = 3_600_000
+    /// How long a page token is valid; Apple does not document it.
+    static let pageTokenLifetimeMilliseconds = CivilCalendar.millisecondsPerHour
 
-    /// Get Notification History: oldest first, as sent.
+    /// Get Notification History: oldest first, with the contents as sent.
     func notificationHistory(request: ServiceRequest) throws(APIFailure) -> ServiceAnswer {
         let token = request.value("paginationToken").flatMap { $0.isEmpty ? nil : $0 }
         let page = try token.map { token throws(APIFailure) in
@@ -14,27 +12,27 @@ extension AppStoreService {
             return page
         }
         let answer = try withWorld { world, now throws(APIFailure) in
-            var question = try NotificationHistoryQuestion(
+            var query = try NotificationHistoryRequest(
                 body: request.body, now: page?.issued ?? now, environment: self.environment)
-            let meaning = question.fingerprint
+            let digest = query.fingerprint
             if let page, let token {
-                guard self.pageTokens.admits(token, page, question: meaning) else {
+                guard self.pageTokens.admits(token, page, queryDigest: digest) else {
                     throw .invalidPaginationToken
                 }
-                guard now.milliseconds(since: page.issued) <= Self.pageTokenLifeMilliseconds
+                guard now.milliseconds(since: page.issued) <= Self.pageTokenLifetimeMilliseconds
                 else { throw .paginationTokenExpired }
-                question.endDate = page.end
+                query.endDate = page.end
             }
             let place = self.distortions.contains(.repeatedToken) ? nil : page
-            let found = try self.find(question, from: place, in: world, now: now)
+            let found = try self.find(query, from: place, in: world, now: now)
             return NotificationPage(
-                records: found.records, next: found.next, meaning: meaning,
-                end: question.endDate, issued: page?.issued ?? now, now: now)
+                records: found.records, next: found.next, queryDigest: digest,
+                end: query.endDate, issued: page?.issued ?? now, now: now)
         }
         return try write(answer)
     }
 
-    /// So many records after a moment.
+    /// A position in the history: a number of records after a moment.
     private struct NotificationPlace: Sendable {
         let from: Timestamp
         let skip: Int
@@ -43,30 +41,30 @@ extension AppStoreService {
     private struct NotificationPage: Sendable {
         let records: [(record: NotificationRecord, snapshot: ChainSnapshot?)]
         let next: NotificationPlace?
-        /// What was asked, as a page token is bound to it.
-        let meaning: UInt64
+        /// The digest of the query, to which page tokens are bound.
+        let queryDigest: UInt64
         let end: Timestamp
         let issued: Timestamp
         let now: Timestamp
     }
 
     private func find(
-        _ question: NotificationHistoryQuestion, from page: PageTokens.Page?,
+        _ query: NotificationHistoryRequest, from page: PageTokens.Page?,
         in world: borrowing World, now: Timestamp
     ) throws(APIFailure) -> (
         records: [(record: NotificationRecord, snapshot: ChainSnapshot?)], next: NotificationPlace?
     ) {
         var account: Int?
-        if let id = question.transactionID { account = try Self.account(of: id, in: world) }
+        if let id = query.transactionID { account = try Self.account(of: id, in: world) }
         if distortions.contains(.emptyData) { return ([], nil) }
         var index =
             page.map { world.firstNotification(notBefore: $0.from) + $0.skip }
-            ?? world.firstNotification(notBefore: question.startDate)
+            ?? world.firstNotification(notBefore: query.startDate)
         var records: [(record: NotificationRecord, snapshot: ChainSnapshot?)] = []
         while index < world.notifications.count {
             let record = world.notifications[index]
-            guard record.date <= question.endDate else { break }
-            if isWanted(record, question: question, account: account, in: world, now: now) {
+            guard record.date <= query.endDate else { break }
+            if isWanted(record, query: query, account: account, in: world, now: now) {
                 guard records.count < entriesPerPage else {
                     let first = world.firstNotification(notBefore: record.date)
                     return (records, NotificationPlace(from: record.date, skip: index - first))
@@ -76,20 +74,20 @@ extension AppStoreService {
             }
             index += 1
         }
-        let beyond = NotificationPlace(from: question.endDate.adding(milliseconds: 1), skip: 0)
+        let beyond = NotificationPlace(from: query.endDate.adding(milliseconds: 1), skip: 0)
         return (records, distortions.contains(.hasMoreForever) ? beyond : nil)
     }
 
     private func isWanted(
-        _ record: NotificationRecord, question: NotificationHistoryQuestion, account: Int?,
+        _ record: NotificationRecord, query: NotificationHistoryRequest, account: Int?,
         in world: borrowing World, now: Timestamp
     ) -> Bool {
-        guard question.admits(record), !isHidden(record, now: now) else { return false }
+        guard query.admits(record), !isHidden(record, now: now) else { return false }
         if let account {
             guard record.chain >= 0, Int(world.chains[Int(record.chain)].account) == account
             else { return false }
         }
-        guard question.onlyFailures else { return true }
+        guard query.onlyFailures else { return true }
         return !record.attempts(in: environment, until: now).contains { $0.result == "SUCCESS" }
     }
 
@@ -112,7 +110,7 @@ extension AppStoreService {
             pageTokens.text(
                 PageTokens.Page(
                     from: next.from, skip: next.skip, end: page.end, issued: page.issued),
-                question: page.meaning)
+                queryDigest: page.queryDigest)
         }
         return .json { json in
             json.field("paginationToken", token)
@@ -144,13 +142,13 @@ extension AppStoreService {
         }
     }
 
-    /// The notification as sent: its parts show the state of that moment and are signed then.
+    /// The notification as sent: its parts show the state of that moment and have its signed date.
     func signedNotification(
         _ record: NotificationRecord, snapshot: ChainSnapshot?
     ) throws(APIFailure) -> [UInt8] {
         var transaction: [UInt8]?
         var renewal: [UInt8]?
-        if let snapshot, let then = record.transactionThen {
+        if let snapshot, let then = record.transactionAsSent {
             let period = Int(record.transaction)
             let stored = then.restored(snapshot.chain.transactions[period])
             transaction = try signed(
@@ -171,23 +169,10 @@ extension AppStoreService {
 }
 
 extension ChainSnapshot {
-    /// The same with the start of its streak as it was.
+    /// The snapshot with an earlier `streakStart`.
     fileprivate func with(streakStart: Timestamp) -> ChainSnapshot {
         var chain = chain
         chain.streakStart = streakStart
         return ChainSnapshot(index: index, chain: chain, account: account)
-    }
-}
-
-extension World {
-    /// Index of the first notification at or after a moment.
-    func firstNotification(notBefore moment: Timestamp) -> Int {
-        var low = 0
-        var high = notifications.count
-        while low < high {
-            let middle = (low + high) / 2
-            if notifications[middle].date < moment { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 extension AppStoreService {
     /// Request a Test Notification: recorded as sent, delivered at once.
     func requestTestNotification() throws(APIFailure) -> ServiceAnswer {
-        guard switches.state.withLock({ $0.hasNotificationAddress }) else {
+        guard connectSettings.state.withLock({ $0.hasNotificationAddress }) else {
             throw .serverNotificationURLNotFound
         }
         let record = try withWorld { world, now throws(APIFailure) in

@@ -1,10 +1,10 @@
 import Subscriptions
 
 extension AppStoreService {
-    /// Get Transaction Info: any transaction of any kind.
+    /// Get Transaction Info: a transaction of any kind.
     func transactionInfo(id: String) throws(APIFailure) -> ServiceAnswer {
         let (snapshot, period, now) = try withWorld { world, now throws(APIFailure) in
-            switch world.place(of: id) {
+            switch world.resolve(id) {
             case .malformed: throw .invalidTransactionID
             case .unknown: throw .transactionIDNotFound
             case .appTransaction: throw .appTransactionIDNotSupported
@@ -22,21 +22,18 @@ extension AppStoreService {
                 return (snapshot, period, now)
             }
         }
-        let jws = try signed(
-            encoder.transaction(
-                snapshot, period: period, transaction: snapshot.chain.transactions[period],
-                signedDate: signedDate(at: now)))
+        let jws = try signedTransaction(snapshot, period: period, now: now)
         return .json { $0.field("signedTransactionInfo", jws: jws) }
     }
 
-    /// Get App Transaction Info: of the id's Apple Account.
+    /// Get App Transaction Info: the app transaction of the id's Apple Account.
     func appTransactionInfo(id: String) throws(APIFailure) -> ServiceAnswer {
         let (account, bought, now) = try withWorld { world, now throws(APIFailure) in
             let account: Int
             do throws(APIFailure) {
                 account = try self.answeredAccount(of: id, in: world)
             } catch {
-                // This endpoint knows no "account not found".
+                // This endpoint has no "account not found".
                 throw error == .accountNotFound ? .transactionIDNotFound : error
             }
             let dates = self.entries(ofAccount: account, in: world, now: now).map(
@@ -49,9 +46,9 @@ extension AppStoreService {
         return .json { $0.field("signedAppTransactionInfo", jws: jws) }
     }
 
-    /// Look Up Order ID; production only.
+    /// Look Up Order ID; in production only.
     ///
-    /// An unknown order is an answer, not an error.
+    /// An unknown order is answered with status 1.
     func orderLookup(id: String) throws(APIFailure) -> ServiceAnswer {
         guard environment == .production else { return .noSuchPath }
         guard !id.isEmpty, id.utf8.count <= 64 else { throw .generalBadRequest }
@@ -64,10 +61,7 @@ extension AppStoreService {
             return (snapshot, period, now)
         }
         guard let (snapshot, period, now) = found else { return .json { $0.field("status", 1) } }
-        let jws = try signed(
-            encoder.transaction(
-                snapshot, period: period, transaction: snapshot.chain.transactions[period],
-                signedDate: signedDate(at: now)))
+        let jws = try signedTransaction(snapshot, period: period, now: now)
         return .json { json in
             json.field("status", 0)
             json.key("signedTransactions")

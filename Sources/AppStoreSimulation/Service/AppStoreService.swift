@@ -1,12 +1,12 @@
 import Subscriptions
 import Synchronization
 
-/// The App Store Server API of one environment, free of any web server.
+/// The App Store Server API of one environment, independent of any web server.
 ///
-/// Order of judgement as at Apple: path, token, form of the body, limits, parameters, id.
+/// Checks a request in Apple's order: path, token, form of the body, limits, parameters, id.
 struct AppStoreService: Sendable {
     let environment: SimulatedEnvironment
-    /// The app that the unsigned parts of answers name.
+    /// The app that the unsigned parts of answers contain.
     let app: SimulatedApp
     var encoder: PayloadEncoder
     var signer: PayloadSigner
@@ -14,19 +14,19 @@ struct AppStoreService: Sendable {
     let tokens: TokenCheck
     let world: SharedWorld
     let pageTokens: PageTokens
-    let switches: StoreSwitches
-    /// How answers are falsified; none tells the truth.
+    let connectSettings: AppStoreConnectSettings
+    /// How answers are falsified; empty for correct answers.
     var distortions: Set<Distortion> = []
-    /// How many entries a page of history or of notifications has.
+    /// Entries on a page of transaction history or notification history.
     var entriesPerPage = 20
-    /// Answers show the state of so long ago, though signed now.
+    /// How old the state is that answers show; they are signed with the present date all the same.
     var asOfMilliseconds: Int64 = 0
-    /// How notification history fails to list.
+    /// Notifications that notification history leaves out.
     var listingFaults: [ListingFault] = []
 
     init(
         world: consuming World, app: SimulatedApp, signer: PayloadSigner, clock: SimulatedClock,
-        tokens: TokenCheck, switches: StoreSwitches
+        tokens: TokenCheck, connectSettings: AppStoreConnectSettings
     ) {
         let environment = world.environment
         let identifiers = world.identifiers
@@ -38,21 +38,21 @@ struct AppStoreService: Sendable {
         self.clock = clock
         self.tokens = tokens
         self.pageTokens = PageTokens(seed: identifiers.seed)
-        self.switches = switches
+        self.connectSettings = connectSettings
         self.world = SharedWorld(world)
     }
 
-    /// Why a request is turned away before anything is counted or looked up; `nil` lets it in.
+    /// The refusal of a request before it is counted or looked up; `nil` if it is admitted.
     func refusal(of request: ServiceRequest) -> ServiceAnswer? {
         guard let (endpoint, _) = Endpoint.match(request.path) else { return .noSuchPath }
         guard request.method == endpoint.method else { return .wrongMethod }
-        guard switches.isReleased(in: environment),
+        guard connectSettings.isReleased(in: environment),
             tokens.accepts(authorization: request.authorization)
         else { return .unauthorized }
         return request.isJSON ? nil : .unsupportedMediaType
     }
 
-    /// Answers a request that was let in.
+    /// Answers an admitted request.
     func answer(_ request: ServiceRequest) -> ServiceAnswer {
         guard let (endpoint, id) = Endpoint.match(request.path) else { return .noSuchPath }
         do throws(APIFailure) {
@@ -80,7 +80,7 @@ struct AppStoreService: Sendable {
         }
     }
 
-    /// The world as it is now.
+    /// Gives access to the world, advanced to the present moment.
     func withWorld<Value: Sendable>(
         _ body: (inout sending World, Timestamp) throws(APIFailure) -> sending Value
     ) throws(APIFailure) -> Value {
@@ -96,28 +96,28 @@ struct AppStoreService: Sendable {
         return try result.get()
     }
 
-    /// The moment that answers are signed at.
+    /// The `signedDate` of answers.
     func signedDate(at now: Timestamp) -> Timestamp {
         distortions.contains(.oldStatement)
-            ? now.adding(milliseconds: -30 * BillingPeriod.millisecondsPerDay) : now
+            ? now.adding(milliseconds: -30 * CivilCalendar.millisecondsPerDay) : now
     }
 
-    /// The account whose purchases are answered for an id.
+    /// The account whose purchases the answer for an id contains.
     func answeredAccount(of id: String, in world: borrowing World) throws(APIFailure) -> Int {
         let account = try Self.account(of: id, in: world)
         return distortions.contains(.otherCustomer) ? world.otherAccount(than: account) : account
     }
 
-    /// Finds the account that an id belongs to, with Apple's refusals.
+    /// Finds the account that an id belongs to; throws Apple's errors.
     static func account(of id: String, in world: borrowing World) throws(APIFailure) -> Int {
-        let place = world.place(of: id)
-        guard place != .malformed else { throw .invalidTransactionID }
-        guard let account = world.account(of: place) else { throw .transactionIDNotFound }
+        let resolved = world.resolve(id)
+        guard resolved != .malformed else { throw .invalidTransactionID }
+        guard let account = world.account(of: resolved) else { throw .transactionIDNotFound }
         guard !world.accounts[account].isDeleted else { throw .accountNotFound }
         return account
     }
 
-    /// A signed payload; a key that cannot sign is Apple's internal fault.
+    /// Signs a payload; a failure is an internal error of Apple's.
     func signed(_ payload: [UInt8]) throws(APIFailure) -> [UInt8] {
         do {
             let jws = try signer.sign(payload)
@@ -127,7 +127,17 @@ struct AppStoreService: Sendable {
         }
     }
 
-    /// The unsigned fields around an answer; sandbox answers lack the app's Apple id.
+    /// A transaction of a snapshot, signed now.
+    func signedTransaction(
+        _ snapshot: ChainSnapshot, period: Int, now: Timestamp
+    ) throws(APIFailure) -> [UInt8] {
+        try signed(
+            encoder.transaction(
+                snapshot, period: period, transaction: snapshot.chain.transactions[period],
+                signedDate: signedDate(at: now)))
+    }
+
+    /// Writes the unsigned fields of an answer; sandbox answers lack `appAppleId`.
     func writeEnvelope(into json: inout JSONWriter) {
         json.field("environment", environment.rawValue)
         json.field("bundleId", app.bundleID)

@@ -1,6 +1,6 @@
-/// The read endpoints of the App Store Server API.
+/// The simulated endpoints of the App Store Server API; raw values are their names in fault plans.
 ///
-/// Source: App Store Server API, endpoints; names follow Apple's.
+/// Source: App Store Server API, endpoints.
 package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case statuses
     case history
@@ -20,7 +20,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Which endpoint a path names, and the id in it.
+    /// The endpoint of a path, and the id in it.
     ///
     /// `path`: decoded segments; `inApps` is case-sensitive.
     static func match(_ path: [String]) -> (endpoint: Endpoint, id: String)? {

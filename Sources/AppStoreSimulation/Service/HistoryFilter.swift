@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// The parameters of Get Transaction History; different ones are combined with "and".
+/// The filters of Get Transaction History; a transaction must satisfy all of them.
 struct HistoryFilter: Sendable {
     var startDate: Timestamp?
     var endDate: Timestamp?
@@ -73,7 +73,7 @@ struct HistoryFilter: Sendable {
         return true
     }
 
-    /// What a revision is bound to: it continues only the same question.
+    /// A digest of the filters: a revision is only valid with the same filters.
     var fingerprint: UInt64 {
         var text = "\(startDate?.unixMilliseconds ?? -1)|\(endDate?.unixMilliseconds ?? -1)|"
         for list in [productIDs, productTypes, groups] {

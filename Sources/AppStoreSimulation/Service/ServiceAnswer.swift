@@ -32,7 +32,7 @@ package struct ServiceAnswer: Sendable {
         return answer
     }
 
-    /// A control call that was refused, with a sentence that says why.
+    /// A refused control call, with the reason.
     static func refusedControl(_ reason: String) -> ServiceAnswer {
         var answer = json { $0.field("error", reason) }
         answer.status = 400
@@ -44,7 +44,7 @@ package struct ServiceAnswer: Sendable {
         status: 401, contentType: "text/plain;charset=UTF-8",
         body: Array("Unauthenticated\n\nRequest ID: SIMULATED0000000000000000.0.0\n".utf8))
 
-    /// JSON whose members have other types than Apple's.
+    /// JSON whose members have other types than Apple documents.
     static let wrongTypes = ServiceAnswer(
         status: 200, contentType: "application/json",
         body: Array(
@@ -53,6 +53,9 @@ package struct ServiceAnswer: Sendable {
             + Array(
                 #""hasMore":"yes","revision":5,"notificationHistory":{},"signedTransactionInfo":1}"#
                     .utf8))
+
+    /// A control call that has been carried out.
+    static let ok = json { $0.field("status", "ok") }
 
     static let noSuchPath = ServiceAnswer(status: 404, contentType: nil, body: [])
     /// A body that is not JSON, such as a form.

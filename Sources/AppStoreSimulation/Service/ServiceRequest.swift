@@ -1,9 +1,9 @@
-/// A request as the simulated API sees it, free of any web server.
+/// A request to the simulated API, independent of any web server.
 package struct ServiceRequest: Sendable {
     var method: String
     /// Path and query as in the request line.
     let target: String
-    /// Percent-decoded segments of the path; an empty one stands for a slash too many.
+    /// Percent-decoded segments of the path; a superfluous slash makes an empty one.
     var path: [String]
     /// In the order of the request; names may repeat.
     var query: [(name: String, value: String)]
@@ -36,8 +36,7 @@ package struct ServiceRequest: Sendable {
         self.body = body
     }
 
-    /// Whether a body, where there is one, says that it is JSON; a client without a word about it is
-    /// believed.
+    /// Whether the content type is JSON; true without a body or without a content type.
     var isJSON: Bool {
         guard let contentType, !body.isEmpty else { return true }
         let type = contentType.prefix { $0 != ";" && $0 != " " }

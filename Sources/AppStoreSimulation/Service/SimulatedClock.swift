@@ -2,19 +2,18 @@ import FoundationEssentials
 import Subscriptions
 import Synchronization
 
-/// The world's time: the real one, moved forward by control calls; or a fixed one that only control
-/// calls move.
+/// The world's time: the real time or a fixed moment, plus what control calls have added.
 final class SimulatedClock: Sendable {
     private struct State {
         var fixed: Timestamp?
         var aheadMilliseconds: Int64 = 0
-        /// Where the clock stands while the calls of an earlier start are made again.
+        /// The time while the calls of an earlier start are replayed.
         var replayed: Timestamp?
     }
 
     private let state: Mutex<State>
 
-    /// `fixed`: where the clock stands still; `nil` follows the real time.
+    /// `fixed`: the moment at which the clock stands still; `nil` follows the real time.
     init(fixed: Timestamp?) {
         state = Mutex(State(fixed: fixed))
     }
@@ -31,19 +30,19 @@ final class SimulatedClock: Sendable {
         state.withLock { $0.aheadMilliseconds += max(0, milliseconds) }
     }
 
-    /// How far it was moved in all.
+    /// How far it was moved forward in total.
     var aheadMilliseconds: Int64 { state.withLock { $0.aheadMilliseconds } }
 
     func setAhead(milliseconds: Int64) {
         state.withLock { $0.aheadMilliseconds = milliseconds }
     }
 
-    /// Shows one moment until it goes on.
-    func stand(at moment: Timestamp) {
+    /// Shows this moment until the replay ends.
+    func replay(at moment: Timestamp) {
         state.withLock { $0.replayed = moment }
     }
 
-    func goOn() {
+    func endReplay() {
         state.withLock { $0.replayed = nil }
     }
 

@@ -2,21 +2,21 @@ import Crypto
 import FoundationEssentials
 import Synchronization
 
-/// Judges the client's JWT as strictly as Apple: algorithm, key, issuer, audience, app and life.
+/// Checks the client's JWT as Apple does: algorithm, key, issuer, audience, app and lifetime.
 ///
-/// Life is judged by the real clock, whatever the simulated one shows. Source: App Store Server
+/// The lifetime is checked against the real time, not the simulated one. Source: App Store Server
 /// API, Generating JSON Web Tokens for API requests.
 final class TokenCheck: Sendable {
-    /// A token may live no longer than this.
-    static let longestLifeSeconds: Double = 3600
-    /// Clocks differ a little; Apple does not document how much it forgives.
+    /// The longest lifetime of a token.
+    static let longestLifetimeSeconds: Double = 3600
+    /// Tolerated clock difference; Apple does not document its own.
     private static let skewSeconds: Double = 30
     private static let rememberedTokens = 256
 
     private let app: SimulatedApp
     private let key: P256.Signing.PublicKey
     private let unixSeconds: @Sendable () -> Double
-    /// Tokens whose signature held, with the end of their life.
+    /// Tokens with a valid signature, and when they expire.
     private let known = Mutex<[String: Double]>([:])
 
     init(
@@ -28,13 +28,13 @@ final class TokenCheck: Sendable {
         self.unixSeconds = unixSeconds
     }
 
-    /// Whether the value of an `Authorization` header lets the request in.
+    /// Whether the value of an `Authorization` header is a valid token.
     func accepts(authorization: String?) -> Bool {
         guard let authorization, authorization.hasPrefix("Bearer ") else { return false }
         let token = String(authorization.dropFirst("Bearer ".count))
         let now = unixSeconds()
         if let end = known.withLock({ $0[token] }) { return now < end + Self.skewSeconds }
-        guard let end = endOfLife(token, now: now) else { return false }
+        guard let end = expiry(token, now: now) else { return false }
         known.withLock { known in
             if known.count >= Self.rememberedTokens { known.removeAll(keepingCapacity: true) }
             known[token] = end
@@ -42,7 +42,7 @@ final class TokenCheck: Sendable {
         return true
     }
 
-    private func endOfLife(_ token: String, now: Double) -> Double? {
+    private func expiry(_ token: String, now: Double) -> Double? {
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = decode(Header.self, parts[0]),
             let claims = decode(Claims.self, parts[1]), let signature = Base64URL.decode(parts[2])
@@ -53,8 +53,8 @@ final class TokenCheck: Sendable {
         else { return nil }
         let issued = claims.iat ?? now
         guard claims.exp > now - Self.skewSeconds, issued <= now + Self.skewSeconds,
-            claims.exp > issued, claims.exp - issued <= Self.longestLifeSeconds,
-            claims.exp <= now + Self.longestLifeSeconds + Self.skewSeconds
+            claims.exp > issued, claims.exp - issued <= Self.longestLifetimeSeconds,
+            claims.exp <= now + Self.longestLifetimeSeconds + Self.skewSeconds
         else { return nil }
         var signed = Array(parts[0])
         signed.append(UInt8(ascii: "."))

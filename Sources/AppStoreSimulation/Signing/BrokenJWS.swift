@@ -1,7 +1,7 @@
-/// The ways in which a JWS can be broken that no client may accept.
+/// Forms of invalid JWS, none of which a client may accept.
 ///
-/// The raw values are the names in fault plans; they follow the conformance vectors. Those whose
-/// signature is right prove that a client looks at more than the signature.
+/// The raw values are the names in fault plans and follow the conformance vectors. Some have a valid
+/// signature, to test that a client checks more than the signature.
 enum BrokenJWS: String, Hashable, Sendable, CaseIterable {
     // The algorithm.
     case algNoneEmptySignature = "alg_none_empty_signature"

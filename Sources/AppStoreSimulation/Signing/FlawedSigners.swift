@@ -2,13 +2,13 @@ import Crypto
 import Subscriptions
 import Synchronization
 
-/// Signers whose chain or header is wrong, made when a fault first asks for one.
+/// Signers with an invalid chain or header, created when a fault first needs them.
 final class FlawedSigners: Sendable {
     private let chain: SigningChain
     private let authority: SigningChain.Authority
     private let moment: Timestamp
     private let made = Mutex<[Distortion: PayloadSigner]>([:])
-    /// Breaks finished JWS of the right chain.
+    /// Makes finished JWS of the valid chain invalid.
     let breaker: JWSBreaker
 
     init(chain: SigningChain, authority: SigningChain.Authority, around moment: Timestamp) {
@@ -20,7 +20,7 @@ final class FlawedSigners: Sendable {
             chains: FlawedChains(chain: chain, authority: authority, around: moment))
     }
 
-    /// `nil` where the distortion leaves the right signer in place.
+    /// `nil` for a distortion that uses the valid signer.
     func signer(for distortion: Distortion) -> PayloadSigner? {
         if let signer = made.withLock({ $0[distortion] }) { return signer }
         guard let signer = try? make(distortion) else { return nil }
@@ -62,5 +62,60 @@ final class FlawedSigners: Sendable {
         let flaws = SigningChain.Flaws(intermediateHasMarker: false)
         return try authority.withOtherIntermediate(around: moment, flaws: flaws)
             .issue(around: moment, flaws: flaws)
+    }
+}
+
+/// Chains that no client may accept, each created when it is first needed.
+final class FlawedChains: Sendable {
+    private let chain: SigningChain
+    private let authority: SigningChain.Authority
+    private let moment: Timestamp
+    private let made = Mutex<[BrokenJWS: SigningChain]>([:])
+
+    init(chain: SigningChain, authority: SigningChain.Authority, around moment: Timestamp) {
+        self.chain = chain
+        self.authority = authority
+        self.moment = moment
+    }
+
+    /// `nil` for a form that does not concern the chain, or if the chain cannot be created.
+    func chain(_ form: BrokenJWS) -> SigningChain? {
+        if let chain = made.withLock({ $0[form] }) { return chain }
+        guard let chain = try? make(form) else { return nil }
+        made.withLock { $0[form] = chain }
+        return chain
+    }
+
+    private func make(_ form: BrokenJWS) throws -> SigningChain? {
+        switch form {
+        case .leafOfAnotherIntermediate:
+            // The leaf of another intermediate of the same root.
+            let other = try authority.withOtherIntermediate(around: moment, flaws: .init())
+                .issue(around: moment)
+            return other.with(certificates: [
+                other.certificates[0], chain.certificates[1], chain.certificates[2],
+            ])
+        case .leafUnderRoot:
+            let other = try authority.issueUnderRoot(around: moment)
+            return other.with(certificates: [
+                other.certificates[0], chain.certificates[1], chain.certificates[2],
+            ])
+        case .leafNotYetValid:
+            return try authority.issue(around: moment, flaws: .init(leafIsNotYetValid: true))
+        case .leafSignatureCorrupt:
+            var certificates = chain.certificates
+            let last = certificates[0].count - 1
+            certificates[0][last] ^= 1
+            return chain.with(certificates: certificates)
+        case .intermediateExpired, .intermediateNotAuthority:
+            let flaws = SigningChain.Flaws(
+                intermediateIsExpired: form == .intermediateExpired,
+                intermediateIsAuthority: form != .intermediateNotAuthority)
+            return try authority.withOtherIntermediate(around: moment, flaws: flaws)
+                .issue(around: moment)
+        case .selfSignedThrice:
+            return try SigningChain.selfSigned(around: moment)
+        default: return nil
+        }
     }
 }

@@ -1,13 +1,13 @@
 import Crypto
 import FoundationEssentials
 
-/// Breaks a right JWS of a chain in one way.
+/// Turns a valid JWS into an invalid one.
 struct JWSBreaker: Sendable {
     let chain: SigningChain
-    /// Chains that are wrong, made when one is first asked for.
+    /// Invalid chains, created when they are first needed.
     let chains: FlawedChains
 
-    /// The broken text; a chain that cannot be made leaves the JWS without a signature.
+    /// The invalid JWS; if its chain cannot be created, the JWS without a signature.
     func text(breaking jws: [UInt8], as form: BrokenJWS) -> [UInt8] {
         let parts = jws.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let payload = Base64URL.decode(parts[1]),
@@ -20,11 +20,11 @@ struct JWSBreaker: Sendable {
     }
 
     private struct Parts {
-        /// Encoded, as they stand in the JWS.
+        /// Header and payload are encoded, as in the JWS.
         let header: [UInt8]
         let payload: [UInt8]
         let signature: [UInt8]
-        /// The payload itself.
+        /// The decoded payload.
         let content: [UInt8]
 
         func text(
@@ -72,7 +72,7 @@ struct JWSBreaker: Sendable {
 
     private var rightHeader: [UInt8] { PayloadSigner.header(certificates: chain.certificates) }
 
-    /// A JWS with a right signature over whatever header and payload.
+    /// A JWS with a valid signature over any header and payload.
     private func signed(
         _ header: [UInt8], _ payload: [UInt8], key: P256.Signing.PrivateKey? = nil
     ) -> [UInt8]? {
@@ -174,7 +174,7 @@ struct JWSBreaker: Sendable {
             return signed(
                 header(#"{"alg":"ES256","crit":["signed_at"],"signed_at":1,$}"#), jws.content)
         default:
-            // RFC 7797: the signature is over the payload as it is, the text carries it encoded.
+            // RFC 7797: the signature is over the unencoded payload, while the JWS contains the encoded one.
             let header = header(#"{"alg":"ES256","b64":false,"crit":["b64"],$}"#)
             let encoded = Base64URL.encode(header)
             let signed = encoded + [UInt8(ascii: ".")] + jws.content

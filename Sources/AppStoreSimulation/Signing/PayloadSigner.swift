@@ -3,10 +3,10 @@ import FoundationEssentials
 
 /// Signs payloads as Apple does: compact JWS, ES256, three certificates in the header.
 ///
-/// The header is the same in every JWS of one leaf, so its text and its part of the digest are
-/// computed once.
+/// The header is the same in every JWS of a chain, so its encoding and its part of the digest are computed
+/// once.
 struct PayloadSigner: Sendable {
-    /// The encoded header with its point.
+    /// The encoded header with the point behind it.
     private let prefix: [UInt8]
     private let prefixDigest: SHA256
     private let key: P256.Signing.PrivateKey

@@ -4,10 +4,10 @@ import Subscriptions
 import SwiftASN1
 import X509
 
-/// A throw-away chain of Apple's shape: root P-384, intermediate P-384 with Apple's marker, leaf
-/// P-256 with Apple's marker.
+/// A temporary chain with the structure of Apple's: root (P-384), intermediate (P-384) and leaf (P-256),
+/// the last two with Apple's marker extensions.
 ///
-/// Source: `reference`, JWS verification; sizes are within a few percent of the real ones.
+/// Source: Apple's signing certificates; sizes are within a few percent of the real ones.
 struct SigningChain: Sendable {
     static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 2, 1]
     static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 11, 1]
@@ -16,7 +16,7 @@ struct SigningChain: Sendable {
     /// DER in the order of `x5c`: leaf, intermediate, root.
     let certificates: [[UInt8]]
 
-    /// How a chain differs from a right one.
+    /// How a chain differs from a valid one.
     struct Flaws: Sendable {
         var leafHasMarker = true
         var intermediateHasMarker = true
@@ -26,12 +26,12 @@ struct SigningChain: Sendable {
         var intermediateIsAuthority = true
     }
 
-    /// The same key under other certificates.
+    /// The same key with other certificates.
     func with(certificates: [[UInt8]]) -> SigningChain {
         SigningChain(leafKey: leafKey, certificates: certificates)
     }
 
-    /// `around`: the moment that the certificates are valid around, years either way.
+    /// `around`: the certificates are valid for years before and after this moment.
     static func make(around moment: Timestamp, flaws: Flaws = Flaws()) throws -> SigningChain {
         let authority = try Authority.make(around: moment, flaws: flaws)
         return try authority.issue(around: moment, flaws: flaws)
@@ -43,21 +43,22 @@ struct SigningChain: Sendable {
         let rootKey: P384.Signing.PrivateKey
         let intermediate: Certificate
         let intermediateKey: P384.Signing.PrivateKey
-        /// Where the revocation service is, as certificates name it.
+        /// The address of the OCSP responder in the certificates.
         let ocspAddress: String
 
-        /// `ocspAddress`: without one, certificates name a service that nobody runs.
+        /// `ocspAddress`: by default an address where nothing listens.
         static func make(
             around moment: Timestamp, flaws: Flaws = Flaws(),
             ocspAddress: String = "http://127.0.0.1"
         ) throws -> Authority {
             let rootKey = P384.Signing.PrivateKey()
-            let shape = CertificateShape(
+            let template = CertificateTemplate(
                 commonName: "Simulated Root", organizationalUnit: "Simulated Authority",
                 organization: "Simulated Inc.", role: .root, marker: nil, responder: nil,
                 notBefore: date(moment, days: -4600), notAfter: date(moment, days: 4600))
-            let root = try shape.certificate(
-                for: .init(rootKey.publicKey), issuerName: shape.name(), issuerKey: .init(rootKey),
+            let root = try template.certificate(
+                for: .init(rootKey.publicKey), issuerName: template.name(),
+                issuerKey: .init(rootKey),
                 algorithm: .ecdsaWithSHA384)
             return try under(
                 root, rootKey, around: moment, flaws: flaws, ocspAddress: ocspAddress)
@@ -74,7 +75,7 @@ struct SigningChain: Sendable {
             flaws: Flaws, ocspAddress: String
         ) throws -> Authority {
             let key = P384.Signing.PrivateKey()
-            let shape = CertificateShape(
+            let template = CertificateTemplate(
                 commonName: "Simulated Worldwide Developer Relations Certification Authority",
                 organizationalUnit: "G6", organization: "Simulated Inc.",
                 role: flaws.intermediateIsAuthority ? .intermediate : .signer,
@@ -82,7 +83,7 @@ struct SigningChain: Sendable {
                 responder: ocspAddress + "/ocsp03-simulatedrootcag3",
                 notBefore: date(moment, days: -2100),
                 notAfter: date(moment, days: flaws.intermediateIsExpired ? -650 : 3400))
-            let intermediate = try shape.certificate(
+            let intermediate = try template.certificate(
                 for: .init(key.publicKey), issuerName: root.subject, issuerKey: .init(rootKey),
                 algorithm: .ecdsaWithSHA384)
             return Authority(
@@ -90,25 +91,25 @@ struct SigningChain: Sendable {
                 ocspAddress: ocspAddress)
         }
 
-        /// A leaf valid for a little over two years, or one that expired long ago.
+        /// Issues a leaf, valid for several years unless `flaws` says otherwise.
         func issue(around moment: Timestamp, flaws: Flaws = Flaws()) throws -> SigningChain {
             let leafKey = P256.Signing.PrivateKey()
-            let leaf = try leafShape(around: moment, flaws: flaws).certificate(
+            let leaf = try leafTemplate(around: moment, flaws: flaws).certificate(
                 for: .init(leafKey.publicKey), issuerName: intermediate.subject,
                 issuerKey: .init(intermediateKey), algorithm: .ecdsaWithSHA384)
             return try chain(leaf, key: leafKey)
         }
 
-        /// A leaf that the root signed itself.
+        /// Issues a leaf that the root has signed.
         func issueUnderRoot(around moment: Timestamp) throws -> SigningChain {
             let leafKey = P256.Signing.PrivateKey()
-            let leaf = try leafShape(around: moment, flaws: Flaws()).certificate(
+            let leaf = try leafTemplate(around: moment, flaws: Flaws()).certificate(
                 for: .init(leafKey.publicKey), issuerName: root.subject,
                 issuerKey: .init(rootKey), algorithm: .ecdsaWithSHA384)
             return try chain(leaf, key: leafKey)
         }
 
-        private func leafShape(around moment: Timestamp, flaws: Flaws) -> CertificateShape {
+        private func leafTemplate(around moment: Timestamp, flaws: Flaws) -> CertificateTemplate {
             let days: (from: Double, to: Double) =
                 if flaws.leafIsExpired {
                     (-1400, -700)
@@ -117,7 +118,7 @@ struct SigningChain: Sendable {
                 } else {
                     (-600, 1100)
                 }
-            return CertificateShape(
+            return CertificateTemplate(
                 commonName: "Simulated Prod ECC Mac App Store and iTunes Store Receipt Signing",
                 organizationalUnit: "Simulated Worldwide Developer Relations",
                 organization: "Simulated Inc.", role: .signer,
@@ -139,16 +140,16 @@ struct SigningChain: Sendable {
         }
     }
 
-    /// One certificate with both markers, which signed itself, in all three places.
+    /// A chain of three copies of one self-signed certificate.
     static func selfSigned(around moment: Timestamp) throws -> SigningChain {
         let key = P256.Signing.PrivateKey()
-        let shape = CertificateShape(
+        let template = CertificateTemplate(
             commonName: "Simulated Prod ECC Mac App Store and iTunes Store Receipt Signing",
             organizationalUnit: "Simulated Worldwide Developer Relations",
             organization: "Simulated Inc.", role: .signer, marker: leafMarker, responder: nil,
             notBefore: date(moment, days: -600), notAfter: date(moment, days: 1100))
-        let certificate = try shape.certificate(
-            for: .init(key.publicKey), issuerName: shape.name(), issuerKey: .init(key),
+        let certificate = try template.certificate(
+            for: .init(key.publicKey), issuerName: template.name(), issuerKey: .init(key),
             algorithm: .ecdsaWithSHA256)
         var coder = DER.Serializer()
         try coder.serialize(certificate)

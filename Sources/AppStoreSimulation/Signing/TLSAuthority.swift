@@ -3,9 +3,9 @@ import FoundationEssentials
 import SwiftASN1
 import X509
 
-/// A TLS root that issues the server certificates of one simulator.
+/// A TLS certificate authority for the server certificates of one simulator.
 struct TLSAuthority: Sendable {
-    /// Where Apple's API stands: a client that fixes its hosts can be led here by a hosts file.
+    /// The hosts of Apple's API, for clients that are redirected here by a hosts file.
     ///
     /// Source: App Store Server API, hosts of production and sandbox, present and previous.
     static let appleHosts = [
@@ -16,19 +16,19 @@ struct TLSAuthority: Sendable {
 
     let root: Certificate
     let rootKey: P256.Signing.PrivateKey
-    /// Names and addresses of right certificates.
+    /// Further names and addresses in the certificates.
     let hosts: [String]
 
-    /// `hosts`: names and addresses besides loopback and Apple's.
+    /// `hosts`: names and addresses in addition to loopback and Apple's hosts.
     static func make(now: Date, hosts: [String] = []) throws -> TLSAuthority {
         let key = P256.Signing.PrivateKey()
-        let shape = CertificateShape(
+        let template = CertificateTemplate(
             commonName: "Simulated App Store TLS Root", organizationalUnit: "",
             organization: "Simulated App Store Inc.", role: .root, marker: nil, responder: nil,
             notBefore: now.addingTimeInterval(-86_400 * 2),
             notAfter: now.addingTimeInterval(86_400 * 3650))
-        let root = try shape.certificate(
-            for: .init(key.publicKey), issuerName: shape.name(), issuerKey: .init(key),
+        let root = try template.certificate(
+            for: .init(key.publicKey), issuerName: template.name(), issuerKey: .init(key),
             algorithm: .ecdsaWithSHA256)
         return TLSAuthority(root: root, rootKey: key, hosts: hosts)
     }
@@ -37,13 +37,13 @@ struct TLSAuthority: Sendable {
         get throws { try root.serializeAsPEM().pemString + "\n" }
     }
 
-    /// A server certificate, valid for a year unless said.
+    /// Issues a server certificate; valid for a year by default.
     func identity(
         hosts: [String]? = nil, notBefore: Date? = nil, notAfter: Date? = nil
     ) throws -> TLSIdentity {
         let key = P256.Signing.PrivateKey()
         let now = Date()
-        let server = try shape(
+        let server = try template(
             hosts: hosts ?? Self.loopbackHosts + Self.appleHosts + self.hosts,
             notBefore: notBefore ?? now.addingTimeInterval(-86_400),
             notAfter: notAfter ?? now.addingTimeInterval(86_400 * 380)
@@ -53,26 +53,37 @@ struct TLSAuthority: Sendable {
         return try TLSIdentity(server, key: key)
     }
 
-    /// A server certificate that nobody vouches for.
+    /// A self-signed server certificate.
     func selfSigned() throws -> TLSIdentity {
         let key = P256.Signing.PrivateKey()
         let now = Date()
-        let shape = shape(
+        let template = template(
             hosts: Self.loopbackHosts + Self.appleHosts + hosts,
             notBefore: now.addingTimeInterval(-86_400),
             notAfter: now.addingTimeInterval(86_400 * 380))
-        let server = try shape.certificate(
-            for: .init(key.publicKey), issuerName: shape.name(), issuerKey: .init(key),
+        let server = try template.certificate(
+            for: .init(key.publicKey), issuerName: template.name(), issuerKey: .init(key),
             algorithm: .ecdsaWithSHA256)
         return try TLSIdentity(server, key: key)
     }
 
-    private func shape(
+    private func template(
         hosts: [String], notBefore: Date, notAfter: Date
-    ) -> CertificateShape {
-        CertificateShape(
+    ) -> CertificateTemplate {
+        CertificateTemplate(
             commonName: hosts.first ?? "localhost", organizationalUnit: "",
             organization: "Simulated App Store Inc.", role: .server(hosts: hosts), marker: nil,
             responder: nil, notBefore: notBefore, notAfter: notAfter)
+    }
+}
+
+/// A server certificate with its key.
+struct TLSIdentity: Sendable {
+    let serverPEM: String
+    let keyPEM: String
+
+    init(_ certificate: Certificate, key: P256.Signing.PrivateKey) throws {
+        serverPEM = try certificate.serializeAsPEM().pemString + "\n"
+        keyPEM = key.pemRepresentation
     }
 }

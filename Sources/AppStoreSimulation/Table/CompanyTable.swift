@@ -1,13 +1,13 @@
 import Subscriptions
 
-/// A company's table of the world's subscriptions: exact, except where drift was planted.
+/// A company's table of the world's subscriptions: correct, except for planted drift.
 ///
-/// Columns and meanings are those of docs/columns.md.
+/// docs/columns.md describes the columns.
 struct CompanyTable: Sendable {
     var rows: [LocalSubscription] = []
     var planted: [PlantedDrift] = []
 
-    /// Rows as they would stand after a faultless day: taken now, signed a day ago.
+    /// The correct row of a subscription: its present state, with a `signedDate` about a day ago.
     static func exactRow(of index: Int, in world: borrowing World, app: SimulatedApp)
         -> LocalSubscription
     {
@@ -47,11 +47,9 @@ struct CompanyTable: Sendable {
         return "customer-" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
     }
 
-    /// The table of every subscription, with drift of these kinds planted in turn at this rate (share
-    /// of the rows).
+    /// The table of all subscriptions, with drift of these kinds, in turn, in this share of the rows.
     ///
-    /// Planting may also change the world: a deleted account and an undelivered notification are
-    /// facts about Apple, not about the row.
+    /// Planting may also change the world, by deleting an account or not delivering a notification.
     static func make(
         of world: inout World, app: SimulatedApp, rate: Double, kinds: [DriftKind], seed: UInt64
     ) -> CompanyTable {
@@ -66,7 +64,7 @@ struct CompanyTable: Sendable {
             world.delete(account: account, at: world.now)
         }
         world.refreshNextDue()
-        // What is not in the list must not be found: the others arrived, none is on its way.
+        // Only planted drift may be found, so all other notifications were delivered.
         for notification in world.notifications.indices {
             world.notifications[notification].delivery = .atOnce
         }
@@ -74,5 +72,36 @@ struct CompanyTable: Sendable {
             world.notifications[notification].delivery = .never
         }
         return table
+    }
+}
+
+extension CompanyTable {
+    /// Writes `table.csv` and `planted.json` into a folder.
+    func write(
+        into folder: String
+    ) throws(SimulatorError) -> (table: String, planted: String) {
+        let paths = (table: folder + "/table.csv", planted: folder + "/planted.json")
+        try SimulatorFolder.write(csv, to: paths.table, permissions: 0o644)
+        try SimulatorFolder.write(plantedJSON, to: paths.planted, permissions: 0o644)
+        return paths
+    }
+
+    /// CSV (RFC 4180) with a header line; no value needs quotes.
+    var csv: String {
+        var text = SubscriptionField.allCases.map(\.rawValue).joined(separator: ",") + "\r\n"
+        for row in rows {
+            text += SubscriptionField.allCases.map { row.value(of: $0).plainText }
+                .joined(separator: ",")
+            text += "\r\n"
+        }
+        return text
+    }
+
+    var plantedJSON: String {
+        var json = JSONWriter()
+        json.array { json in
+            for drift in planted { drift.write(into: &json) }
+        }
+        return String(decoding: json.bytes, as: UTF8.self) + "\n"
     }
 }

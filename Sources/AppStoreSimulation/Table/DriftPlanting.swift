@@ -1,11 +1,11 @@
 import Subscriptions
 
-/// Plants drift into an exact table: every kind in turn, one account at most once, each difference
-/// as small as it can be, so that exactly the listed kinds follow from it.
+/// Plants drift into a correct table: every kind in turn, at most one mistake for an account, and each as
+/// small as possible, so that a comparison finds exactly the listed kinds.
 struct DriftPlanting {
     let world: World
     let app: SimulatedApp
-    /// What is planted, in turn.
+    /// The kinds that are planted, in turn.
     private let kinds: [DriftKind]
     private(set) var deletedAccounts: [Int] = []
     private(set) var lostNotifications: [Int] = []
@@ -17,7 +17,8 @@ struct DriftPlanting {
     private var cursors: [DriftKind: Int] = [:]
     private var usedAccounts: Set<Int> = []
     private var variant = 0
-    /// The newest notification of a chain that is neither fresh nor old.
+    /// Index of the newest notification of each chain that is more than an hour and less than twenty
+    /// days old.
     private let recentNotifications: [Int: Int]
 
     init(
@@ -31,8 +32,8 @@ struct DriftPlanting {
         for index in subscriptions {
             rows[index] = CompanyTable.exactRow(of: index, in: world, app: app)
         }
-        let from = world.now.adding(milliseconds: -20 * BillingPeriod.millisecondsPerDay)
-        let until = world.now.adding(milliseconds: -3_600_000)
+        let from = world.now.adding(milliseconds: -20 * CivilCalendar.millisecondsPerDay)
+        let until = world.now.adding(milliseconds: -CivilCalendar.millisecondsPerHour)
         var recent: [Int: Int] = [:]
         for index in world.notifications.indices {
             let record = world.notifications[index]
@@ -112,7 +113,7 @@ struct DriftPlanting {
         }
     }
 
-    /// A difference in one field of the row (two where a status brings its date along).
+    /// Changes one field of the row, and its date where a status needs one.
     private mutating func change(_ kind: DriftKind, chain index: Int) {
         guard let exact = rows[index] else { return }
         var row = exact
@@ -167,7 +168,7 @@ struct DriftPlanting {
                 appleValue: world.originalTransactionID(chain: index)))
     }
 
-    /// One subscription twice: under its original id and under a later transaction's.
+    /// Adds a second row of the subscription, under a later transaction's id.
     private mutating func duplicate(chain index: Int) {
         guard var copy = rows[index] else { return }
         copy.key = laterKey(of: index)

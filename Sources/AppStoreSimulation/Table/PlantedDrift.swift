@@ -1,8 +1,8 @@
-/// One planted difference and what a comparison must make of it.
+/// One planted difference, with the findings that a comparison must report.
 struct PlantedDrift: Sendable {
-    /// The id in the table; for a row that was left out, Apple's.
+    /// The id in the table; for a missing row, Apple's.
     var originalTransactionID: String
-    /// All kinds that this row must show (docs/findings.md); the first is what was planted.
+    /// All kinds of findings for this row (docs/findings.md); the first is the planted one.
     var kinds: [String]
     var customerID: String?
     var field: String?
@@ -27,7 +27,7 @@ struct PlantedDrift: Sendable {
     }
 }
 
-/// What can be planted; raw values are the finding kinds of docs/findings.md.
+/// The kinds of drift that can be planted; raw values are the finding kinds of docs/findings.md.
 package enum DriftKind: String, Sendable, CaseIterable {
     case refundReversalMissed = "refund_reversal_missed"
     case graceMissed = "grace_missed"

@@ -1,14 +1,14 @@
 import Subscriptions
 
-/// Makes a row wrong in one respect.
+/// Puts one mistake into a row.
 struct RowDrift {
-    /// Alternates between the forms of a kind.
+    /// Selects between several forms of a kind of drift.
     let variant: Int
     let now: Timestamp
 
-    private var day: Int64 { BillingPeriod.millisecondsPerDay }
+    private var day: Int64 { CivilCalendar.millisecondsPerDay }
 
-    /// Returns the field that is wrong now.
+    /// Changes the row and returns the field that is now wrong.
     func apply(
         _ kind: DriftKind, to row: inout LocalSubscription, chain: PurchaseChain, world: World,
         index: Int

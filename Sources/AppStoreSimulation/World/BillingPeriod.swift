@@ -1,19 +1,17 @@
 import Subscriptions
 
-/// How long one paid period lasts; months are calendar months.
+/// The length of a paid period; months are calendar months.
 package enum BillingPeriod: Hashable, Sendable {
     case days(Int)
     case months(Int)
-
-    static let millisecondsPerDay: Int64 = 86_400_000
 
     /// The end of a period that begins at `start`.
     func end(after start: Timestamp) -> Timestamp {
         switch self {
         case .days(let count):
-            start.adding(milliseconds: Int64(count) * Self.millisecondsPerDay)
+            start.adding(milliseconds: Int64(count) * CivilCalendar.millisecondsPerDay)
         case .months(let count):
-            Self.adding(months: count, to: start)
+            CivilCalendar.adding(months: count, to: start)
         }
     }
 
@@ -30,54 +28,5 @@ package enum BillingPeriod: Hashable, Sendable {
     func graceDays(chosen: Int) -> Int {
         if case .days(let count) = self, count <= 7 { return min(chosen, 6) }
         return chosen
-    }
-
-    /// The same day of a later month, or that month's last day (proleptic Gregorian calendar).
-    private static func adding(months: Int, to start: Timestamp) -> Timestamp {
-        let day = start.unixMilliseconds.floorDivided(by: millisecondsPerDay)
-        let time = start.unixMilliseconds - day * millisecondsPerDay
-        var (year, month, dayOfMonth) = civil(fromDays: day)
-        let monthIndex = year * 12 + (month - 1) + Int64(months)
-        year = monthIndex.floorDivided(by: 12)
-        month = monthIndex - year * 12 + 1
-        dayOfMonth = min(dayOfMonth, daysIn(month: month, year: year))
-        let shifted = days(year: year, month: month, day: dayOfMonth)
-        return Timestamp(unixMilliseconds: shifted * millisecondsPerDay + time)
-    }
-
-    private static func daysIn(month: Int64, year: Int64) -> Int64 {
-        switch month {
-        case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = shifted.floorDivided(by: 400)
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-            - 719_468
-    }
-
-    static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let era = (days + 719_468).floorDivided(by: 146_097)
-        let dayOfEra = days + 719_468 - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
-    }
-}
-
-extension Int64 {
-    /// Division that rounds towards negative infinity.
-    fileprivate func floorDivided(by divisor: Int64) -> Int64 {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? quotient - 1 : quotient
     }
 }

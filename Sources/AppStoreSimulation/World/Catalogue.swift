@@ -1,4 +1,4 @@
-/// What the simulated app sells, and where: the same in every world.
+/// What the simulated app sells, and in which storefronts; the same in every world.
 package enum Catalogue {
     package static let groups = ["21400001", "21400002", "21400003"]
 
@@ -35,7 +35,7 @@ package enum Catalogue {
         Storefront(country: "BRA", id: "143503", currency: "BRL", priceFactor: 4000),
     ]
 
-    /// Index 0 stands for "no offer".
+    /// Index 0 means "no offer".
     package static let offers: [Offer] = [
         Offer(type: 0, identifier: nil, discountType: "", period: .months(1), percentCharged: 100),
         Offer(
@@ -55,12 +55,12 @@ package enum Catalogue {
             period: .months(1), percentCharged: 30),
     ]
 
-    /// The index of a product; `nil` for a name that is not sold.
+    /// The index of a product; `nil` for an unknown product id.
     package static func product(named id: String) -> UInt16? {
         products.firstIndex { $0.id == id }.map(UInt16.init)
     }
 
-    /// How long a period lasts: a free trial as long as the offer says, else as the product does.
+    /// The length of a period: the offer's for a free trial, otherwise the product's.
     static func period(of product: UInt16, offer: UInt8) -> BillingPeriod {
         offers[Int(offer)].isFreeTrial
             ? offers[Int(offer)].period : products[Int(product)].period
@@ -74,4 +74,78 @@ package enum Catalogue {
         let ordinary = base * offers[Int(offer)].percentCharged / 100
         return ordinary + ordinary * Int64(increasePercent) / 100
     }
+}
+
+/// Something that the simulated app sells.
+package struct Product: Hashable, Sendable {
+    /// Apple's names of the product types in transactions and in the history filter.
+    package enum Kind: UInt8, Hashable, Sendable {
+        case autoRenewable, nonRenewing, consumable, nonConsumable
+
+        var transactionType: String {
+            switch self {
+            case .autoRenewable: "Auto-Renewable Subscription"
+            case .nonRenewing: "Non-Renewing Subscription"
+            case .consumable: "Consumable"
+            case .nonConsumable: "Non-Consumable"
+            }
+        }
+
+        var filterName: String {
+            switch self {
+            case .autoRenewable: "AUTO_RENEWABLE"
+            case .nonRenewing: "NON_RENEWABLE"
+            case .consumable: "CONSUMABLE"
+            case .nonConsumable: "NON_CONSUMABLE"
+            }
+        }
+    }
+
+    package let id: String
+    package let kind: Kind
+    /// Index of the subscription group; -1 for one-time purchases.
+    package let group: Int
+    /// 1 is the highest level of service in the group.
+    package let level: Int
+    package let period: BillingPeriod
+    /// Milliunits of US dollars; `Storefront.priceFactor` converts it.
+    package let price: Int64
+    /// A twelve-month commitment that is billed monthly.
+    package let isMonthlyCommitment: Bool
+
+    init(
+        id: String, kind: Kind = .autoRenewable, group: Int = -1, level: Int = 1,
+        period: BillingPeriod = .months(1), price: Int64, isMonthlyCommitment: Bool = false
+    ) {
+        self.id = id
+        self.kind = kind
+        self.group = group
+        self.level = level
+        self.period = period
+        self.price = price
+        self.isMonthlyCommitment = isMonthlyCommitment
+    }
+}
+
+/// A country's App Store.
+package struct Storefront: Hashable, Sendable {
+    let country: String
+    let id: String
+    let currency: String
+    /// Thousandths of the US price.
+    let priceFactor: Int64
+}
+
+/// An offer that makes the next period cheaper or free.
+package struct Offer: Hashable, Sendable {
+    /// 1 introductory, 2 promotional, 3 offer code, 4 win-back.
+    let type: Int
+    let identifier: String?
+    let discountType: String
+    /// The length of a free trial; any other offer lasts one period of the product.
+    let period: BillingPeriod
+    /// Percent of the ordinary price that is charged.
+    let percentCharged: Int64
+
+    var isFreeTrial: Bool { discountType == "FREE_TRIAL" }
 }

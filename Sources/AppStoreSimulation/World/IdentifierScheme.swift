@@ -1,8 +1,8 @@
 import Subscriptions
 
-/// Ids follow from the place in the world, so a lookup is arithmetic and nothing is stored.
+/// Computes ids from positions in the world and back, so that none has to be stored.
 ///
-/// All are decimal texts as Apple's; production and sandbox ids never meet.
+/// All ids are decimal texts, as Apple's are; no id exists in both production and sandbox.
 struct IdentifierScheme: Sendable {
     /// Room for the periods of one chain: 78 years of weekly ones.
     static let periodsPerChain: UInt64 = 4096
@@ -32,14 +32,14 @@ struct IdentifierScheme: Sendable {
         appTransactionBase + UInt64(account) * 7919
     }
 
-    /// The chain and period that an id could name; the caller checks that they exist.
+    /// The chain and period that an id stands for; the caller checks that they exist.
     func place(ofTransaction id: UInt64) -> (chain: Int, period: Int)? {
         guard id >= transactionBase, id - transactionBase < 90_000_000_000_000 else { return nil }
         let offset = id - transactionBase
         return (Int(offset / Self.periodsPerChain), Int(offset % Self.periodsPerChain))
     }
 
-    /// The account that an id could name.
+    /// The account that an id stands for; the caller checks that it exists.
     func account(ofAppTransaction id: UInt64) -> Int? {
         guard id >= appTransactionBase, (id - appTransactionBase) % 7919 == 0,
             id - appTransactionBase < 900_000_000_000_000
@@ -68,7 +68,7 @@ struct IdentifierScheme: Sendable {
         uuid(UInt64(account), 0x70_6B_65_6E)
     }
 
-    /// A UUID of version 4 that follows from the seed and two numbers.
+    /// A version 4 UUID derived from the seed and two numbers.
     func uuid(_ first: UInt64, _ second: UInt64) -> String {
         var random = SeededRandom(seed: seed ^ SeededRandom.mixed(first), stream: second)
         let high = (random.next() & 0xFFFF_FFFF_FFFF_0FFF) | 0x4000

@@ -1,4 +1,4 @@
-/// Apple's notification types with their subtypes, as far as the simulation makes them.
+/// The notification types, with their subtypes, that the simulation sends.
 ///
 /// Source: App Store Server Notifications, `notificationType` and `subtype`.
 package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
@@ -58,9 +58,9 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What a family member is told when the purchaser is told this, or `nil` for what concerns
-    /// the purchaser alone: offers, prices and the course of a refund.
-    var asToldToFamily: NotificationEvent? {
+    /// The notification that family members get when the purchaser gets this one; `nil` for what
+    /// concerns the purchaser alone: offers, prices and requests for a refund.
+    var familyEvent: NotificationEvent? {
         switch self {
         case .subscribedInitialBuy, .offerRedeemed, .priceIncreasePending, .priceIncreaseAccepted,
             .refundDeclined, .consumptionRequest, .oneTimeCharge, .test, .revoke:
@@ -72,13 +72,13 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Types that the notification history filter knows though this world never sends them.
+    /// The types that the filter of notification history accepts, including those never sent here.
     static let knownTypes: Set<String> = Set(allCases.map(\.type)).union([
         "RENEWAL_EXTENSION", "EXTERNAL_PURCHASE_TOKEN", "RESCIND_CONSENT", "METADATA_UPDATE",
         "MIGRATION", "PRICE_CHANGE",
     ])
 
-    /// Whether the filter's pair exists.
+    /// Whether Apple documents this pair of type and subtype.
     static func exists(type: String, subtype: String?) -> Bool {
         guard let subtype else { return knownTypes.contains(type) }
         if type == "RENEWAL_EXTENSION" { return ["SUMMARY", "FAILURE"].contains(subtype) }

@@ -1,24 +1,26 @@
 import Subscriptions
 
-/// A notification as Apple keeps it: what, when, the state as sent, and how delivery went.
+/// A notification in Apple's history: its event, date, stated data and delivery attempts.
 struct NotificationRecord: Sendable {
     var date: Timestamp
-    /// -1 where it concerns no purchase (TEST).
+    /// -1 for a notification without a purchase (TEST).
     var chain: Int32
-    /// The chain's transaction that it carries; -1 where there is none.
+    /// Index of the chain's transaction that it carries; -1 for none.
     var transaction: Int16
     var event: NotificationEvent
-    /// Apple's status at that moment; 0 for one-time purchases.
+    /// Apple's status when it was sent; 0 for one-time purchases.
     var status: UInt8
     var delivery: Delivery
-    /// Which failure the attempts met; index into `Delivery.failures`.
+    /// The failure of its unsuccessful attempts; index into `Delivery.failures`.
     var failure: UInt8 = 0
-    /// Tells notifications of one kind, chain and moment apart.
+    /// Distinguishes notifications with the same event, chain and date.
     var repetition: UInt8 = 0
-    /// `nil` where delivery only follows the plan.
+    /// Results of real attempts; `nil` where delivery is only simulated.
     var outcomes: AttemptOutcomes?
-    /// What was stated, since later events must not change it; `nil` where nothing is.
-    var transactionThen: StatedTransaction?
+    /// The transaction's changeable fields as sent: later events must not change them.
+    ///
+    /// `nil` for none.
+    var transactionAsSent: StatedTransaction?
     var streakStart: Timestamp
     var renewal: RenewalState
 
@@ -37,19 +39,19 @@ struct NotificationRecord: Sendable {
         ]
     }
 
-    /// By date; then by what makes it, so that the order of making does not show.
+    /// Sorting key: by date, then by what caused it, so that the order of creation makes no difference.
     var order: (Timestamp, Int32, UInt8, UInt8) { (date, chain, event.rawValue, repetition) }
 
     /// From the event to the first attempt.
     static let sendingMilliseconds: Int64 = 400
 
-    /// When the first attempt is made: a test notification is sent at once, also while the clock
-    /// stands.
+    /// When the first attempt is made: a test notification is sent at once, even while the clock is
+    /// stopped.
     static func firstAttempt(of key: NotificationKey) -> Timestamp {
         key.event == .test ? key.date : key.date.adding(milliseconds: sendingMilliseconds)
     }
 
-    /// When the next real attempt is due, where none has succeeded and one is left.
+    /// When the next real attempt is due; `nil` after a success or the last attempt.
     func nextAttempt(in environment: SimulatedEnvironment) -> Timestamp? {
         guard let outcomes, outcomes.last != 0, outcomes.count < environment.attemptDelays.count
         else { return nil }
@@ -57,7 +59,7 @@ struct NotificationRecord: Sendable {
             milliseconds: environment.attemptDelays[outcomes.count])
     }
 
-    /// Attempts made until `now`: when, and with what result.
+    /// The attempts made by `now`, with date and result.
     func attempts(
         in environment: SimulatedEnvironment, until now: Timestamp
     ) -> [(date: Timestamp, result: String)] {
@@ -78,5 +80,73 @@ struct NotificationRecord: Sendable {
             if succeeds { break }
         }
         return attempts
+    }
+}
+
+/// The results of real delivery attempts, packed in four bytes: Apple makes at most six attempts.
+struct AttemptOutcomes: Hashable, Sendable {
+    /// Four bits for each attempt; the highest four bits hold the number of attempts.
+    private var bits: UInt32 = 0
+
+    var count: Int { Int(bits >> 28) }
+
+    /// 0 for success, otherwise an index into `Delivery.failures` plus one.
+    subscript(attempt: Int) -> UInt8 { UInt8(bits >> UInt32(attempt * 4) & 15) }
+
+    var last: UInt8? { count == 0 ? nil : self[count - 1] }
+
+    mutating func append(_ outcome: UInt8) {
+        guard count < 7 else { return }
+        bits = (bits | UInt32(outcome & 15) << UInt32(count * 4)) + (1 << 28)
+    }
+}
+
+/// Identifies a notification: its index in the growing list changes, its key does not.
+struct NotificationKey: Hashable, Sendable {
+    let date: Timestamp
+    let chain: Int32
+    let event: NotificationEvent
+    let repetition: UInt8
+
+    fileprivate var order: (Timestamp, Int32, UInt8, UInt8) {
+        (date, chain, event.rawValue, repetition)
+    }
+}
+
+extension NotificationRecord {
+    var key: NotificationKey {
+        NotificationKey(date: date, chain: chain, event: event, repetition: repetition)
+    }
+}
+
+extension World {
+    /// The index of a notification in the sorted list; `nil` if it does not exist (any more).
+    func index(of key: NotificationKey) -> Int? {
+        let index = firstNotification { $0.order >= key.order }
+        guard index < notifications.count, notifications[index].key == key else { return nil }
+        return index
+    }
+
+    /// The index of the first notification at or after a moment.
+    func firstNotification(notBefore moment: Timestamp) -> Int {
+        firstNotification { $0.date >= moment }
+    }
+
+    /// Binary search for the first notification with a property that all later ones have, too.
+    private func firstNotification(where matches: (NotificationRecord) -> Bool) -> Int {
+        var low = 0
+        var high = notifications.count
+        while low < high {
+            let middle = (low + high) / 2
+            if matches(notifications[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    /// Hands over the notifications that were created since the last call and are to be delivered.
+    mutating func takeUndeliveredNotifications() -> [NotificationKey] {
+        let fresh = undeliveredNotifications
+        undeliveredNotifications.removeAll(keepingCapacity: fresh.count < 4096)
+        return fresh
     }
 }

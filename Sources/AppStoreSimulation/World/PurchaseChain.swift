@@ -1,9 +1,9 @@
 import Subscriptions
 
-/// Everything bought under one original transaction id: a subscription with its periods, or a
-/// single one-time purchase.
+/// The purchases under one original transaction id: the periods of a subscription, or one one-time
+/// purchase.
 struct PurchaseChain: Sendable {
-    /// Where a subscription stands; `status` is Apple's number for it.
+    /// The state of a subscription; `status` is Apple's number for it.
     enum Phase: UInt8, Sendable {
         case single, active, expired, billingRetry, grace, revoked
 
@@ -11,11 +11,11 @@ struct PurchaseChain: Sendable {
         var status: Int { self == .single ? 0 : Int(rawValue) }
     }
 
-    /// What happens next by itself.
+    /// The next event that happens without a customer's action or a scripted step.
     enum NaturalEvent: UInt8, Sendable {
         case none, midPeriod, renewal, billingFailure, graceEnd, retryEnd, recovery, expiry
         case refundReversal, resubscription
-        // What follows from something in the middle of a period, before the period's end.
+        // Later consequences of an event in the middle of a period, before the period ends.
         case reenabling, priceConsent, refundAnswer
     }
 
@@ -24,26 +24,26 @@ struct PurchaseChain: Sendable {
     var nextOfAccount: Int32 = -1
     /// The purchaser's chain where this one is shared by Family Sharing, or -1.
     var leader: Int32 = -1
-    /// The first family member's chain, or -1; the others follow by `nextFollower`.
+    /// The first family member's chain, or -1; `nextFollower` links to the others.
     var firstFollower: Int32 = -1
     var nextFollower: Int32 = -1
     var isFamilyShared = false
-    /// How many of the purchaser's periods come before the member's first.
+    /// The index of the purchaser's period that is the member's first.
     ///
-    /// Negative after the purchaser migrated: the member's periods go further back.
+    /// Negative after the purchaser migrated: the member then has more periods than the purchaser.
     var sharedFrom: Int32 = 0
-    /// The chain that this one continues after a migration, or -1.
+    /// The chain that this one replaced in a migration, or -1.
     var predecessor: Int32 = -1
-    /// Continued under another original id; answers no longer show it.
+    /// Whether a migration continued it under another original id; statuses no longer contain it.
     var isReplaced = false
     var phase: Phase
     var event = NaturalEvent.none
-    /// A scripted life takes no decisions by chance.
+    /// Whether a scenario controls it: then nothing is decided by chance.
     var isScripted = false
-    /// While true, every attempt to charge fails.
+    /// While true, every charge fails.
     var paymentFails = false
     var eventDate = PurchaseChain.never
-    /// Start of the current streak, ignoring lapses up to 60 days.
+    /// Start of the uninterrupted subscription; gaps of up to 60 days are ignored.
     var streakStart: Timestamp
     var renewal: RenewalState
     var random: SeededRandom
@@ -66,12 +66,12 @@ struct PurchaseChain: Sendable {
         current.map { renewal.renewsNextPeriod(after: $0) } ?? renewal.willRenew
     }
 
-    /// Product of the next billing period: a commitment goes on with its own until it ends.
+    /// Product of the next billing period: a commitment keeps its own until it ends.
     var nextPeriodProduct: UInt16 {
         if let current, current.owesPayments { return current.product }
         return renewal.nextProduct
     }
 
-    /// The period that the status rests on.
+    /// The latest period, which determines the status.
     var current: StoredTransaction? { transactions.last }
 }

@@ -1,11 +1,12 @@
 import Subscriptions
 
-/// What Apple's renewal info says besides the transaction; copied into every notification, since a
-/// notification shows the state as sent.
+/// The contents of Apple's renewal info that are not in the transaction.
+///
+/// Every notification has a copy, because a notification shows the state at the time of sending.
 struct RenewalState: Sendable {
     var renewalDate: Timestamp
-    @Compact var gracePeriodExpiresDate: Timestamp?
-    /// The customer's will; a commitment's payments go on all the same until its end.
+    @CompactTimestamp var gracePeriodExpiresDate: Timestamp?
+    /// Whether the customer has auto-renewal on; a commitment's payments continue even without it.
     var willRenew: Bool = true
     var isInBillingRetry: Bool = false
     /// Product of the next period.
@@ -15,7 +16,7 @@ struct RenewalState: Sendable {
     /// 1 cancelled, 2 billing error, 3 no consent, 4 not available, 5 other; 0 while none applies.
     var expirationIntent: UInt8 = 0
     var priceIncrease = PriceIncrease.none
-    /// Percent on top of the ordinary price, once an increase applies.
+    /// Price increase in percent of the ordinary price, once it applies.
     var priceIncreasePercent: UInt8 = 0
 
     /// Apple's `autoRenewStatus`: whether the next billing period will renew.
@@ -23,7 +24,7 @@ struct RenewalState: Sendable {
         willRenew || transaction.owesPayments
     }
 
-    /// An increase belongs to the product that it was announced for.
+    /// Drops a price increase, which applies only to the product that it was announced for.
     mutating func dropPriceIncrease() {
         priceIncrease = .none
         priceIncreasePercent = 0

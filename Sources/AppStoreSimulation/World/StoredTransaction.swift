@@ -1,20 +1,20 @@
 import Subscriptions
 
-/// One purchased period or one-time purchase, kept small: a world holds millions.
+/// One purchased period or one-time purchase; compact, because a world holds millions.
 ///
-/// Its ids follow from its place (`IdentifierScheme`) and its price from what is sold, so they are
-/// not stored.
+/// Ids (`IdentifierScheme`) and price (`Catalogue`) are computed from its position and product, so
+/// they are not stored.
 struct StoredTransaction: Sendable {
     var purchaseDate: Timestamp
     /// Meaningless for one-time purchases other than non-renewing ones.
     var expiresDate: Timestamp
-    /// Moves when the customer upgrades away or the store revokes it; history is sorted by it.
+    /// Changes when the customer upgrades or the store revokes the transaction; history is sorted by it.
     var modifiedDate: Timestamp
-    @Compact var revocationDate: Timestamp?
+    @CompactTimestamp var revocationDate: Timestamp?
     var product: UInt16
-    /// Percent on top of the ordinary price.
+    /// Price increase in percent of the ordinary price.
     var priceIncreasePercent: UInt8 = 0
-    /// The first one of a subscription, a resubscription or an upgrade is bought, not renewed.
+    /// False for the first period of a subscription, a resubscription or an upgrade: those are purchases.
     var isRenewal: Bool
     var isUpgraded = false
     /// The app has delivered what was bought (Finish Transaction).
@@ -43,7 +43,7 @@ struct StoredTransaction: Sendable {
         }
     }
 
-    /// Payments of a commitment are still to come: it goes on whatever the customer decides.
+    /// Whether a commitment still has payments to come: it then renews even if the customer cancelled.
     var owesPayments: Bool { (1..<12).contains(commitmentPayment) }
 
     mutating func revoke(_ kind: Revocation, percent: UInt8, reason: UInt8, at moment: Timestamp) {
@@ -60,5 +60,53 @@ struct StoredTransaction: Sendable {
         revocation = .none
         revocationPercent = 0
         revocationReason = 0
+    }
+}
+
+/// The fields of a transaction that later events can change (a refund and its reversal, an upgrade, an
+/// extension), as a notification stated them.
+struct StatedTransaction: Sendable {
+    var expiresDate: Timestamp
+    @CompactTimestamp var revocationDate: Timestamp?
+    var revocation: StoredTransaction.Revocation
+    var revocationPercent: UInt8
+    var revocationReason: UInt8
+    var isUpgraded: Bool
+
+    init(_ transaction: StoredTransaction) {
+        expiresDate = transaction.expiresDate
+        revocationDate = transaction.revocationDate
+        revocation = transaction.revocation
+        revocationPercent = transaction.revocationPercent
+        revocationReason = transaction.revocationReason
+        isUpgraded = transaction.isUpgraded
+    }
+
+    /// The transaction with these fields as they were.
+    func restored(_ transaction: StoredTransaction) -> StoredTransaction {
+        var then = transaction
+        then.expiresDate = expiresDate
+        then.revocationDate = revocationDate
+        then.revocation = revocation
+        then.revocationPercent = revocationPercent
+        then.revocationReason = revocationReason
+        then.isUpgraded = isUpgraded
+        return then
+    }
+}
+
+/// An optional timestamp in eight bytes instead of sixteen, because a world holds millions.
+@propertyWrapper
+struct CompactTimestamp: Hashable, Sendable {
+    /// The smallest value stands for `nil`: no event has that date.
+    private var milliseconds: Int64
+
+    init(wrappedValue: Timestamp?) {
+        milliseconds = wrappedValue?.unixMilliseconds ?? .min
+    }
+
+    var wrappedValue: Timestamp? {
+        get { milliseconds == .min ? nil : Timestamp(unixMilliseconds: milliseconds) }
+        set { milliseconds = newValue?.unixMilliseconds ?? .min }
     }
 }

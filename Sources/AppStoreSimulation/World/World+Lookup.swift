@@ -1,14 +1,14 @@
 import Subscriptions
 
-/// What an id in a request turned out to be.
-enum Place: Hashable, Sendable {
+/// What the id in a request stands for.
+enum ResolvedID: Hashable, Sendable {
     case malformed
     case unknown
     case transaction(chain: Int, period: Int)
     case appTransaction(account: Int)
 }
 
-/// A chain with what is needed to write its payloads, taken out of the world at one moment.
+/// A copy of a chain with what its payloads need.
 struct ChainSnapshot: Sendable {
     let index: Int
     let chain: PurchaseChain
@@ -16,8 +16,8 @@ struct ChainSnapshot: Sendable {
 }
 
 extension World {
-    /// Finds what an id names; Apple's ids are decimal texts.
-    func place(of text: String) -> Place {
+    /// Finds what an id stands for; Apple's ids are decimal texts.
+    func resolve(_ text: String) -> ResolvedID {
         guard !text.isEmpty, text.utf8.count <= 20,
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return .malformed }
@@ -36,9 +36,9 @@ extension World {
         chain < chains.count && period < chains[chain].transactions.count
     }
 
-    /// The account that a place belongs to.
-    func account(of place: Place) -> Int? {
-        switch place {
+    /// The account that a resolved id belongs to.
+    func account(of id: ResolvedID) -> Int? {
+        switch id {
         case .malformed, .unknown: nil
         case .transaction(let chain, _): Int(chains[chain].account)
         case .appTransaction(let account): account
@@ -56,7 +56,7 @@ extension World {
         return found
     }
 
-    /// The next account that is not deleted and has a subscription; without one, the same.
+    /// The next account that is not deleted and has a subscription; the same account if there is none.
     func otherAccount(than account: Int) -> Int {
         for step in 1..<max(2, accounts.count) {
             let other = (account + step) % accounts.count
@@ -73,7 +73,7 @@ extension World {
             index: index, chain: chains[index], account: accounts[Int(chains[index].account)])
     }
 
-    /// The id of a chain's first transaction, or of its predecessor's where it migrated.
+    /// The id of a chain's first transaction.
     func originalTransactionID(chain index: Int) -> String {
         String(identifiers.transactionID(chain: index, period: 0))
     }

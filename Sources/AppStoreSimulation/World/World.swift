@@ -1,9 +1,10 @@
 import Subscriptions
+import Synchronization
 
 /// An App Store of one app in one environment: accounts, what they bought, and what was notified.
 ///
-/// The same seed, size and moves of the clock make the same world. Lives are simulated event by
-/// event, so every date fits every status.
+/// The same seed, size and clock movements give the same world. Subscriptions are simulated event by
+/// event, so the dates of a subscription always agree with its status.
 struct World: Sendable {
     let environment: SimulatedEnvironment
     let seed: UInt64
@@ -11,24 +12,24 @@ struct World: Sendable {
     /// Grace period that the app chose: 3, 16 or 28 days, or 0 for none.
     var graceDays = 16
     var rates: LifeRates
-    /// Everything that was due until then has happened.
+    /// Every event that was due by this moment has happened.
     private(set) var now: Timestamp
     var accounts: [AppleAccount] = []
     var chains: [PurchaseChain] = []
-    /// In the order of their dates.
+    /// Sorted by date.
     var notifications: [NotificationRecord] = []
     /// Notifications before this are not kept.
     var notificationsSince: Timestamp
-    /// Scripted steps to come, in the order of their dates.
+    /// Scripted steps that are not due yet, sorted by date.
     var pendingSteps: [PendingStep] = []
     var scripted = ScriptedNames()
-    /// Notifications of this moment and later are delivered to an address; `nil` for none.
+    /// Notifications from this moment on are delivered to an address; `nil` delivers none.
     var deliveredSince: Timestamp?
-    /// Made and not yet taken for delivery.
-    var freshNotifications: [NotificationKey] = []
-    /// Steps that had become impossible when their time came, with the reason.
+    /// Created, and not yet handed over for delivery.
+    var undeliveredNotifications: [NotificationKey] = []
+    /// Scripted steps that were impossible when they became due, with the reason.
     var skippedSteps: [String] = []
-    /// When the next thing happens by itself.
+    /// When the next event or scripted step is due.
     private(set) var nextDue = PurchaseChain.never
 
     init(environment: SimulatedEnvironment, seed: UInt64, now: Timestamp, rates: LifeRates) {
@@ -38,47 +39,47 @@ struct World: Sendable {
         self.now = now
         self.rates = rates
         self.notificationsSince = now.adding(
-            milliseconds: -environment.notificationHistoryDays * BillingPeriod.millisecondsPerDay)
+            milliseconds: -environment.notificationHistoryDays * CivilCalendar.millisecondsPerDay)
     }
 
-    /// Lets everything happen that is due until `moment`; the clock never goes back.
+    /// Runs every event that is due by `moment`; the clock never goes back.
     mutating func advance(to moment: Timestamp) {
         guard moment > now else { return }
         now = moment
         guard nextDue <= moment else { return }
         let known = notifications.count
-        // A step that has become impossible by then is left out: the clock cannot stop for it.
+        // A step that has become impossible is skipped and reported: the clock cannot stop for it.
         while let pending = pendingSteps.first, pending.date <= moment {
             do throws(SimulatorError) {
-                try takeSteps(until: moment)
+                try performSteps(until: moment)
             } catch {
                 skippedSteps.append(error.description)
             }
         }
         for index in chains.indices where chains[index].eventDate <= moment {
-            live(chain: index, until: moment)
+            runEvents(chain: index, until: moment)
         }
         sortNotifications(from: known)
         refreshNextDue()
     }
 
-    /// Runs one chain's own events.
-    mutating func live(chain index: Int, until moment: Timestamp) {
+    /// Runs the events of one chain that are due by `moment`.
+    mutating func runEvents(chain index: Int, until moment: Timestamp) {
         while chains[index].eventDate <= moment {
-            happen(chain: index)
+            runNextEvent(chain: index)
         }
     }
 
-    /// To be called after chains were added or moved from outside.
+    /// Must be called after chains or their next events were changed from outside.
     mutating func refreshNextDue() {
         nextDue = min(
             chains.lazy.map(\.eventDate).min() ?? PurchaseChain.never,
             pendingSteps.first?.date ?? PurchaseChain.never)
     }
 
-    /// Brings the notifications from `first` on into the order of their dates.
+    /// Sorts the notifications from `first` on into the list, by date.
     ///
-    /// Equal dates are ordered by chain, so the order of making does not show.
+    /// Equal dates are ordered by chain, so the order of creation makes no difference.
     mutating func sortNotifications(from first: Int) {
         notifications[first...].sort { $0.order < $1.order }
         guard first > 0, first < notifications.count,
@@ -86,4 +87,24 @@ struct World: Sendable {
         else { return }
         notifications.sort { $0.order < $1.order }
     }
+}
+
+/// A world that all requests of one environment share.
+final class SharedWorld: Sendable {
+    let state: Mutex<World>
+
+    init(_ world: consuming World) {
+        state = Mutex(world)
+    }
+}
+
+/// A customer: one Apple Account with what it bought in the app.
+struct AppleAccount: Sendable {
+    /// The first chain of the account, or -1; the others follow by `nextOfAccount`.
+    var firstChain: Int32 = -1
+    var storefront: UInt8
+    /// Whether the app supplied an `appAccountToken` with its purchases.
+    var hasToken: Bool
+    /// A deleted account: Apple answers 4040001.
+    var isDeleted = false
 }
