@@ -6,7 +6,7 @@ import SwiftASN1
 import Testing
 import X509
 
-/// Faults that change what the store says, as a client reads it.
+/// Faults that change the content of answers, as a client sees them.
 @Suite struct `A changed answer` {
     private static let id = "420001000000000"
     private static let statuses = "/inApps/v1/subscriptions/\(id)"
@@ -30,7 +30,7 @@ import X509
         return (client, try #require(purchases?.first?["original_transaction_id"] as? String))
     }
 
-    /// Whether the leaf in the header signed the text.
+    /// Whether the signature is that of the leaf in the header.
     private func isSigned(_ jws: String) throws -> Bool {
         let parts = jws.components(separatedBy: ".")
         let header = try #require(SimulatorClient.data(base64URL: parts[0]))

@@ -4,7 +4,7 @@ import Testing
 
 /// The examples of `docs/simulator.md`: clients in several languages, each of which sees a refund.
 ///
-/// What a machine lacks is skipped; Go's example is not run anywhere.
+/// Examples whose language is not installed are skipped; the one in Go is never run.
 @Suite(.serialized) struct `An example of a client` {
     private static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     private static let folder = here.appendingPathComponent("Clients").path
@@ -21,7 +21,7 @@ import Testing
         FileManager.default.isExecutableFile(atPath: path)
     }
 
-    /// Runs an example against a simulator of its own and returns what it printed.
+    /// Runs an example against its own simulator and returns its output.
     private func run(
         _ program: String, _ arguments: [String], environment: String? = nil
     ) async throws -> [String] {

@@ -1,9 +1,9 @@
 import AppStoreSimulation
 import Foundation
 
-/// Another program that asks the simulator, run to its end.
+/// Runs another program, which is a client of the simulator, until it exits.
 enum ClientProcess {
-    /// Runs it without blocking the threads that answer it; output and errors in one text.
+    /// Runs it without blocking the threads of the simulator; returns output and errors in one text.
     static func run(
         _ program: String, _ arguments: [String], adding variables: [String: String] = [:]
     ) async throws -> (status: Int32, output: String) {
@@ -25,7 +25,7 @@ enum ClientProcess {
         return (process.terminationStatus, String(decoding: data, as: UTF8.self))
     }
 
-    /// Runs it with a file beside its arguments that says how the simulator is reached.
+    /// Runs it with a further argument: a file with the simulator's report.
     static func run(
         _ program: String, _ arguments: [String], asking report: SimulatorReport,
         adding variables: [String: String] = [:]
@@ -34,5 +34,17 @@ enum ClientProcess {
         try report.json.write(toFile: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: file) }
         return try await run(program, arguments + [file], adding: variables)
+    }
+}
+
+/// curl, a client that shares no code with the simulator.
+enum CurlCommand {
+    private static let path = "/usr/bin/curl"
+
+    static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
+
+    /// Runs it; returns output and errors in one text.
+    static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        try await ClientProcess.run(path, arguments)
     }
 }

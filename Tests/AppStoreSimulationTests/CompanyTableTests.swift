@@ -3,8 +3,8 @@ import Foundation
 import Subscriptions
 import Testing
 
-/// Compares the table with the answers by a few lines of its own and expects exactly what the list
-/// of planted drift says.
+/// Compares the table with the answers, independently of the product, and expects exactly the planted
+/// drift.
 @Suite struct `A company's table` {
     @Test(arguments: [(1, 0.0), (1, 0.05), (5, 0.2)] as [(UInt64, Double)])
     func `differs from the store exactly where drift was planted`(seed: UInt64, rate: Double)

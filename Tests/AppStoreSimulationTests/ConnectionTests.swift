@@ -2,11 +2,11 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-/// The listeners as libcurl's own tool meets them.
+/// The listeners, used by curl.
 @Suite(.serialized) struct `Connections` {
     private static var hasCurl: Bool { CurlCommand.isInstalled }
 
-    /// Asks so many times over one kind of HTTP and returns the simulator's log.
+    /// Sends a number of requests over one version of HTTP and returns the simulator's log.
     private func ask(
         _ count: Int, version: String, faults: [[String: Any]] = []
     ) async throws -> (log: [String: Any], output: String) {

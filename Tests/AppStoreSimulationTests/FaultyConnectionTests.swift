@@ -2,12 +2,12 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-/// What a fault plan does to connections, as curl meets it.
+/// The connection faults of fault plans, as curl sees them.
 @Suite(.serialized, .enabled(if: CurlCommand.isInstalled, "curl is missing"))
 struct `Faulty connections` {
     private static let target = "/inApps/v1/transactions/420001000000000"
 
-    /// Asks `count` times with curl while the faults hold.
+    /// Sends `count` requests with curl while the faults are in force.
     private func ask(
         _ faults: [[String: Any]], count: Int = 1, _ options: [String] = []
     ) async throws -> (status: Int32, output: String, log: [String: Any]) {

@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-/// What Apple's documentation says of a life, held against what the world does.
+/// Compares the life of a subscription with Apple's documentation.
 @Suite struct `A life` {
     private func names(_ client: SimulatorClient, _ id: String) throws -> [String] {
         try client.notifications(of: id).map(\.name)

@@ -2,10 +2,10 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-/// Apple's official Python client asks every read endpoint over HTTPS and verifies every payload.
+/// Apple's official Python client calls every endpoint over HTTPS and verifies every payload.
 ///
-/// Its virtual environment is made by `PythonPeer/prepare` (which `jobs/test` runs) in
-/// `.build/python-peer`, or stands where `PYTHON_PEER` says.
+/// `PythonPeer/prepare`, which `jobs/test` runs, creates its virtual environment in
+/// `.build/python-peer`; `PYTHON_PEER` can name another one.
 @Suite(.serialized) struct `Apple's Python client` {
     private static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 

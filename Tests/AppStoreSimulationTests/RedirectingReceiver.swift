@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A receiver of plain HTTP that redirects everything elsewhere, or says nothing at all.
+/// A receiver with plain HTTP that redirects every request, or never answers.
 final class RedirectingReceiver: Sendable {
     let address: String
     private let listener: Int32
     private let seen = Mutex<[String]>([])
 
-    /// The targets of the requests that came.
+    /// The targets of the requests received.
     var targets: [String] { seen.withLock { $0 } }
 
     init(isSilent: Bool = false) throws {

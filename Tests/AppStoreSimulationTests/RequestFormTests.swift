@@ -3,7 +3,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// How requests may look, and what every answer carries.
+/// The accepted forms of requests, and what every answer contains.
 @Suite struct `A request` {
     private static let history = "/inApps/v1/notifications/history"
 

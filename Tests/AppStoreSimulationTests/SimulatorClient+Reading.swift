@@ -3,7 +3,7 @@ import Foundation
 import Subscriptions
 import Testing
 
-/// A notification with the payloads that were signed for it unfolded.
+/// A decoded notification with its decoded transaction and renewal info.
 struct ReadNotification {
     let payload: [String: Any]
     let transaction: [String: Any]
@@ -26,7 +26,7 @@ struct ReadNotification {
         renewal = try (data["signedRenewalInfo"] as? String).map(SimulatorClient.payload) ?? [:]
     }
 
-    /// All that is stated, without the signatures, which differ from answer to answer.
+    /// The decoded contents, without signatures, which differ from answer to answer.
     func text() throws -> String {
         var outside = payload
         var data = outside["data"] as? [String: Any] ?? [:]
@@ -41,7 +41,7 @@ extension SimulatorClient {
     static let start = "2026-11-20T03:00:00Z"
     static let day: Int64 = 86_400_000
 
-    /// A client of a world that stands at `start`, with the customers of a scenario.
+    /// A client of a world with a scenario's customers, whose clock stands at `start`.
     init(scenario: String, customers: Int? = nil, seed: UInt64 = 1) throws {
         try self.init(now: Self.start) { settings in
             settings.customers = customers
@@ -114,7 +114,7 @@ extension SimulatorClient {
         try #require(try statements(id)[id])
     }
 
-    /// The unfolded transactions of a history, all pages.
+    /// The decoded transactions of a history, all pages.
     func history(
         _ id: String, version: Int = 2, environment: SimulatedEnvironment = .production
     ) throws -> [[String: Any]] {
@@ -131,20 +131,5 @@ extension SimulatorClient {
             else { return found }
             query = "?revision=\(revision)"
         }
-    }
-}
-
-/// A random sequence that a failing test can print and repeat.
-struct PrintedSeed: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

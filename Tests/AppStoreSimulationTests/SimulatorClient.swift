@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import Subscriptions
 
-/// A client of an in-process simulator: tokens, requests, and payloads unfolded without trust.
+/// A client of an in-process simulator: tokens, requests, and payloads decoded without verification.
 struct SimulatorClient {
     let simulator: AppStoreSimulator
     let key: P256.Signing.PrivateKey
@@ -85,7 +85,7 @@ struct SimulatorClient {
         return Answer(status: answer.status, json: json ?? [:], raw: answer)
     }
 
-    /// Listens while `body` works with it.
+    /// Lets the simulator listen while `body` runs.
     func whileListening<Value: Sendable>(
         _ body: @escaping @Sendable (SimulatorReport) async throws -> Value
     ) async throws -> Value {

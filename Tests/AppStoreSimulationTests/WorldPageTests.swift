@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-/// The page for people on the control port.
+/// The HTML page on the control port.
 @Suite struct `The page` {
     private func page(_ client: SimulatorClient) throws -> String {
         let answer = try client.control("GET", "/")

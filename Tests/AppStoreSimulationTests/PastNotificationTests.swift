@@ -1,8 +1,9 @@
 import AppStoreSimulation
 import Foundation
+import TestSupport
 import Testing
 
-/// A payload shows the state as sent: what happens later does not reach back.
+/// A notification shows the state at the time of sending; later events do not change it.
 @Suite struct `A notification of the past` {
     private func only(
         _ name: String, _ client: SimulatorClient, _ id: String
@@ -104,7 +105,7 @@ import Testing
                      upgrade: 0.1, renewal_extension: 0.1, cancel: 0.15, resubscription: 0.9,
                      family_sharing: 0.3, price_increase: 0.05}
                 """, seed: seed)
-        var random = PrintedSeed(seed)
+        var random = SeededGenerator(seed: seed)
         var stated: [String: String] = [:]
         for _ in 0..<4 {
             for notification in try client.notifications() {

@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-/// A falsified world is consistent, on whatever endpoint it is asked.
+/// False answers agree with each other on all endpoints.
 @Suite struct `A false answer` {
     private static let scenario = """
         customers:

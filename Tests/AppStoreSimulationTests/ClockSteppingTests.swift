@@ -1,8 +1,9 @@
 import AppStoreSimulation
 import Foundation
+import TestSupport
 import Testing
 
-/// The same moment shows the same world, however its clock came there.
+/// The world at a moment is the same, whether the clock came there in one step or in many.
 @Suite struct `A world whose clock is stepped` {
     private static let populations = [
         "{customers: 14}",
@@ -37,7 +38,7 @@ import Testing
         """
     }
 
-    /// Everything that clients can read, without signatures.
+    /// Everything that clients can read, except signatures.
     private func everything(_ client: SimulatorClient) throws -> [String] {
         var lines: [String] = []
         for environment in SimulatedEnvironment.allCases {
@@ -75,7 +76,7 @@ import Testing
         let text = Self.scenario(population)
         let stepped = try SimulatorClient(scenario: text, seed: seed)
         let start = try stepped.now()
-        var random = PrintedSeed(seed)
+        var random = SeededGenerator(seed: seed)
         for days in [45] as [Int64] {
             let end = start + days * SimulatorClient.day
             let atOnce = try SimulatorClient(scenario: text, seed: seed)

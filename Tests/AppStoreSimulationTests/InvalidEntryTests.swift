@@ -2,8 +2,8 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-/// Nothing is passed over in silence: what cannot be is refused by name, with its line.
-@Suite struct `What makes no sense` {
+/// Invalid input is refused with its name and line; nothing is silently ignored.
+@Suite struct `An invalid entry` {
     private static let head = "customers:\n  - name: anna\n    life:\n"
 
     @Test(arguments: [
@@ -66,7 +66,9 @@ import Testing
         // The future is refused when the file is read, not when it comes.
         ("{at: -20d, buy: news.monthly}|{at: +90d, refund: 100, period: 77}", 5, "period 77"),
     ])
-    func `in a life is refused with its line`(steps: String, line: Int, reason: String) throws {
+    func `in a customer's life is refused with its line`(steps: String, line: Int, reason: String)
+        throws
+    {
         let lines = steps.split(separator: "|").map { "      - \($0)\n" }.joined()
         let error = #expect(throws: SimulatorError.self) {
             try SimulatorClient(scenario: Self.head + lines)

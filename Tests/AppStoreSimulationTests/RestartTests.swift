@@ -3,8 +3,8 @@ import Foundation
 import Subscriptions
 import Testing
 
-/// A simulator that is started again over what it kept.
-@Suite struct `A kept simulator` {
+/// A simulator that was started with `--keep`, and is started again with the same folder.
+@Suite struct `A restarted simulator` {
     private func start(
         _ folder: String, now: String? = "2026-11-20T03:00:00Z",
         change: (inout SimulatorSettings) -> Void = { _ in }
@@ -20,7 +20,7 @@ import Testing
         FileManager.default.temporaryDirectory.path + "/kept-" + UUID().uuidString
     }
 
-    /// What the world says of a customer and of all notifications, without what is signed anew.
+    /// The statements of the first purchases, without their signed dates.
     private func state(_ client: SimulatorClient) throws -> [String] {
         var lines: [String] = []
         for chain in 0..<20 {
@@ -94,7 +94,7 @@ import Testing
         #expect(throws: SimulatorError.self) { try start(folder) }
     }
 
-    @Test func `is not kept unless asked for`() throws {
+    @Test func `starts anew without the option`() throws {
         let client = try SimulatorClient(customers: 3)
         let folder = URL(fileURLWithPath: client.simulator.report.keyFile)
             .deletingLastPathComponent().path
