@@ -7,7 +7,7 @@ package import Subscriptions
 /// be decoded, its envelope names this app, each signed part holds, and the parts agree with each
 /// other and with the unsigned ids around them. One broken entry is a `RejectedStatement`; the
 /// others of its answer go on.
-package struct AppStoreServerClient: AppStore {
+package struct AppStoreServerClient: Sendable {
     private let sender: any APISending
     private let verifier: SignedDataVerifier
 

@@ -17,7 +17,7 @@ package struct Reconciler: Sendable {
     private let job: ReconciliationJob
     private let header: RunHeader
     private let appStores: [AppIdentity: any AppStore]
-    private let store: any ReconciliationStore
+    private let ports: RunPorts
     private let clock: RunClock
     private let stop: StopRequest
     private let logger: Logger
@@ -25,14 +25,14 @@ package struct Reconciler: Sendable {
 
     package init(
         job: ReconciliationJob, header: RunHeader, appStores: [any AppStore],
-        store: any ReconciliationStore, clock: RunClock, stop: StopRequest, logger: Logger,
+        ports: RunPorts, clock: RunClock, stop: StopRequest, logger: Logger,
         progress: @escaping @Sendable (RunProgress) -> Void = { _ in }
     ) {
         self.job = job
         self.header = header
         self.appStores = Dictionary(
             appStores.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
-        self.store = store
+        self.ports = ports
         self.clock = clock
         self.stop = stop
         self.logger = logger
@@ -44,10 +44,10 @@ package struct Reconciler: Sendable {
     /// - Throws: `StoreError` only where not even the conclusion could be stored; then there is
     ///   nothing to report from.
     package func run() async throws(StoreError) -> RunConclusion {
-        let pass = try await store.begin(header)
+        let pass = try await ports.runs.begin(header)
         log("run.begin", ["pass": "\(pass.passID)", "resumed_from": "\(pass.resumedFrom ?? "")"])
         let context = RunContext(
-            job: job, header: header, pass: pass, appStores: appStores, store: store, clock: clock,
+            job: job, header: header, pass: pass, appStores: appStores, ports: ports, clock: clock,
             stop: stop,
             tally: AnswerTally(maxVerificationFailures: maxVerificationFailures),
             logger: logger, progress: progress)
@@ -129,7 +129,7 @@ package struct Reconciler: Sendable {
     private func takeUp(_ plan: String, in context: RunContext) async throws(RunInterruption) {
         log("plan.take_up", ["plan": "\(plan)"])
         try await context.storing { () async throws(StoreError) in
-            try await store.stagePlan(plan, in: context.pass, run: header)
+            try await ports.plans.stagePlan(plan, in: context.pass, run: header)
         }
     }
 
@@ -137,7 +137,7 @@ package struct Reconciler: Sendable {
         _ runID: String, in context: RunContext
     ) async throws(RunInterruption) -> UndoCounts {
         let counts = try await context.storing { () async throws(StoreError) in
-            try await store.stageUndo(ofRun: runID, in: context.pass, run: header)
+            try await ports.plans.stageUndo(ofRun: runID, in: context.pass, run: header)
         }
         log(
             "undo.take_up",
@@ -149,25 +149,27 @@ package struct Reconciler: Sendable {
         _ ending: Ending, in context: RunContext
     ) async throws(StoreError) -> RunConclusion {
         let calls = appStores.keys.sorted().flatMap { appStores[$0]?.callCounts() ?? [] }
-        let plan = try await store.planTotals(of: context.pass)
+        let plan = try await ports.ledger.planTotals(of: context.pass)
         var decision = ExitDecision(
             end: ending.end,
             appleAnswered: context.tally.appleAnswered(calls: calls.map(\.calls).reduce(0, +)),
             totals: plan.totals,
             walks: job.steps.contains(.walk),
-            unresolved: try await store.unresolvedFindings(of: context.pass), failOn: job.failOn,
+            unresolved: try await ports.runs.unresolvedFindings(of: context.pass),
+            failOn: job.failOn,
             plan: ending.plan, mode: job.mode, job: job.name, runID: header.runID,
             incompleteReadings: ending.incompleteReadings
                 + [context.tally.unfinishedHistories].compactMap(\.self))
         decision.lastFailure = context.tally.lastFailure
         if ending.end != .completed {
             decision.unreached =
-                try await store.unreachedRows(in: context.pass, run: header)
+                try await ports.runs.unreachedRows(in: context.pass, run: header)
                 + plan.totals.undecided[.deadline, default: 0]
         }
         if job.planSource != .judgement {
             decision.planned = PlannedEnding(
-                source: job.planSource, unwritten: try await store.unwritten(of: context.pass),
+                source: job.planSource,
+                unwritten: try await ports.plans.unwritten(of: context.pass),
                 undo: ending.undo)
         }
         let causes = try await CauseStep(context: context).run()
@@ -180,7 +182,7 @@ package struct Reconciler: Sendable {
             settlesUnreached: ending.end != .completed)
         conclusion.acceptedTableRows = ending.plan.acceptedTableRows
         conclusion.causes = causes
-        try await store.conclude(conclusion, in: context.pass, run: header)
+        try await ports.runs.conclude(conclusion, in: context.pass, run: header)
         log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])
         return conclusion
     }

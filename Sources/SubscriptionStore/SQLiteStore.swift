@@ -5,13 +5,13 @@ package import Subscriptions
 ///
 /// One connection writes; whatever streams reads over a connection of its own, so a reader never
 /// keeps the job or the company's services waiting.
-package final class SQLiteStore: ReconciliationStore {
+package final class SQLiteStore: Sendable {
     let file: DatabaseFile
     let access: StoreAccess
     let connection: DatabaseQueue
     /// Names the events that are written with corrections; `nil` when nobody is told of any.
     let naming: EventNaming?
-    /// Keys that cannot be spelled as text, by what they read as; see `rows(after:limit:in:)`.
+    /// Keys that cannot be spelled as text, by what they read as; see `rows(after:limit:)`.
     let unspeakableKeys = UnspeakableKeys()
     let courtesy = Courtesy()
 
@@ -141,4 +141,11 @@ package final class SQLiteStore: ReconciliationStore {
             throw StoreError(error, doing: "closing the database")
         }
     }
+}
+
+/// What a command may do to the database that it opens.
+package enum StoreAccess: Hashable, Sendable {
+    case readWrite
+    /// Nothing of the file changes, not a byte, whatever state it was left in.
+    case readOnly
 }

@@ -54,7 +54,7 @@ struct Night {
     }
 
     @discardableResult
-    func conclude(closes: Bool = true, status: ExitStatus = .ok) async throws -> any RunRecord {
+    func conclude(closes: Bool = true, status: ExitStatus = .ok) async throws -> SQLiteRunRecord {
         try await store.conclude(
             RunConclusion(
                 ended: run.started.adding(milliseconds: 1000), statuses: [status],
@@ -65,8 +65,10 @@ struct Night {
     }
 
     func ids(after position: String? = nil) async throws -> [String] {
-        try await store.rows(after: position.map { key($0) }, limit: 100, in: pass)
-            .map(\.row.key.originalTransactionID)
+        let keys = try await store.rows(after: position.map { key($0) }, limit: 100)
+            .map(\.row.key)
+        let settled = try await store.settled(among: keys, in: pass)
+        return keys.filter { !settled.contains($0) }.map(\.originalTransactionID)
     }
 }
 
@@ -145,7 +147,7 @@ func missing(_ id: String) -> RowOutcome {
     return result
 }
 
-extension RunRecord {
+extension SQLiteRunRecord {
     func findings() throws -> [ReportedFinding] {
         var found: [ReportedFinding] = []
         try forEachFinding { found.append($0) }

@@ -92,6 +92,13 @@ extension SQLiteStore {
         }
     }
 
+    /// Rows with what is noted about them, as a run reads them.
+    func scopedRows(_ ids: [String]) async throws -> [ScopedRow] {
+        let held = try await rows(holding: ids)
+        let notes = try await notes(about: held.map(\.row.key))
+        return held.map { ScopedRow($0, notes[$0.row.key] ?? RowNotes()) }
+    }
+
     func subscriptions() throws -> [LocalSubscription] {
         var rows: [LocalSubscription] = []
         try forEachSubscription { rows.append($0) }

@@ -56,7 +56,7 @@ package struct ExitDecision: Hashable, Sendable {
         case .stop(.cancelled): held.append(.incomplete)
         case .unavailable: held.append(.incomplete)
         case .unreadable: held.append(.protocol)
-        case .store(let error): held.append(Self.status(of: error))
+        case .store(let error): held.append(error.exitStatus)
         }
         if appleAnswered == false, held.allSatisfy({ $0 == .incomplete }) {
             held.append(.unavailable)
@@ -82,15 +82,5 @@ package struct ExitDecision: Hashable, Sendable {
         }
         if walks, totals.inScope == 0, case .completed = end { held.append(.empty) }
         return ExitStatus.allCases.filter(Set(held).contains)
-    }
-
-    package static func status(of error: StoreError) -> ExitStatus {
-        switch error {
-        case .unavailable: .unavailable
-        case .notWritten: .output
-        case .busy: .busy
-        case .schema: .config
-        case .inconsistent: .internal
-        }
     }
 }

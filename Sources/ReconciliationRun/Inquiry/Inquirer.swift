@@ -6,7 +6,7 @@ import Subscriptions
 /// Which question comes next is decided by the core; only the asking is here.
 struct Inquirer: Sendable {
     let stores: [AppIdentity: any AppStore]
-    let rows: any ReconciliationStore
+    let rows: RowReader
     let policy: Policy
     let clock: RunClock
     let tally: AnswerTally

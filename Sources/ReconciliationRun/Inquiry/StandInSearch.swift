@@ -6,7 +6,7 @@ import Subscriptions
 ///
 /// No status answer contains such an id, so what would be inserted beside it must be looked for.
 struct StandInSearch: Sendable {
-    let rows: any ReconciliationStore
+    let rows: RowReader
 
     /// What earlier looks found, and rows under the ids before a migration.
     func known(around item: Case) async throws(StoreError) -> [String: [SubscriptionKey]] {

@@ -24,8 +24,8 @@ struct ApplyStep {
             outcome.canary = canary
             guard canary.lets else { return outcome }
         }
-        try await context.apply { store, limit, now throws(StoreError) in
-            try await store.applyPlanned(
+        try await context.apply { limit, now throws(StoreError) in
+            try await context.ports.ledger.applyPlanned(
                 limit: limit, in: context.pass, run: context.header, at: now)
         }
         return outcome
@@ -33,21 +33,21 @@ struct ApplyStep {
 
     /// Lets the guards see the whole plan, and records what is lifted before anything is written.
     private func inspect() async throws(RunInterruption) -> PlanOutcome {
-        let (store, pass, header) = (context.store, context.pass, context.header)
+        let (ledger, pass, header) = (context.ports.ledger, context.pass, context.header)
         let seal = try await context.storing { () async throws(StoreError) in
-            try await store.sealPlan(of: pass, run: header)
+            try await ledger.sealPlan(of: pass, run: header)
         }
         let plan = try await context.storing { () async throws(StoreError) in
             SurveyedPlan(
                 totals: try await guardedTotals(),
-                survey: try await store.reducePlan(of: pass, into: PlanSurvey()) { $0.add($1) })
+                survey: try await ledger.reducePlan(of: pass, into: PlanSurvey()) { $0.add($1) })
         }
         let breaches = isGuarded ? context.job.guards.breaches(by: plan) : []
         var outcome = PlanOutcome(breaches: breaches, lifts: try await lifts(of: breaches))
         if context.job.mode == .apply, !outcome.lifts.isEmpty {
             let lifts = outcome.lifts
             try await context.storing { () async throws(StoreError) in
-                try await store.recordLifts(lifts, in: pass, run: header)
+                try await ledger.recordLifts(lifts, in: pass, run: header)
             }
         }
         outcome.breaches.removeAll { breach in outcome.lifts.contains { $0.name == breach.name } }
@@ -65,9 +65,9 @@ struct ApplyStep {
 
     /// The plan against what was looked at when it was made.
     private func guardedTotals() async throws(StoreError) -> PlanTotals {
-        var plan = try await context.store.planTotals(of: context.pass)
+        var plan = try await context.ports.ledger.planTotals(of: context.pass)
         guard case .plan(let digest) = context.job.planSource else { return plan }
-        let origin = try await context.store.planTotals(ofPlan: digest)
+        let origin = try await context.ports.ledger.planTotals(ofPlan: digest)
         plan.totals = origin.totals
         plan.notFound = origin.notFound
         plan.verificationFailures = origin.verificationFailures
@@ -85,7 +85,7 @@ struct ApplyStep {
         var lifts: [GuardName: GuardLift] = [:]
         if context.pass.resumedFrom != nil {
             let earlier = try await context.storing { () async throws(StoreError) in
-                try await context.store.liftsOfKilledRuns(in: context.pass)
+                try await context.ports.ledger.liftsOfKilledRuns(in: context.pass)
             }
             for lift in earlier { lifts[lift.name] = lift }
         }
@@ -104,7 +104,7 @@ struct ApplyStep {
     /// A run that goes on with a killed one's canary looks at it before it writes the others.
     private func canarySize() async throws(RunInterruption) -> Int {
         let begun = try await context.storing { () async throws(StoreError) in
-            try await context.store.canarySize(of: context.pass)
+            try await context.ports.canary.canarySize(of: context.pass)
         }
         return max(context.job.canary ?? 0, begun)
     }
@@ -140,14 +140,14 @@ struct ApplyStep {
 extension RunContext {
     /// Writes corrections batch by batch, until none is left or somebody asks to stop.
     func apply(
-        _ batch: (any ReconciliationStore, Int, Timestamp) async throws(StoreError) -> Int
+        _ batch: (Int, Timestamp) async throws(StoreError) -> Int
     ) async throws(RunInterruption) {
         var applied = 0
         while true {
             if let signal = stop.signal { throw RunInterruption(end: .signal(signal)) }
             let now = clock.now()
             let count = try await storing { () async throws(StoreError) in
-                try await batch(store, RunLimits.correctionsPerTransaction, now)
+                try await batch(RunLimits.correctionsPerTransaction, now)
             }
             guard count > 0 else { return }
             applied += count

@@ -9,13 +9,22 @@ struct AskAgainStep {
     let context: RunContext
 
     func run() async throws(RunInterruption) {
+        var position: SubscriptionKey?
         while true {
             if let end = context.reasonToEnd { throw RunInterruption(end: end) }
-            let rows = try await context.storing { () async throws(StoreError) in
-                try await context.store.rowsToAskAgain(
-                    limit: RunLimits.rowsPerPage, in: context.pass)
+            let start = position
+            let keys = try await context.storing { () async throws(StoreError) in
+                try await context.ports.pass.rowsToAskAgain(
+                    after: start, limit: RunLimits.rowsPerPage, in: context.pass)
             }
-            guard !rows.isEmpty else { return }
+            guard let last = keys.last else { return }
+            position = last
+            let rows = try await context.storing { () async throws(StoreError) in
+                let wanted = Set(keys)
+                return try await context.rows.rows(holding: keys.map(\.originalTransactionID))
+                    .filter { wanted.contains($0.row.key) }
+            }
+            guard !rows.isEmpty else { continue }
             var subjects: [AskedPage.Subject] = []
             // A run that goes on with another's pass may find another table.
             var excluded: [RowOutcome] = []

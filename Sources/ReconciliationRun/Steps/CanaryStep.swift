@@ -43,18 +43,18 @@ struct CanaryStep {
     /// Writes until so many subscriptions are corrected, or the plan has no more: a row that moved
     /// or that the database refuses proves nothing, and another takes its place.
     private func write() async throws(RunInterruption) -> [CanaryRow] {
-        let (store, pass, header) = (context.store, context.pass, context.header)
+        let (book, pass, header) = (context.ports.canary, context.pass, context.header)
         while true {
-            try await context.apply { store, limit, now throws(StoreError) in
-                try await store.applyCanary(limit: limit, in: pass, run: header, at: now)
+            try await context.apply { limit, now throws(StoreError) in
+                try await book.applyCanary(limit: limit, in: pass, run: header, at: now)
             }
             let written = try await context.storing { () async throws(StoreError) in
-                try await store.writtenCanary(of: pass)
+                try await book.writtenCanary(of: pass)
             }
             let wanted = size - written.count
             guard wanted > 0 else { return written }
             let chosen = try await context.storing { () async throws(StoreError) in
-                try await store.extendCanary(by: wanted, in: pass, run: header)
+                try await book.extendCanary(by: wanted, in: pass, run: header)
             }
             guard chosen > 0 else { return written }
         }
@@ -76,7 +76,7 @@ struct CanaryStep {
         context.job.policy.settleMilliseconds = 0
         let keys = Set(rows.map(\.key))
         let held = try await context.storing { () async throws(StoreError) in
-            try await context.store.rows(holding: rows.map(\.key.originalTransactionID))
+            try await context.rows.rows(holding: rows.map(\.key.originalTransactionID))
                 .filter { keys.contains($0.row.key) }
         }
         let subjects = held.compactMap { row in

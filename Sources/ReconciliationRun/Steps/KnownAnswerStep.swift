@@ -14,7 +14,7 @@ struct KnownAnswerStep {
         var subjects: [AskedPage.Subject] = []
         for app in context.appStores.keys.sorted() {
             let id = try await context.storing { () async throws(StoreError) in
-                try await context.store.judgedID(of: app, in: context.pass)
+                try await context.ports.pass.judgedID(of: app, in: context.pass)
             }
             if let id { subjects.append(AskedPage.Subject(id: id, row: nil, app: app)) }
         }

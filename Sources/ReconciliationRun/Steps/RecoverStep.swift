@@ -28,7 +28,7 @@ struct RecoverStep {
     private func readHistory() async throws(RunInterruption) -> Outcome {
         let started = context.clock.now()
         let watermark = try await context.storing { () async throws(StoreError) in
-            try await context.store.watermark(of: app)
+            try await context.ports.recovery.watermark(of: app)
         }
         let plan = RecoveryWindow(
             watermark: watermark, now: started, environment: app.environment,
@@ -43,8 +43,8 @@ struct RecoverStep {
         let moved = context.job.mode == .apply ? plan.readThrough : nil
         let read = NotificationWindow(start: plan.window.start, end: plan.readThrough)
         try await context.storing { () async throws(StoreError) in
-            try await context.store.noteHistoryRead(read, of: app, in: context.pass)
-            try await context.store.finishRecovery(of: app, watermark: moved, in: context.pass)
+            try await context.ports.recovery.finishRecovery(
+                of: app, read: read, watermark: moved, in: context.pass)
         }
         return Outcome(shortfall: shortfall)
     }
@@ -118,7 +118,7 @@ struct RecoverStep {
         let settled = page.notifications.filter { $0.signedDate <= readThrough }
         let uuids = settled.map(\.notificationUUID)
         let inbox = try await context.storing { () async throws(StoreError) in
-            try await context.store.inbox(of: app, notificationUUIDs: uuids)
+            try await context.ports.recovery.inbox(of: app, notificationUUIDs: uuids)
         }
         var seen: Set<String> = []
         let fresh = settled.filter {
@@ -144,11 +144,12 @@ struct RecoverStep {
                 receivedAt: inbox[notification.notificationUUID]?.receivedAt,
                 isReported: reported.contains(notification.notificationUUID))
         }
+        let recorded = RecordedPage(
+            fresh: fresh, findings: findings, traced: traced,
+            intoInbox: context.job.mode == .apply)
         try await context.storing { () async throws(StoreError) in
-            try await context.store.noteDeliveries(traced, of: app, in: context.pass)
-            try await context.store.record(
-                fresh, findings: findings, of: app, intoInbox: context.job.mode == .apply,
-                in: context.pass, run: context.header)
+            try await context.ports.recovery.record(
+                recorded, of: app, in: context.pass, run: context.header)
         }
         let unbelievable = page.rejected.filter { !$0.isUndetermined }
         guard !unbelievable.isEmpty else { return }
@@ -195,16 +196,21 @@ struct RecoverStep {
             if let end = context.reasonToEnd { throw RunInterruption(end: end) }
             let start = position
             let ids = try await context.storing { () async throws(StoreError) in
-                try await context.store.touchedSubscriptions(
-                    of: app, heldOnly: heldOnly, after: start, limit: RunLimits.rowsPerPage,
-                    in: context.pass)
+                try await context.ports.recovery.touchedSubscriptions(
+                    of: app, after: start, limit: RunLimits.rowsPerPage, in: context.pass)
             }
             guard let last = ids.last else { return }
-            let held = try await context.storing { () async throws(StoreError) in
-                try await context.store.rows(holding: ids)
-            }
-            try await settle(ids, held: held)
             position = last
+            let held = try await context.storing { () async throws(StoreError) in
+                try await context.rows.rows(holding: ids)
+            }
+            let heldKeys = Set(held.map(\.row.key))
+            let wanted = ids.filter { id in
+                !heldOnly
+                    || heldKeys.contains(SubscriptionKey(app: app, originalTransactionID: id))
+            }
+            guard !wanted.isEmpty else { continue }
+            try await settle(wanted, held: held)
         }
     }
 

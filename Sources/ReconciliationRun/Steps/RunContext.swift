@@ -8,7 +8,7 @@ struct RunContext: Sendable {
     let header: RunHeader
     let pass: OpenPass
     let appStores: [AppIdentity: any AppStore]
-    let store: any ReconciliationStore
+    let ports: RunPorts
     let clock: RunClock
     let stop: StopRequest
     let tally: AnswerTally
@@ -17,8 +17,10 @@ struct RunContext: Sendable {
 
     var inquirer: Inquirer {
         Inquirer(
-            stores: appStores, rows: store, policy: job.policy, clock: clock, tally: tally)
+            stores: appStores, rows: rows, policy: job.policy, clock: clock, tally: tally)
     }
+
+    var rows: RowReader { RowReader(table: ports.table, book: ports.rows) }
 
     /// Why asking must end before the next page; `nil` while it may go on.
     var reasonToEnd: RunEnd? {
@@ -37,17 +39,17 @@ struct RunContext: Sendable {
     /// The same, knowing which bundles of the table no app is configured for.
     func knowingStrayBundles() async throws(RunInterruption) -> RunContext {
         let table = try await storing { () async throws(StoreError) in
-            try await store.rowsByApp()
+            try await ports.table.rowsByApp()
         }
         var context = self
         context.job.policy.strayBundles = strayBundles(among: table, apps: job.policy.apps)
         return context
     }
 
-    /// Writes to the store; its failure ends the run.
+    /// Stores what was judged; a failure ends the run.
     func stage(_ batch: StagedBatch) async throws(RunInterruption) {
         try await storing { () async throws(StoreError) in
-            try await store.stage(batch, in: pass, run: header)
+            try await ports.pass.stage(batch, in: pass, run: header)
         }
     }
 

@@ -12,17 +12,28 @@ struct WalkStep {
         while true {
             if let end = context.reasonToEnd { throw RunInterruption(end: end) }
             let start = position
-            let rows = try await context.storing { () async throws(StoreError) in
-                try await context.store.rows(
-                    after: start, limit: RunLimits.rowsPerPage, in: context.pass)
+            let page = try await context.storing { () async throws(StoreError) in
+                try await context.ports.table.rows(after: start, limit: RunLimits.rowsPerPage)
             }
-            guard let last = rows.last else { break }
+            guard let last = page.last else { break }
+            position = last.row.key
+            let rows = try await unsettled(among: page)
+            guard !rows.isEmpty else { continue }
             let chosen = choose(from: rows, alreadyTaken: taken)
             taken += chosen.count
             try await settle(chosen, through: last.row.key)
-            position = last.row.key
             context.progress(RunProgress(stage: .walk, done: taken))
             if let limit = context.job.narrowing.limit, taken >= limit { break }
+        }
+    }
+
+    /// The rows of a page that the pass has not settled, with what is noted about them.
+    private func unsettled(among page: [HeldRow]) async throws(RunInterruption) -> [ScopedRow] {
+        try await context.storing { () async throws(StoreError) in
+            let settled = try await context.ports.pass.settled(
+                among: page.map(\.row.key), in: context.pass)
+            return try await context.rows.withNotes(
+                page.filter { !settled.contains($0.row.key) })
         }
     }
 
@@ -77,7 +88,7 @@ struct WalkStep {
         among rows: [ScopedRow]
     ) async throws(RunInterruption) -> Set<SubscriptionKey> {
         try await context.storing { () async throws(StoreError) in
-            try await context.store.failedLastTime(
+            try await context.ports.rows.failedLastTime(
                 among: rows.map(\.row.key), before: context.header)
         }
     }

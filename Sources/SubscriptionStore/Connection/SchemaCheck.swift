@@ -57,7 +57,7 @@ struct SchemaCheck {
         try verify(connection)
         try connection.read { db in
             try SchemaDamage(path: path, version: Migration.newest).refuse(db)
-            try LedgerHead(db: db).check()
+            try Ledger(db: db).checkEnd()
         }
     }
 

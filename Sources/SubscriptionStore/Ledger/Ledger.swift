@@ -79,3 +79,83 @@ struct Ledger {
             ])
     }
 }
+
+extension LedgerEntry {
+    /// The columns that `init(_:)` reads, of the table `l`.
+    static let columns = """
+        l.entry, l.previous_hash, l.hash, l.run_id, l.kinds, l.target_table, l.bundle_id,
+        l.environment, l.original_transaction_id, l.transaction_id, l.changes, l.evidence,
+        l.evidence_renewal, l.apple_signed_date, l.written_at, l.actor, l.reason, l.undo_of,
+        l.action, l.host, l.plan, l.row_version, l.access_continues_by
+        """
+
+    init(_ row: Row) throws {
+        let key = SubscriptionKey(row, at: 6)
+        let period = row.text(at: 9).map { id in
+            TransactionKey(
+                bundleID: key.bundleID, environment: key.environment, transactionID: id)
+        }
+        let correction = PlannedCorrection(
+            target: period.map { .insertPeriod($0, of: key) } ?? .insert(key),
+            changes: try FieldValueText.changes(row.requiredText(at: 10)),
+            kinds: TextList.decode(row.requiredText(at: 4)).compactMap(FindingKind.init(rawValue:)),
+            evidence: EvidenceDigest(hexadecimal: row.requiredText(at: 11)),
+            evidenceRenewal: row.text(at: 12).map(EvidenceDigest.init(hexadecimal:)),
+            appleSignedDate: row.time(at: 13) ?? Timestamp(unixMilliseconds: 0),
+            reason: row.requiredText(at: 16))
+        self.init(
+            number: row.integer(at: 0) ?? 0, previousHash: row.requiredText(at: 1),
+            runID: row.requiredText(at: 3), correction: correction,
+            writtenAt: row.time(at: 14) ?? Timestamp(unixMilliseconds: 0),
+            actor: row.requiredText(at: 15))
+        hash = row.requiredText(at: 2)
+        table = row.requiredText(at: 5)
+        undoOf = row.integer(at: 17)
+        action = row.text(at: 18).flatMap(RowAction.init(rawValue:))
+        host = row.text(at: 19)
+        plan = row.text(at: 20)
+        rowVersion = row.integer(at: 21)
+        accessContinuesBy = row.text(at: 22)
+    }
+}
+
+extension Ledger {
+    /// How many of the newest entries are computed again.
+    private static let checkedEntries = 32
+
+    /// Throws unless the end of the ledger holds, before anything is added to it.
+    ///
+    /// The whole ledger is for `verify`; this reads a few entries and is done at every opening.
+    func checkEnd() throws {
+        let newest = try Row.fetchAll(
+            db,
+            sql:
+                "SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l ORDER BY l.entry DESC LIMIT ?",
+            arguments: [Self.checkedEntries + 1]
+        ).map { try LedgerEntry($0) }
+        let reported = try ReportedEntries(db: db).last()
+        let last = newest.first?.number ?? 0
+        guard reported <= last else {
+            throw Self.broken("it ends with entry \(last), but reports have shown \(reported)")
+        }
+        for (index, entry) in newest.prefix(Self.checkedEntries).enumerated() {
+            let sealed = entry.previousHash + entry.canonicalWithoutHash.rendered
+            guard Hexadecimal.sha256(of: sealed.utf8) == entry.hash else {
+                throw Self.broken("entry \(entry.number) does not have the hash that it states")
+            }
+            let isFirst = index + 1 == newest.count
+            let before = isFirst ? 0 : newest[index + 1].number
+            let hashBefore = isFirst ? LedgerEntry.firstPreviousHash : newest[index + 1].hash
+            guard entry.number == before + 1, entry.previousHash == hashBefore else {
+                throw Self.broken("entry \(entry.number) does not continue entry \(before)")
+            }
+        }
+    }
+
+    private static func broken(_ what: String) -> StoreError {
+        .inconsistent(
+            "The ledger of corrections in the database is not as it was written: \(what). Nothing "
+                + "was written. `trueup verify` tells what the reports prove; restore a backup of "
+                + "the database.")
+    }
+}

@@ -126,11 +126,7 @@ struct PlanApplication {
 
     /// Writes down how a correction ended, and what that means for its row.
     func settle(_ item: StoredCorrection, _ fate: CorrectionFate) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_corrections SET fate = ?, fate_by = ? WHERE correction_id = ?
-                """
-        ).execute(arguments: [fate.rawValue, run.sequence, item.id])
+        try CorrectionStaging(db: db, run: run).settle(item.id, fate)
         let key = item.correction.subscription
         switch (fate, item.correction.target) {
         case (.stale, _):

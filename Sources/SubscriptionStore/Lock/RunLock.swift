@@ -71,3 +71,36 @@ package struct RunLock: ~Copyable {
             + (purpose == .job ? "-lock" : "-tell-lock")
     }
 }
+
+/// Why a job could not have the database for itself.
+package enum RunLockError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Another job has it (exit 75).
+    case held(by: String, since: Timestamp?)
+    /// The lock file cannot be used; the text says why.
+    case cannotLock(String)
+
+    package var description: String {
+        switch self {
+        case .held(let holder, let since):
+            "Another run holds the lock: \(holder)"
+                + (since.map { ", since \($0.rfc3339)" } ?? "")
+                + ". Nothing was changed. Wait for it to end, or stop it."
+        case .cannotLock(let reason): reason
+        }
+    }
+}
+
+extension SQLiteStore {
+    /// Who runs a job on the database right now; `nil` when nobody does.
+    ///
+    /// It only looks: neither the database nor the lock file is made or changed.
+    package static func lockHolder(
+        ofDatabaseAt path: String
+    ) -> (holder: String, since: Timestamp?)? {
+        let opened = LockFile.open(RunLock.lockFile(ofDatabaseAt: path), creating: false)
+        guard case .success(let descriptor) = opened else { return nil }
+        let file = LockFile(owning: descriptor)
+        guard case .heldByAnother = file.attempt(exclusive: false) else { return nil }
+        return file.readNote()
+    }
+}

@@ -121,7 +121,7 @@ struct ChunkedConclusion: Sendable {
                 INSERT OR REPLACE INTO trueup_run_undecided
                 SELECT ?, s.bundle_id, s.environment, s.original_transaction_id, s.customer_id,
                     '\(UndecidedReason.deadline.rawValue)'
-                FROM \(rows) \(isTable ? "" : join) WHERE NOT \(ScopedRows.isSettled)
+                FROM \(rows) \(isTable ? "" : join) WHERE NOT \(PassStaging.isSettled)
                 """
         ).execute(arguments: [run.sequence] + arguments + [run.passID])
     }

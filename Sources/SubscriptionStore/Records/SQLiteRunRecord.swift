@@ -1,20 +1,20 @@
 import GRDB
-import Subscriptions
+package import Subscriptions
 
 /// A concluded run out of the database; every method streams over a connection of its own.
-struct SQLiteRunRecord: RunRecord {
+package struct SQLiteRunRecord: Sendable {
     let store: SQLiteStore
     let runID: String
     let sequence: Int64
     let passID: Int64
 
-    func summary() throws -> RunSummary {
+    package func summary() throws -> RunSummary {
         try store.stream("reading the summary of \(runID)") { db in
             try RunSummaryReader(db: db, sequence: sequence).summary()
         }
     }
 
-    func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws {
+    package func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws {
         let sql = """
             SELECT \(Finding.columns), f.finding_id, r.state, r.first_seen, r.action, k.cause
             FROM trueup_run_findings AS r
@@ -39,7 +39,7 @@ struct SQLiteRunRecord: RunRecord {
         }
     }
 
-    func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {
+    package func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {
         let sql = """
             SELECT \(LedgerEntry.columns) FROM \(ReportedEntries.source) AS r
             JOIN trueup_ledger AS l ON l.entry = r.entry
@@ -48,7 +48,7 @@ struct SQLiteRunRecord: RunRecord {
         try forEachRow("corrections", sql, [runID]) { try body(LedgerEntry($0)) }
     }
 
-    func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws {
+    package func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws {
         let sql = """
             SELECT \(PlannedCorrection.columns),
                 CASE WHEN c.fate_by <= ? THEN c.fate ELSE 'planned' END
@@ -62,7 +62,7 @@ struct SQLiteRunRecord: RunRecord {
         }
     }
 
-    func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws {
+    package func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws {
         let sql = """
             SELECT bundle_id, environment, original_transaction_id, customer_id, reason
             FROM trueup_run_undecided WHERE run_seq = ?
@@ -76,7 +76,7 @@ struct SQLiteRunRecord: RunRecord {
         }
     }
 
-    func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {
+    package func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {
         let sql = """
             SELECT n.bundle_id, n.environment, n.original_transaction_id, n.customer_id,
                 n.first_day, n.last_day, n.distinct_days,
@@ -99,7 +99,7 @@ struct SQLiteRunRecord: RunRecord {
         }
     }
 
-    func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws {
+    package func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws {
         let sql = """
             SELECT bundle_id, environment, notification_uuid, notification_type, subtype,
                 signed_date, original_transaction_id, attempts, last_attempt_result, verdict,
@@ -124,7 +124,7 @@ struct SQLiteRunRecord: RunRecord {
         }
     }
 
-    func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {
+    package func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {
         let sql = """
             SELECT f.evidence AS digest FROM trueup_run_findings AS r
             JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq

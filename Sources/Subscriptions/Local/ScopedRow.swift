@@ -34,6 +34,55 @@ package struct ScopedRow: Hashable, Sendable {
     }
 }
 
+/// A row as the company's table holds it, with what stands beside it there.
+package struct HeldRow: Hashable, Sendable {
+    package var row: LocalSubscription
+    /// Other rows that hold the same original transaction or the same web order line item.
+    package var duplicates: [SubscriptionKey]
+    /// The stored periods of this subscription, by transaction id; empty where none are kept.
+    package var periods: [LocalTransaction]
+    package var periodsDigest: PeriodsDigest
+
+    package init(
+        row: LocalSubscription, duplicates: [SubscriptionKey] = [],
+        periods: [LocalTransaction] = [], periodsDigest: PeriodsDigest
+    ) {
+        self.row = row
+        self.duplicates = duplicates
+        self.periods = periods
+        self.periodsDigest = periodsDigest
+    }
+}
+
+/// What earlier runs noted about a subscription.
+package struct RowNotes: Hashable, Sendable {
+    package var absence: AbsenceRecord?
+    /// How far its history was read, and the periods with which that reading agreed.
+    package var history: HistoryMark?
+    /// Whether a finding about its periods is still open.
+    package var hasOpenPeriods = false
+    /// Rows of ours that stand under ids of later transactions of it.
+    package var standIns: [SubscriptionKey] = []
+
+    package init() {}
+}
+
+extension ScopedRow {
+    /// Only periods that are still those of the last reading may be read on from its revision.
+    package init(_ held: HeldRow, _ notes: RowNotes) {
+        self.init(
+            row: held.row, duplicates: held.duplicates, absence: notes.absence,
+            periods: held.periods)
+        let agreed = notes.history?.periods
+        periodsDigest = held.periodsDigest
+        needsWholeHistory =
+            notes.hasOpenPeriods || (agreed.map { $0 != held.periodsDigest } ?? false)
+        keptPeriods = (agreed?.periods ?? 0) > 0
+        if !needsWholeHistory, agreed != nil { historyRevision = notes.history?.revision }
+        standIns = notes.standIns
+    }
+}
+
 /// On how many distinct UTC days runs asked for an id that Apple did not find.
 package struct AbsenceRecord: Hashable, Sendable {
     package var firstDay: String

@@ -27,7 +27,7 @@ package struct ErrorReport {
             status = .data
             message = error.description
         case let error as StoreError:
-            status = Self.status(of: error)
+            status = error.exitStatus
             message = error.description
         case let error as ReportError:
             status = Self.status(of: error)
@@ -80,16 +80,6 @@ package struct ErrorReport {
         switch error {
         case .held: .busy
         case .cannotLock: .output
-        }
-    }
-
-    private static func status(of error: StoreError) -> ExitStatus {
-        switch error {
-        case .unavailable: .unavailable
-        case .notWritten: .output
-        case .busy: .busy
-        case .schema: .config
-        case .inconsistent: .internal
         }
     }
 

@@ -1,6 +1,7 @@
 import AppStoreServerAPI
 import HTTPTransport
 import JSONWebSignature
+import ReconciliationRun
 import Subscriptions
 
 /// What it takes to ask Apple about one app: its key, its roots, and open transports.

@@ -72,7 +72,7 @@ struct RunSession {
             job: job, header: run.header,
             appStores: try connections.map {
                 try appStore(over: $0, store: store, logger: logger, terminal: terminal)
-            }, store: store, clock: run.clock, stop: stop, logger: logger,
+            }, ports: RunPorts(store), clock: run.clock, stop: stop, logger: logger,
             progress: terminal.show)
         try await store.reportIsAwaited(ofRun: runID)
         let conclusion = try await reconciler.run()

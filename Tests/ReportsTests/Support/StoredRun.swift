@@ -1,3 +1,4 @@
+import Reports
 import Subscriptions
 
 /// A concluded run in memory.

@@ -42,13 +42,19 @@ import Testing
 
     private func conclude(
         _ night: Night, _ causes: [CauseCluster], closes: Bool = true
-    ) async throws -> any RunRecord {
+    ) async throws -> SQLiteRunRecord {
         var conclusion = RunConclusion(
             ended: night.run.started.adding(milliseconds: 9), statuses: [.ok], messages: [],
             limits: [], calls: [], closesPass: closes)
         conclusion.causes = causes
         try await night.store.conclude(conclusion, in: night.pass, run: night.run)
         return try night.store.runRecord(ofRun: night.run.runID)
+    }
+
+    private func record(_ traced: [TracedNotification], in night: Night) async throws {
+        try await night.store.record(
+            RecordedPage(fresh: [], traced: traced, intoInbox: false), of: app, in: night.pass,
+            run: night.run)
     }
 
     @Test(arguments: RunMode.allCases)
@@ -61,10 +67,9 @@ import Testing
         let night = try await Night.begin(store, Night.header("run-1", mode: mode))
         let first = sent("a", at: 10, reported: true, (10, "TIMED_OUT"), (20, "SUCCESS"))
         let second = sent("b", at: 30, (30, "SUCCESS"))
-        try await store.noteDeliveries([first, second], of: app, in: night.pass)
+        try await record([first, second], in: night)
         // Read again, with one more attempt: the first account stands.
-        try await store.noteDeliveries(
-            [sent("a", at: 10, (10, "TIMED_OUT")), sent("c", "9")], of: app, in: night.pass)
+        try await record([sent("a", at: 10, (10, "TIMED_OUT")), sent("c", "9")], in: night)
         var changed = drift("1")
         changed.findings[0].changedAt = Timestamp(unixMilliseconds: 77)
         try await night.stage(changed, drift("2", version: 9))
@@ -93,7 +98,8 @@ import Testing
         #expect(try await store.historyRead(in: night.pass).isEmpty)
         let window = NotificationWindow(
             start: Timestamp(unixMilliseconds: 5), end: Timestamp(unixMilliseconds: 50))
-        try await store.noteHistoryRead(window, of: app, in: night.pass)
+        try await store.finishRecovery(
+            of: app, read: window, watermark: nil, in: night.pass)
         #expect(try await store.historyRead(in: night.pass) == [app: window])
         #expect(try await store.watermark(of: app) == nil)
     }

@@ -15,7 +15,7 @@ import Testing
         let ids = (100..<300).map(String.init)
         try store.load(ids.map { subscription($0) })
         let night = try await Night.begin(store, Night.header("run-1"))
-        let rows = try await store.rows(after: nil, limit: 500, in: night.pass)
+        let rows = try await store.rows(after: nil, limit: 500)
         let path = database.path
         let writing = Task.detached {
             var random = SeededGenerator(seed: seed)

@@ -10,7 +10,7 @@ import Testing
     /// Two customers, each with a corrected row.
     private func night(
         _ store: SQLiteStore, _ run: String, ids: [String], at milliseconds: Int64 = Night.start
-    ) async throws -> any RunRecord {
+    ) async throws -> SQLiteRunRecord {
         try store.load(ids.map { subscription($0, customer: "customer \($0)") })
         let night = try await Night.begin(store, Night.header(run, at: milliseconds))
         for id in ids { try await night.stage(drift(id)) }

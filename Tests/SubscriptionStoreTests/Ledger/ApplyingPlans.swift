@@ -22,7 +22,7 @@ import Testing
     private func apply(
         _ plan: PlanSeal, _ store: SQLiteStore, run: String, killedAfter limit: Int? = nil,
         at milliseconds: Int64 = Night.start
-    ) async throws -> (any RunRecord)? {
+    ) async throws -> SQLiteRunRecord? {
         let night = try await Night.begin(
             store, Night.header(run, at: milliseconds, job: "apply nightly"))
         try await store.stagePlan(plan.sha256, in: night.pass, run: night.run)

@@ -48,7 +48,7 @@ import Testing
     private func filled(
         _ store: SQLiteStore, _ outcome: RowOutcome, run: String = "run-1",
         _ meanwhile: () throws -> Void = {}
-    ) async throws -> any RunRecord {
+    ) async throws -> SQLiteRunRecord {
         let night = try await Night.begin(store, Night.header(run))
         try await night.stage(outcome, revisions: ["1": "r1"])
         try meanwhile()
@@ -58,7 +58,7 @@ import Testing
 
     private func undo(
         _ runID: String, _ store: SQLiteStore, as run: String
-    ) async throws -> (counts: UndoCounts, record: any RunRecord) {
+    ) async throws -> (counts: UndoCounts, record: SQLiteRunRecord) {
         let night = try await Night.begin(store, Night.header(run, job: "undo \(runID)"))
         let counts = try await store.stageUndo(ofRun: runID, in: night.pass, run: night.run)
         try await night.apply()
@@ -159,7 +159,7 @@ import Testing
         let store = try held(database)
         let before = try periods(database)
         _ = try await filled(store, fill("11", of: "1"))
-        #expect(try await store.rows(holding: ["1"]).first?.needsWholeHistory == false)
+        #expect(try await store.scopedRows(["1"]).first?.needsWholeHistory == false)
         let (counts, record) = try await undo("run-1", store, as: "undo")
         #expect(counts.ready == 1)
         #expect(try periods(database) == before)
@@ -168,7 +168,7 @@ import Testing
         #expect(entry.action == .update)
         #expect(entry.changes["currency"] == FieldChange(before: .text("EUR"), after: .text("")))
         #expect(try record.summary().totals.filled == 0)
-        let row = try #require(try await store.rows(holding: ["1"]).first)
+        let row = try #require(try await store.scopedRows(["1"]).first)
         #expect(row.needsWholeHistory)
         #expect(row.historyRevision == nil)
 

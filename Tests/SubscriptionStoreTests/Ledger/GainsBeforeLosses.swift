@@ -167,7 +167,7 @@ import Testing
 
     private func undo(
         _ runID: String, _ store: SQLiteStore, as run: String
-    ) async throws -> any RunRecord {
+    ) async throws -> SQLiteRunRecord {
         let night = try await Night.begin(store, Night.header(run, job: "undo \(runID)"))
         _ = try await store.stageUndo(ofRun: runID, in: night.pass, run: night.run)
         try await night.apply(limit: 1)

@@ -24,7 +24,7 @@ import Testing
     @discardableResult
     private func undo(
         _ runID: String, _ store: SQLiteStore, as run: String
-    ) async throws -> (counts: UndoCounts, record: any RunRecord) {
+    ) async throws -> (counts: UndoCounts, record: SQLiteRunRecord) {
         let night = try await Night.begin(store, Night.header(run, job: "undo \(runID)"))
         let counts = try await store.stageUndo(ofRun: runID, in: night.pass, run: night.run)
         try await night.apply()
@@ -207,9 +207,9 @@ import Testing
         try await night.stage(period("31", of: "3"), revisions: ["3": "r1"])
         try await night.apply()
         try await night.conclude()
-        #expect(try await store.rows(holding: ["3"]).first?.historyRevision == "r1")
+        #expect(try await store.scopedRows(["3"]).first?.historyRevision == "r1")
         try await undo("run-1", store, as: "undo")
-        #expect(try await store.rows(holding: ["3"]).first?.historyRevision == nil)
+        #expect(try await store.scopedRows(["3"]).first?.historyRevision == nil)
     }
 
     @Test func `looking changes no byte`() async throws {

@@ -106,8 +106,8 @@ import Testing
         finding.field = "u-1"
         let night = try await Night.begin(store, Night.header("run-1", mode: .check))
         try await store.record(
-            [notification], findings: [finding], of: app, intoInbox: false, in: night.pass,
-            run: night.run)
+            RecordedPage(fresh: [notification], findings: [finding], intoInbox: false), of: app,
+            in: night.pass, run: night.run)
         try await night.conclude()
         let second = try await Night.begin(store, Night.header("run-2", mode: .check))
         try await second.stage(looked("1", .match))
@@ -115,8 +115,8 @@ import Testing
         #expect(try store.overview(runs: 10).openFindings.map(\.findings) == [1])
         let third = try await Night.begin(store, Night.header("run-3", mode: .check))
         try await store.record(
-            [notification], findings: [], of: app, intoInbox: false, in: third.pass,
-            run: third.run)
+            RecordedPage(fresh: [notification], findings: [], intoInbox: false), of: app,
+            in: third.pass, run: third.run)
         try await third.conclude()
         #expect(try store.overview(runs: 10).openFindings.isEmpty)
     }

@@ -1,0 +1,21 @@
+package import Subscriptions
+
+/// The port to the company's rows, which its services read and write while a run goes on.
+///
+/// Nothing of a run is known here: which rows a pass has settled is asked of `PassBook`, what
+/// earlier runs noted about them of `RowBook`. Rows are changed by `PlanLedger` alone, each in one
+/// transaction with its ledger entry.
+package protocol CompanyTable: Sendable {
+    /// The next rows in key order; fewer than `limit` only at the end of the table.
+    func rows(
+        after key: SubscriptionKey?, limit: Int
+    ) async throws(StoreError) -> [HeldRow]
+
+    /// The rows held under these original transaction ids in any app and environment, by key.
+    func rows(
+        holding originalTransactionIDs: [String]
+    ) async throws(StoreError) -> [HeldRow]
+
+    /// How many rows the table holds of each app and environment, in that order.
+    func rowsByApp() async throws(StoreError) -> [AppRows]
+}

@@ -1,0 +1,40 @@
+package import Subscriptions
+
+/// The port to the plan of a pass and to the ledger of what is written of it.
+///
+/// A row's change, its ledger entry and its event are one transaction, so the company's rows are
+/// written through this port and not through `CompanyTable`: the ledger stands beside the rows.
+package protocol PlanLedger: Sendable {
+    /// Fixes what the pass plans and gives it its identity; once for each run, unless something is
+    /// staged afterwards.
+    @discardableResult
+    func sealPlan(of pass: OpenPass, run: RunHeader) async throws(StoreError) -> PlanSeal
+
+    /// The plan in numbers, for the guards.
+    func planTotals(of pass: OpenPass) async throws(StoreError) -> PlanTotals
+
+    /// What the run that made a plan looked at, for the guards; `changes` is 0.
+    func planTotals(ofPlan sha256: String) async throws(StoreError) -> PlanTotals
+
+    /// Folds every correction of the pass's plan, written ones included, into one value; they are
+    /// read in the order of their subscriptions and never held at once.
+    func reducePlan<Result: Sendable>(
+        of pass: OpenPass, into initial: Result,
+        _ add: @escaping @Sendable (inout Result, PlannedCorrection) -> Void
+    ) async throws(StoreError) -> Result
+
+    /// What was lifted for this pass by runs that were killed after their plan was let through.
+    func liftsOfKilledRuns(in pass: OpenPass) async throws(StoreError) -> [GuardLift]
+
+    /// Records what this run lifts, before anything is written for it.
+    func recordLifts(
+        _ lifts: [GuardLift], in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError)
+
+    /// Applies up to `limit` planned corrections of the pass, oldest key first, each with its
+    /// ledger entry in the same transaction, by compare-and-set; says how many were taken up
+    /// (0 when none is left). A row that moved becomes undecided (`changed_during_run`).
+    func applyPlanned(
+        limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
+    ) async throws(StoreError) -> Int
+}

@@ -1,0 +1,24 @@
+package import Subscriptions
+
+/// The port to the runs: how one begins, what it comes to, and how it ends.
+package protocol RunBook: Sendable {
+    /// Records the run and opens its pass: the unfinished one of the same job, mode and settings
+    /// digest where it began less than a day before, else a new one. Older unfinished passes of
+    /// the job are dropped; their written corrections stay for the next report.
+    func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass
+
+    /// How many rows that the run is about the pass has not settled.
+    func unreachedRows(in pass: OpenPass, run: RunHeader) async throws(StoreError) -> Int
+
+    /// The findings of the pass that count for the exit status: unresolved ones, by severity.
+    func unresolvedFindings(of pass: OpenPass) async throws(StoreError) -> [Severity: Int]
+
+    /// Records how the run ended and closes its pass, or leaves it to the next run.
+    ///
+    /// Where the conclusion says so, rows that the pass did not settle become undecided
+    /// (`deadline`) in this run's report; a run that continues the pass asks them after all.
+    /// Planned corrections that were not applied leave their findings' action as `planned`.
+    func conclude(
+        _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError)
+}

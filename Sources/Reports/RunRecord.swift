@@ -1,0 +1,31 @@
+package import Subscriptions
+
+/// The port to a concluded run: what its report is written from.
+///
+/// Rows are streamed in report order, never held at once.
+///
+/// The methods block; call them away from Swift's cooperative threads. `body`'s errors pass through
+/// unchanged.
+package protocol RunRecord: Sendable {
+    func summary() throws -> RunSummary
+
+    /// Sorted by app, environment, original transaction id, kind, field.
+    func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws
+
+    /// Ledger entries that this run reports: its own and those that a killed run left unreported.
+    func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws
+
+    /// Planned corrections of the pass with what became of them, by subscription key.
+    func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws
+
+    func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws
+
+    func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws
+
+    /// Notifications read in this pass.
+    func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws
+
+    /// Every signed payload that a finding or correction of the report names, once each, by digest;
+    /// the tombstone of one that was erased.
+    func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws
+}

@@ -1,0 +1,86 @@
+import GRDB
+import Subscriptions
+
+/// The plan of a pass in numbers, for the guards.
+struct PlanCount {
+    let db: Database
+    let passID: Int64
+
+    func totals() throws -> PlanTotals {
+        var totals = RunTotals()
+        var notFound = 0
+        let verdicts = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT verdict, ifnull(reason, ''), count(*), sum(is_absent)
+                FROM trueup_pass_rows WHERE pass_id = ? GROUP BY verdict, reason
+                """,
+            arguments: [passID])
+        while let row = try verdicts.next() {
+            try totals.add(
+                row.number(at: 2) ?? 0, code: row.integer(at: 0) ?? 0,
+                reason: row.requiredText(at: 1))
+            notFound += row.number(at: 3) ?? 0
+        }
+        let changes = try Int.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) FROM (
+                    SELECT DISTINCT bundle_id, environment, original_transaction_id
+                    FROM trueup_pass_corrections
+                    WHERE pass_id = ? AND superseded_by IS NULL
+                        AND fate IN ('planned', 'applied'))
+                """,
+            arguments: [passID])
+        let failures = try Int.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) FROM trueup_pass_findings
+                WHERE pass_id = ? AND superseded_by IS NULL AND kind = 'verification_failed'
+                """,
+            arguments: [passID])
+        let rows = try Int.fetchOne(db, sql: "SELECT count(*) FROM subscriptions")
+        let before = try Int.fetchOne(
+            db, sql: "SELECT rows FROM trueup_table_sizes ORDER BY run_seq DESC LIMIT 1")
+        var plan = PlanTotals(
+            totals: totals, changes: changes ?? 0, notFound: notFound,
+            verificationFailures: failures ?? 0, tableRows: rows ?? 0,
+            tableRowsBefore: before)
+        plan.inFlightByOurselves = try inFlightByOurselves()
+        plan.lastRun = try lastRun()
+        return plan
+    }
+
+    /// Rows in flight whose `signed_date` is what a correction of ours wrote.
+    private func inFlightByOurselves() throws -> Int {
+        try Int.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) FROM trueup_pass_rows AS p
+                JOIN subscriptions AS s ON s.bundle_id = p.bundle_id
+                    AND s.environment = p.environment
+                    AND s.original_transaction_id = p.original_transaction_id
+                WHERE p.pass_id = ? AND p.verdict = \(VerdictCode.excluded.rawValue)
+                    AND p.reason = '\(ExclusionReason.inFlight.rawValue)'
+                    AND EXISTS (SELECT 1 FROM trueup_ledger AS l
+                        WHERE l.bundle_id = p.bundle_id AND l.environment = p.environment
+                            AND l.original_transaction_id = p.original_transaction_id
+                            AND l.apple_signed_date = s.signed_date)
+                """,
+            arguments: [passID]) ?? 0
+    }
+
+    /// What the last complete run of the same job tied out to.
+    private func lastRun() throws -> RunTotals? {
+        let sequence = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT r.run_seq FROM trueup_runs AS r
+                JOIN trueup_passes AS p ON p.pass_id = ? AND p.job = r.job
+                WHERE r.closes_pass = 1 AND r.narrowing = '' AND r.pass_id <> p.pass_id
+                ORDER BY r.run_seq DESC LIMIT 1
+                """,
+            arguments: [passID])
+        return try sequence.map { try RunSummaryReader.totals(of: $0, db) }
+    }
+}

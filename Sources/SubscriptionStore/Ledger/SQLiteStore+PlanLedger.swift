@@ -1,0 +1,154 @@
+import GRDB
+package import Subscriptions
+
+/// The plan of a pass, and the ledger of what is written of it.
+extension SQLiteStore {
+    @discardableResult
+    package func sealPlan(
+        of pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> PlanSeal {
+        let doing = "sealing the plan of the run \(run.runID)"
+        let sealed = try await read(doing) { db in
+            let reference = try RunReference(run, in: pass, db)
+            let reader = PlanReader(db: db)
+            if let known = try reader.seal(ofRun: reference.sequence) { return (known, true) }
+            return (try reader.computeSeal(of: reference, header: run), false)
+        }
+        guard !sealed.1 else { return sealed.0 }
+        let seal = sealed.0
+        try await write(doing) { db in
+            let reference = try RunReference(run, in: pass, db)
+            try db.execute(
+                sql: """
+                    INSERT INTO trueup_plans (plan, planned_by, changes) VALUES (?, ?, ?)
+                    ON CONFLICT DO NOTHING
+                    """,
+                arguments: [seal.sha256, seal.head.plannedBy, seal.changes])
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO trueup_run_plans VALUES (?, ?)",
+                arguments: [reference.sequence, seal.sha256])
+        }
+        return seal
+    }
+
+    package func planTotals(of pass: OpenPass) async throws(StoreError) -> PlanTotals {
+        try await read("counting the plan") { db in
+            try PlanCount(db: db, passID: pass.passID).totals()
+        }
+    }
+
+    package func planTotals(ofPlan sha256: String) async throws(StoreError) -> PlanTotals {
+        try await read("counting the rows behind a plan") { db in
+            try PlanStaging.totals(behind: sha256, db)
+        }
+    }
+
+    package func reducePlan<Result: Sendable>(
+        of pass: OpenPass, into initial: Result,
+        _ add: @escaping @Sendable (inout Result, PlannedCorrection) -> Void
+    ) async throws(StoreError) -> Result {
+        try await read("surveying the plan") { db in
+            var result = initial
+            let corrections = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT \(PlannedCorrection.columns) FROM trueup_pass_corrections AS c
+                    WHERE c.pass_id = ? AND c.superseded_by IS NULL
+                        AND c.fate IN ('planned', 'applied')
+                    ORDER BY c.bundle_id, c.environment, c.original_transaction_id,
+                        c.correction_id
+                    """,
+                arguments: [pass.passID])
+            while let row = try corrections.next() { add(&result, try PlannedCorrection(row)) }
+            return result
+        }
+    }
+
+    package func liftsOfKilledRuns(in pass: OpenPass) async throws(StoreError) -> [GuardLift] {
+        try await read("reading what was lifted") { db in
+            try GuardLift.fetchAll(
+                db,
+                where: """
+                    run_seq IN (SELECT run_seq FROM trueup_runs WHERE pass_id = ? AND ended IS NULL)
+                    """,
+                arguments: [pass.passID])
+        }
+    }
+
+    package func recordLifts(
+        _ lifts: [GuardLift], in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) {
+        try await write("recording what was lifted") { db in
+            let run = try RunReference(run, in: pass, db)
+            for lift in lifts { try lift.insert(db, run: run) }
+        }
+    }
+
+    package func applyPlanned(
+        limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
+    ) async throws(StoreError) -> Int {
+        try await apply(.wholePlan, limit: limit, in: pass, run: run, at: now)
+    }
+
+    func apply(
+        _ part: PlanApplication.Part, limit: Int, in pass: OpenPass, run: RunHeader,
+        at now: Timestamp
+    ) async throws(StoreError) -> Int {
+        guard run.mode == .apply else {
+            throw .inconsistent(
+                "The run \(run.runID) is a check and must not write; nothing was written.")
+        }
+        let doing = "applying corrections"
+        let plan = try await sealPlan(of: pass, run: run).sha256
+        for _ in 0...limit {
+            let attempt = try await writeOrUndo(doing) { [naming] db in
+                try PlanApplication(
+                    db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
+                    now: now, naming: naming, part: part
+                ).apply(limit: limit)
+            }
+            switch attempt {
+            case .success(let takenUp): return takenUp
+            case .failure(let undone):
+                try await write(doing) { [naming] db in
+                    try PlanApplication(
+                        db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
+                        now: now, naming: naming
+                    ).settle(undone.item, .rejected)
+                }
+            }
+        }
+        throw .inconsistent("Every correction of a batch rolled back the others.")
+    }
+}
+
+extension GuardLift {
+    /// The lifts that a condition names, in the order of the guards.
+    static func fetchAll(
+        _ db: Database, where condition: String, arguments: StatementArguments
+    ) throws -> [GuardLift] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT guard, reason, actor, lifted_at, lifted_by, breach FROM trueup_guard_lifts
+                WHERE \(condition) ORDER BY run_seq, guard
+                """,
+            arguments: arguments)
+        return rows.compactMap { row in
+            guard let name = GuardName(rawValue: row.requiredText(at: 0)) else { return nil }
+            return GuardLift(
+                name: name, reason: row.requiredText(at: 1), actor: row.requiredText(at: 2),
+                liftedAt: row.time(at: 3) ?? Timestamp(unixMilliseconds: 0),
+                liftedBy: row.requiredText(at: 4), breach: row.text(at: 5))
+        }
+    }
+
+    func insert(_ db: Database, run: RunReference) throws {
+        try db.execute(
+            sql: "INSERT INTO trueup_guard_lifts VALUES (?, ?, ?, ?, ?, ?, ?)",
+            arguments: [
+                run.sequence, name.rawValue, reason, actor, liftedAt.unixMilliseconds, liftedBy,
+                breach,
+            ])
+    }
+}

@@ -1,0 +1,136 @@
+import GRDB
+import Subscriptions
+
+/// Writes planned corrections into a pass and reads them back.
+struct CorrectionStaging {
+    let db: Database
+    let run: RunReference
+
+    /// Stores a correction and returns its number; one that the pass plans already is kept.
+    func store(_ correction: PlannedCorrection) throws -> Int64 {
+        let (target, transactionID, version) = Self.parts(of: correction.target)
+        let identity: StatementArguments =
+            [run.passID] + correction.subscription.arguments + [
+                target, transactionID, correction.undoOf ?? 0,
+            ]
+        let find = try db.cachedStatement(
+            sql: """
+                SELECT correction_id FROM trueup_pass_corrections
+                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                    AND original_transaction_id = ? AND target = ? AND transaction_id = ?
+                    AND ifnull(undo_of, 0) = ? AND superseded_by IS NULL
+                """)
+        if let id = try Int64.fetchOne(find, arguments: identity) { return id }
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_pass_corrections (
+                    pass_id, bundle_id, environment, original_transaction_id, target,
+                    transaction_id, undo_of, expected_row_version, changes, kinds, evidence,
+                    evidence_renewal, apple_signed_date, reason, rules, staged_by, continued_by)
+                VALUES (?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(
+            arguments: identity + [
+                version, FieldValueText.encode(correction.changes),
+                TextList.encode(correction.kinds.map(\.rawValue)),
+                correction.evidence.hexadecimal, correction.evidenceRenewal?.hexadecimal,
+                correction.appleSignedDate.unixMilliseconds, correction.reason,
+                AppliedRuleText.encode(correction.rules), run.sequence,
+                TextList.encode(correction.continuedBy),
+            ])
+        let id = db.lastInsertedRowID
+        try link(correction)
+        return id
+    }
+
+    /// Notes by which subscriptions the access goes on that a correction ends.
+    private func link(_ correction: PlannedCorrection) throws {
+        for other in correction.continuedBy {
+            try db.cachedStatement(
+                sql: "INSERT OR IGNORE INTO trueup_pass_continuations VALUES (?, ?, ?, ?, ?)"
+            ).execute(arguments: [run.passID] + correction.subscription.arguments + [other])
+        }
+    }
+
+    /// Writes down how a correction ended; nobody else does.
+    func settle(_ id: Int64, _ fate: CorrectionFate) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_corrections SET fate = ?, fate_by = ? WHERE correction_id = ?
+                """
+        ).execute(arguments: [fate.rawValue, run.sequence, id])
+    }
+
+    /// Takes the row of a correction into the tie-out of a run that judges none.
+    ///
+    /// As where it was judged: a row that is only filled in differs from nothing, one that is to be
+    /// inserted is not yet in scope.
+    func noteRow(of correction: PlannedCorrection) throws {
+        var verdict = correction.kinds.isEmpty ? VerdictCode.match : .discrepancy
+        if case .insert = correction.target { verdict = .noted }
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_pass_rows (
+                    pass_id, bundle_id, environment, original_transaction_id, verdict)
+                VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET verdict = max(verdict, excluded.verdict)
+                WHERE verdict = \(VerdictCode.match.rawValue)
+                """
+        ).execute(
+            arguments: [run.passID] + correction.subscription.arguments + [verdict.rawValue])
+    }
+
+    /// A period's key stands in the subscription's app and environment.
+    private static func parts(
+        of target: PlannedCorrection.Target
+    ) -> (target: String, transactionID: String, version: Int64?) {
+        switch target {
+        case .update(_, let version): ("update", "", version)
+        case .insert: ("insert", "", nil)
+        case .insertPeriod(let key, _): ("period", key.transactionID, nil)
+        case .updatePeriod(let key, _): ("update_period", key.transactionID, nil)
+        case .delete(_, let version): ("delete", "", version)
+        case .deletePeriod(let key, _): ("delete_period", key.transactionID, nil)
+        }
+    }
+}
+
+extension PlannedCorrection {
+    /// The columns that `init(_:)` reads, of the table `c`.
+    static let columns = """
+        c.bundle_id, c.environment, c.original_transaction_id, c.target, c.transaction_id,
+        c.expected_row_version, c.changes, c.kinds, c.evidence, c.evidence_renewal,
+        c.apple_signed_date, c.reason, c.rules, c.undo_of, c.continued_by
+        """
+
+    static let columnCount = 15
+
+    init(_ row: Row) throws {
+        let key = SubscriptionKey(row, at: 0)
+        let target: Target
+        switch row.requiredText(at: 3) {
+        case "update": target = .update(key, expectedRowVersion: row.integer(at: 5) ?? 0)
+        case "insert": target = .insert(key)
+        case "delete": target = .delete(key, expectedRowVersion: row.integer(at: 5) ?? 0)
+        case let name:
+            let period = TransactionKey(
+                bundleID: key.bundleID, environment: key.environment,
+                transactionID: row.requiredText(at: 4))
+            target =
+                switch name {
+                case "update_period": .updatePeriod(period, of: key)
+                case "delete_period": .deletePeriod(period, of: key)
+                default: .insertPeriod(period, of: key)
+                }
+        }
+        self.init(
+            target: target, changes: try FieldValueText.changes(row.requiredText(at: 6)),
+            kinds: TextList.decode(row.requiredText(at: 7)).compactMap(FindingKind.init(rawValue:)),
+            evidence: EvidenceDigest(hexadecimal: row.requiredText(at: 8)),
+            evidenceRenewal: row.text(at: 9).map(EvidenceDigest.init(hexadecimal:)),
+            appleSignedDate: row.time(at: 10) ?? Timestamp(unixMilliseconds: 0),
+            reason: row.requiredText(at: 11),
+            rules: AppliedRuleText.decode(row.requiredText(at: 12)), undoOf: row.integer(at: 13))
+        continuedBy = TextList.decode(row.requiredText(at: 14))
+    }
+}

@@ -1,0 +1,179 @@
+import GRDB
+import Subscriptions
+
+/// Writes judgements into a pass: each row is settled once, unless an outcome replaces another.
+struct PassStaging {
+    let db: Database
+    let run: RunReference
+
+    /// Whether the pass has settled the row `s`.
+    static let isSettled = """
+        EXISTS (SELECT 1 FROM trueup_pass_rows AS p WHERE p.pass_id = ?
+            AND p.bundle_id = s.bundle_id AND p.environment = s.environment
+            AND p.original_transaction_id = s.original_transaction_id
+            AND p.verdict <> \(VerdictCode.noted.rawValue))
+        """
+
+    func stage(_ batch: StagedBatch) throws {
+        if batch.replaces {
+            for key in Set(batch.outcomes.map(\.key)) { try supersede(key) }
+        }
+        var settled: Set<SubscriptionKey> = []
+        for outcome in batch.outcomes where try stage(outcome, replaces: batch.replaces) {
+            if !batch.asksAgain.isEmpty { settled.insert(outcome.key) }
+        }
+        // Only now: within a batch, the row that stands for another may come after it.
+        for outcome in batch.outcomes { try refuseWhereAnotherStands(outcome) }
+        for key in batch.asksAgain where settled.contains(key) { try markToAskAgain(key) }
+        for (key, mark) in batch.historyMarks { try note(mark, of: key) }
+        if let position = batch.walkedThrough { try moveWalk(to: position) }
+    }
+
+    private func refuseWhereAnotherStands(_ outcome: RowOutcome) throws {
+        let standIns = StandIns(db: db)
+        for original in Set(outcome.corrections.map(\.subscription)) {
+            try standIns.refusePlanned(for: original, by: run)
+        }
+        for finding in outcome.findings {
+            guard let original = try standIns.note(finding) else { continue }
+            try standIns.refusePlanned(for: original, by: run)
+        }
+    }
+
+    /// Whether the outcome settled its row.
+    private func stage(_ outcome: RowOutcome, replaces: Bool) throws -> Bool {
+        guard try settle(outcome, replaces: replaces) else { return false }
+        try observe(outcome.absence, of: outcome.key)
+        let vault = EvidenceVault(db: db)
+        let app = (bundleID: outcome.key.bundleID, environment: outcome.key.environment)
+        for payload in outcome.evidence { try vault.store(payload, of: app) }
+        let findings = FindingStaging(db: db, run: run)
+        let corrections = try outcome.corrections.map { correction in
+            (correction: correction, id: try CorrectionStaging(db: db, run: run).store(correction))
+        }
+        for finding in outcome.findings {
+            try findings.store(finding, outcome: outcome.key, corrections: corrections)
+        }
+        return outcome.verdict != nil
+    }
+
+    /// Writes the verdict; whether the outcome counts.
+    private func settle(_ outcome: RowOutcome, replaces: Bool) throws -> Bool {
+        guard outcome.verdict != nil else { return try note(outcome.key, replaces: replaces) }
+        let replaceable =
+            replaces
+            ? "verdict <> \(VerdictCode.inserted.rawValue)"
+            : "verdict = \(VerdictCode.noted.rawValue)"
+        let isAbsent = if case .absent = outcome.absence { true } else { false }
+        let key = outcome.key
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_pass_rows (
+                    pass_id, bundle_id, environment, original_transaction_id, verdict, reason,
+                    is_absent, look)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET verdict = excluded.verdict, reason = excluded.reason,
+                    is_absent = excluded.is_absent, look = excluded.look, asks_again = 0
+                WHERE \(replaceable)
+                """
+        ).execute(
+            arguments: [
+                run.passID, key.bundleID, key.environment, key.originalTransactionID,
+                VerdictCode(outcome.verdict).rawValue, VerdictCode.reason(of: outcome.verdict),
+                isAbsent, outcome.look.rawValue,
+            ])
+        return db.changesCount > 0
+    }
+
+    /// Notes a key about which something is said without a verdict.
+    ///
+    /// It never takes the place of a verdict, and says nothing more of a row that this pass
+    /// inserted.
+    private func note(_ key: SubscriptionKey, replaces: Bool) throws -> Bool {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_pass_rows (
+                    pass_id, bundle_id, environment, original_transaction_id, verdict)
+                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue))
+                ON CONFLICT DO UPDATE SET asks_again = CASE WHEN ? THEN 0 ELSE asks_again END
+                WHERE verdict <> \(VerdictCode.inserted.rawValue)
+                """
+        ).execute(arguments: [run.passID] + key.arguments + [replaces])
+        return db.changesCount > 0
+    }
+
+    /// Takes back what was staged for a row, but for what has been written already.
+    private func supersede(_ key: SubscriptionKey) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_findings SET superseded_by = ?
+                WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
+                    AND outcome_original_transaction_id = ? AND superseded_by IS NULL
+                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                        WHERE c.correction_id = trueup_pass_findings.correction_id
+                            AND c.fate = 'applied')
+                """
+        ).execute(arguments: [run.sequence, run.passID] + key.arguments)
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_corrections SET superseded_by = ?
+                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                    AND original_transaction_id = ? AND superseded_by IS NULL
+                    AND fate <> 'applied'
+                """
+        ).execute(arguments: [run.sequence, run.passID] + key.arguments)
+    }
+
+    private func observe(_ absence: AbsenceObservation, of key: SubscriptionKey) throws {
+        let isKey = "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
+        switch absence {
+        case .nothing: return
+        case .present:
+            try db.cachedStatement(sql: "DELETE FROM trueup_absences WHERE \(isKey)")
+                .execute(arguments: key.arguments)
+        case .absent(let day):
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT first_day, last_day, distinct_days FROM trueup_absences WHERE \(isKey)
+                    """)
+            let earlier = try Row.fetchOne(statement, arguments: key.arguments).map { row in
+                AbsenceRecord(
+                    firstDay: row.requiredText(at: 0), lastDay: row.requiredText(at: 1),
+                    distinctDays: row.number(at: 2) ?? 1)
+            }
+            let record = AbsenceRecord.after(earlier, day: day)
+            try db.cachedStatement(
+                sql: "INSERT OR REPLACE INTO trueup_absences VALUES (?, ?, ?, ?, ?, ?)"
+            ).execute(
+                arguments: key.arguments + [record.firstDay, record.lastDay, record.distinctDays])
+        }
+    }
+
+    private func markToAskAgain(_ key: SubscriptionKey) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_rows SET asks_again = 1 WHERE pass_id = ? AND bundle_id = ?
+                    AND environment = ? AND original_transaction_id = ?
+                """
+        ).execute(arguments: [run.passID] + key.arguments)
+    }
+
+    private func note(_ mark: HistoryMark, of key: SubscriptionKey) throws {
+        try db.cachedStatement(
+            sql: "INSERT OR REPLACE INTO trueup_pass_revisions VALUES (?, ?, ?, ?, ?, ?, ?)"
+        ).execute(
+            arguments: [run.passID] + key.arguments + [
+                mark.revision, mark.periods?.periods, mark.periods?.sha256,
+            ])
+    }
+
+    private func moveWalk(to key: SubscriptionKey) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_passes SET walked_bundle_id = ?, walked_environment = ?,
+                    walked_original_transaction_id = ?
+                WHERE pass_id = ?
+                """
+        ).execute(arguments: key.arguments + [run.passID])
+    }
+}

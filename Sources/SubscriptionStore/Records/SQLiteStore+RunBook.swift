@@ -1,0 +1,116 @@
+import GRDB
+package import Subscriptions
+
+/// How a run begins, what it comes to, and how it ends.
+extension SQLiteStore {
+    package func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass {
+        try await rememberEndedRuns()
+        try await discardUnendedLists()
+        let doing = "recording the run \(run.runID)"
+        let opened = try await write(doing) { db in try PassOpening(db: db, run: run).begin() }
+        while try await write(doing, { db in try PassOpening.askAgain(opened, db) }) {}
+        try await purgeEndedPasses()
+        return try await read(doing) { db in try PassOpening.describe(opened, db) }
+    }
+
+    package func unreachedRows(
+        in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> Int {
+        let isWhole = run.coversEveryRow && run.narrowing.isEmpty
+        return try await read("counting the rows that were not reached") { db in
+            let touched = """
+                JOIN trueup_touched AS q ON q.bundle_id = s.bundle_id
+                    AND q.environment = s.environment
+                    AND q.original_transaction_id = s.original_transaction_id
+                    AND q.pass_id = \(pass.passID)
+                """
+            return try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FROM subscriptions AS s \(isWhole ? "" : touched)
+                    WHERE NOT \(PassStaging.isSettled)
+                    """,
+                arguments: [pass.passID]) ?? 0
+        }
+    }
+
+    package func unresolvedFindings(
+        of pass: OpenPass
+    ) async throws(StoreError) -> [Severity: Int] {
+        try await read("counting unresolved findings") { db in
+            var counts: [Severity: Int] = [:]
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT f.severity, count(*) FROM trueup_pass_findings AS f
+                    LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                    WHERE f.pass_id = ? AND f.superseded_by IS NULL
+                        AND f.action NOT IN ('corrected', 'inserted', 'recovered')
+                        AND ifnull(c.fate, '') <> 'applied'
+                    GROUP BY f.severity
+                    """,
+                arguments: [pass.passID])
+            while let row = try rows.next() {
+                guard let severity = Severity(rawValue: row.requiredText(at: 0)) else { continue }
+                counts[severity] = row.number(at: 1)
+            }
+            for severity in try Self.acknowledgedSeverities(pass.passID, db) {
+                counts[severity, default: 0] -= 1
+            }
+            return counts.filter { $0.value > 0 }
+        }
+    }
+
+    /// The severities of unresolved findings that somebody has acknowledged as they are.
+    private static func acknowledgedSeverities(
+        _ passID: Int64, _ db: Database
+    ) throws -> [Severity] {
+        let started = try Int64.fetchOne(
+            db, sql: "SELECT started FROM trueup_runs WHERE pass_id = ? ORDER BY run_seq DESC",
+            arguments: [passID])
+        let now = Timestamp(unixMilliseconds: started ?? 0)
+        return try Acknowledgements(db: db).standing(inPass: passID, at: now).compactMap {
+            standing in
+            try String.fetchOne(
+                db,
+                sql: """
+                    SELECT f.severity FROM trueup_pass_findings AS f
+                    LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                    WHERE f.finding_seq = ?
+                        AND f.action NOT IN ('corrected', 'inserted', 'recovered')
+                        AND ifnull(c.fate, '') <> 'applied'
+                    """,
+                arguments: [standing.findingSequence]
+            ).flatMap(Severity.init(rawValue:))
+        }
+    }
+
+    package func conclude(
+        _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) {
+        let doing = "concluding the run \(run.runID)"
+        try await sealPlan(of: pass, run: run)
+        let reference = try await read(doing) { db in try RunReference(run, in: pass, db) }
+        let chunks = ChunkedConclusion(run: reference, header: run, conclusion: conclusion)
+        for step in chunks.steps { try await inChunks(doing, from: StoredKey.first, step.run) }
+        let heldBack = HeldBackCauses(run: reference)
+        if let first = try await read(doing, heldBack.first) {
+            try await inChunks(doing, from: first, heldBack.write)
+        }
+        let findings = RunFindings(run: reference, started: run.started)
+        if let first = try await read(doing, findings.first) {
+            try await inChunks(doing, from: first, findings.report)
+        }
+        let tally = try await read(doing) { db in try ConclusionTally(of: reference, db) }
+        try await write(doing) { db in
+            try RunConclusionWriter(
+                db: db, run: reference, header: run, conclusion: conclusion, tally: tally
+            ).write()
+        }
+        // The run has ended: what cannot be done now, the next one does.
+        do {
+            try await rememberEndedRuns()
+            if conclusion.closesPass { try await purgeEndedPasses() }
+        } catch {}
+    }
+}

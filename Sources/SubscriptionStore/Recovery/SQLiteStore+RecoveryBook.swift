@@ -1,0 +1,112 @@
+import GRDB
+package import Subscriptions
+
+/// The inbox of notifications, and how far Apple's history of them was read.
+extension SQLiteStore {
+    package func watermark(of app: AppIdentity) async throws(StoreError) -> Timestamp? {
+        try await read("reading a watermark") { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT read_through FROM trueup_watermarks
+                    WHERE bundle_id = ? AND environment = ?
+                    """,
+                arguments: [app.bundleID, app.environment.rawValue]
+            ).map(Timestamp.init(unixMilliseconds:))
+        }
+    }
+
+    package func inbox(
+        of app: AppIdentity, notificationUUIDs: [String]
+    ) async throws(StoreError) -> [String: InboxRecord] {
+        try await read("reading the inbox") { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT received_at, recovered_at FROM trueup_notifications
+                    WHERE notification_uuid = ? AND ifnull(bundle_id, ?) = ?
+                        AND ifnull(environment, ?) = ?
+                    """)
+            let (bundle, environment) = (app.bundleID, app.environment.rawValue)
+            var known: [String: InboxRecord] = [:]
+            for uuid in Set(notificationUUIDs) {
+                let row = try Row.fetchOne(
+                    statement, arguments: [uuid, bundle, bundle, environment, environment])
+                known[uuid] = row.map {
+                    InboxRecord(receivedAt: $0.time(at: 0), recoveredAt: $0.time(at: 1))
+                }
+            }
+            return known
+        }
+    }
+
+    package func record(
+        _ page: RecordedPage, of app: AppIdentity, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) {
+        try await write("storing a page of notifications") { db in
+            let reference = try RunReference(run, in: pass, db)
+            let recorder = NotificationRecorder(
+                db: db, run: reference, app: app, now: run.started, intoInbox: page.intoInbox)
+            for notification in page.traced { try recorder.trace(notification) }
+            for notification in page.fresh {
+                let own = page.findings.filter { $0.field == notification.notificationUUID }
+                try recorder.record(notification, findings: own)
+            }
+            let staging = FindingStaging(db: db, run: reference)
+            for finding in page.findings {
+                try staging.store(finding, outcome: nil, corrections: [])
+            }
+        }
+    }
+
+    package func touchedSubscriptions(
+        of app: AppIdentity, after originalTransactionID: String?, limit: Int, in pass: OpenPass
+    ) async throws(StoreError) -> [String] {
+        try await read("reading which subscriptions notifications touched") { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT original_transaction_id FROM trueup_touched AS t
+                    WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                        AND original_transaction_id > ?
+                        AND NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p
+                            WHERE p.pass_id = t.pass_id AND p.bundle_id = t.bundle_id
+                                AND p.environment = t.environment
+                                AND p.original_transaction_id = t.original_transaction_id)
+                        AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                                INDEXED BY trueup_pass_findings_of_other_ids
+                            WHERE f.pass_id = t.pass_id AND f.superseded_by IS NULL
+                                AND f.kind IN ('invalid_id', 'migrated')
+                                AND f.bundle_id = t.bundle_id AND f.environment = t.environment
+                                AND f.apple_value = 't' || length(CAST(t.original_transaction_id AS BLOB))
+                                    || ':' || t.original_transaction_id)
+                    ORDER BY original_transaction_id LIMIT ?
+                    """)
+            return try String.fetchAll(
+                statement,
+                arguments: [
+                    pass.passID, app.bundleID, app.environment.rawValue,
+                    originalTransactionID ?? "", limit,
+                ])
+        }
+    }
+
+    package func finishRecovery(
+        of app: AppIdentity, read window: NotificationWindow, watermark: Timestamp?,
+        in pass: OpenPass
+    ) async throws(StoreError) {
+        try await write("marking the notification history as read") { db in
+            let identity: StatementArguments = [app.bundleID, app.environment.rawValue]
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO trueup_pass_history VALUES (?, ?, ?, ?, ?)",
+                arguments: [pass.passID] + identity + [
+                    window.start.unixMilliseconds, window.end.unixMilliseconds,
+                ])
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO trueup_pass_recovered VALUES (?, ?, ?)",
+                arguments: [pass.passID] + identity)
+            guard let watermark else { return }
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO trueup_watermarks VALUES (?, ?, ?)",
+                arguments: identity + [watermark.unixMilliseconds])
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Crypto
+import GRDB
+import Subscriptions
+
+/// Brings the periods with which a history was agreed up to what this pass wrote of it.
+///
+/// Our own inserts, and what we filled in, are no reason to read a history again. What else changed
+/// meanwhile is: then the periods without what was written are not those that were compared, and the
+/// older digest stays.
+struct AgreedPeriods {
+    let db: Database
+    let passID: Int64
+
+    func update(of key: SubscriptionKey) throws {
+        let written = try written(to: key)
+        let now = try HeldRows(db: db).periods(of: key)
+        let before = PeriodsDigest(
+            now.filter { !written.inserted.contains($0.key.transactionID) }
+                .map { $0.emptied(of: written.filled[$0.key.transactionID] ?? []) })
+        let after = PeriodsDigest(now)
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_history_revisions SET periods = ?, periods_sha256 = ?
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                    AND periods = ? AND periods_sha256 = ?
+                """
+        ).execute(
+            arguments: [after.periods, after.sha256] + key.arguments
+                + [before.periods, before.sha256])
+    }
+
+    /// The periods that this pass inserted, and the columns that it filled in, by transaction id.
+    private func written(
+        to key: SubscriptionKey
+    ) throws -> (inserted: Set<String>, filled: [String: Set<TransactionField>]) {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT transaction_id, target, changes FROM trueup_pass_corrections
+                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                    AND original_transaction_id = ? AND target IN ('period', 'update_period')
+                    AND fate = 'applied'
+                """,
+            arguments: [passID] + key.arguments)
+        var inserted: Set<String> = []
+        var filled: [String: Set<TransactionField>] = [:]
+        for row in rows {
+            let id = row.requiredText(at: 0)
+            if row.requiredText(at: 1) == "period" {
+                inserted.insert(id)
+            } else {
+                let columns = try FieldValueText.changes(row.requiredText(at: 2)).keys
+                filled[id, default: []].formUnion(
+                    columns.compactMap(TransactionField.init(rawValue:)))
+            }
+        }
+        return (inserted, filled)
+    }
+}
+
+extension PeriodsDigest {
+    /// Columns that stand there with their values.
+    private static let compared: Set<TransactionField> = [.webOrderLineItemID, .price, .currency]
+
+    /// Of rows in the order of their transaction ids; what a comparison looks at, and nothing else.
+    ///
+    /// The names of empty columns stand there only where there are any: digests of versions that
+    /// did not fill them in hold good for complete periods.
+    init(_ periods: [LocalTransaction]) {
+        var digest = SHA256()
+        for period in periods {
+            let compared: [CanonicalJSON] = [
+                .string(period.key.transactionID), .text(period.webOrderLineItemID),
+                period.price.map(CanonicalJSON.integer) ?? .null, .text(period.currency),
+            ]
+            let empty = TransactionField.statedOfEveryPeriod
+                .filter { !Self.compared.contains($0) && period.value(of: $0) == .null }
+                .map { CanonicalJSON.string($0.rawValue) }
+            let line = CanonicalJSON.array(compared + empty)
+            digest.update(data: Array((line.rendered + "\n").utf8))
+        }
+        self.init(periods: periods.count, sha256: digest.finalize().hexadecimal)
+    }
+}

@@ -1,0 +1,95 @@
+import GRDB
+import Subscriptions
+
+/// Field values and changes as one line of text that reads back exactly.
+///
+/// `n` is null, `i5;` an integer, `m5;` a time in UNIX milliseconds, `t2:ab` a text of two bytes.
+/// A change is the column's name as a text, then the value before, then the value after; changes
+/// stand in the order of their columns.
+enum FieldValueText {
+    static func encode(_ value: FieldValue) -> String {
+        switch value {
+        case .null: "n"
+        case .integer(let number): "i\(number);"
+        case .time(let time): "m\(time.unixMilliseconds);"
+        case .text(let text): "t\(text.utf8.count):\(text)"
+        }
+    }
+
+    static func encode(_ changes: [String: FieldChange]) -> String {
+        changes.sorted { $0.key < $1.key }.map { name, change in
+            encode(.text(name)) + encode(change.before) + encode(change.after)
+        }.joined()
+    }
+
+    static func value(_ text: String) throws -> FieldValue {
+        var reader = Reader(bytes: Array(text.utf8))
+        return try reader.value()
+    }
+
+    static func changes(_ text: String) throws -> [String: FieldChange] {
+        var reader = Reader(bytes: Array(text.utf8))
+        var changes: [String: FieldChange] = [:]
+        while !reader.isAtEnd {
+            guard case .text(let name) = try reader.value() else { throw reader.damage }
+            changes[name] = FieldChange(before: try reader.value(), after: try reader.value())
+        }
+        return changes
+    }
+
+    private struct Reader {
+        let bytes: [UInt8]
+        var position = 0
+
+        var isAtEnd: Bool { position >= bytes.count }
+
+        var damage: StoreError {
+            .inconsistent(
+                "A stored value of the job's bookkeeping cannot be read (at byte \(position)). "
+                    + "Restore a backup of the database.")
+        }
+
+        mutating func value() throws -> FieldValue {
+            guard !isAtEnd else { throw damage }
+            let tag = bytes[position]
+            position += 1
+            switch tag {
+            case UInt8(ascii: "n"): return .null
+            case UInt8(ascii: "i"): return .integer(try number(before: UInt8(ascii: ";")))
+            case UInt8(ascii: "m"):
+                let milliseconds = try number(before: UInt8(ascii: ";"))
+                return .time(Timestamp(unixMilliseconds: milliseconds))
+            case UInt8(ascii: "t"):
+                let count = try number(before: UInt8(ascii: ":"))
+                guard count >= 0, count <= bytes.count - position else { throw damage }
+                let end = position + Int(count)
+                defer { position = end }
+                return .text(String(decoding: bytes[position..<end], as: UTF8.self))
+            default: throw damage
+            }
+        }
+
+        private mutating func number(before mark: UInt8) throws -> Int64 {
+            guard let end = bytes[position...].firstIndex(of: mark),
+                let number = Int64(String(decoding: bytes[position..<end], as: UTF8.self))
+            else { throw damage }
+            position = end + 1
+            return number
+        }
+    }
+}
+
+extension FieldValue {
+    /// As it is bound to a statement.
+    var databaseValue: DatabaseValue {
+        switch self {
+        case .null: .null
+        case .text(let text): text.databaseValue
+        case .integer(let number): number.databaseValue
+        case .time(let time): time.unixMilliseconds.databaseValue
+        }
+    }
+
+    /// The same for lists: GRDB takes these over without going through a key path for each.
+    var boundValue: (any DatabaseValueConvertible)? { databaseValue }
+}

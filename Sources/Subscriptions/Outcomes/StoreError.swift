@@ -1,0 +1,34 @@
+/// What can go wrong with the database; the text says what happened and what to do next.
+package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// It could not be opened.
+    case unavailable(String)
+    /// It could not be written: full disk, read-only, I/O error.
+    case notWritten(String)
+    /// Somebody else held it locked for longer than our patience.
+    case busy(String)
+    /// The schema is not ours or not this version's.
+    case schema(String)
+    /// An invariant broke.
+    case inconsistent(String)
+
+    package var description: String {
+        switch self {
+        case .unavailable(let text), .notWritten(let text), .busy(let text), .schema(let text),
+            .inconsistent(let text):
+            text
+        }
+    }
+}
+
+extension StoreError {
+    /// With what a command ends that cannot go on because of it.
+    package var exitStatus: ExitStatus {
+        switch self {
+        case .unavailable: .unavailable
+        case .notWritten: .output
+        case .busy: .busy
+        case .schema: .config
+        case .inconsistent: .internal
+        }
+    }
+}

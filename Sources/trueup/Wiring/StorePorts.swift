@@ -1,0 +1,16 @@
+import AppStoreServerAPI
+import EventDelivery
+import ReconciliationRun
+import Reports
+import SubscriptionStore
+
+// Which adapter stands behind which port. A port is declared beside its consumer, and an adapter
+// never imports a consumer, so only here both are known.
+
+extension SQLiteStore: CompanyTable, RowBook, RunBook, PassBook, RecoveryBook, StoredPlans,
+    PlanLedger, CanaryBook, CauseBook, Outbox
+{}
+
+extension SQLiteRunRecord: RunRecord {}
+
+extension AppStoreServerClient: AppStore {}
