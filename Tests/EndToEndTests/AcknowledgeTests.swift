@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A finding that nobody can mend does not end every night with 2 for ever.
-@Suite(.serialized, .timeLimit(.minutes(30))) struct `An acknowledged finding` {
+@Suite(.timeLimit(.minutes(30))) struct `An acknowledged finding` {
     @Test func `is reported and does not count, until it is taken back`() throws {
         let simulator = try RunningSimulator(["--customers", "30", "--seed", "3", "--drift", "0"])
         let place = try Workplace(on: simulator)

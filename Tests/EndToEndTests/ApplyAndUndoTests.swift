@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Look, decide, touch: `check`, then `apply` of exactly what was looked at, then `undo`.
-@Suite(.serialized) struct `A plan` {
+@Suite struct `A plan` {
     private func checked(
         customers: Int = 150, guards: String? = nil
     ) throws -> (place: Workplace, plan: String) {

@@ -7,7 +7,7 @@ import Testing
 /// Nobody applies notifications here: the table stays as it was at one o'clock. The simulator's own
 /// control port is the company's endpoint; one path of it answers 200, another 404, and a closed port
 /// answers nothing.
-@Suite(.serialized, .timeLimit(.minutes(30))) struct `The causes of a night` {
+@Suite(.timeLimit(.minutes(30))) struct `The causes of a night` {
     private static let evening = "2026-11-19T01:00:00Z"
     private static let night = "2026-11-19T03:10:00Z"
 

@@ -3,7 +3,7 @@ import Subscriptions
 import TestSupport
 import Testing
 
-@Suite(.serialized) struct `trueup doctor` {
+@Suite struct `trueup doctor` {
     private struct Report: Decodable {
         struct Check: Decodable {
             let check: String

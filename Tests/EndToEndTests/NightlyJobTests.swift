@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The main job on the built executables: a table with planted drift against a running App Store.
-@Suite(.serialized) struct `A nightly job` {
+@Suite struct `A nightly job` {
     private func workplace(
         customers: Int, drift: String, extra: [String] = []
     ) throws -> Workplace {

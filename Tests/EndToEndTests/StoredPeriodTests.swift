@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the company's services may leave in the rows of the period table.
-@Suite(.serialized) struct `A stored period` {
+@Suite struct `A stored period` {
     private static let dump = """
         SELECT transaction_id, original_transaction_id, quote(product_id), quote(type),
             quote(purchase_date), quote(expires_date), quote(revocation_date),

@@ -4,7 +4,7 @@ import Testing
 
 /// What the company's services may leave in a column: nothing, empty text, and what is no value of
 /// that column at all.
-@Suite(.serialized) struct `A stored value` {
+@Suite struct `A stored value` {
     private static let dump = """
         SELECT original_transaction_id, hex(customer_id), quote(app_account_token),
             quote(product_id), quote(status), quote(expires_date),

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Corrections are told to others: at least once, signed, and never at the cost of the run.
-@Suite(.serialized) struct `Telling others` {
+@Suite struct `Telling others` {
     static let secret = "a secret of the tests, 32 bytes."
     static let environment = ["TELL_SECRET": secret]
     /// Runs of the same table on several nights.

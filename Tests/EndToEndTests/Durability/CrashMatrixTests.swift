@@ -6,9 +6,9 @@ import Testing
 /// command again ends where an undisturbed run ends.
 ///
 /// `TRUEUP_EVERY_STEP=1` tries every step of the disk that fills, and not every few.
-@Suite(.serialized) struct `At every durable step` {
+@Suite struct `At every durable step` {
     private let steps: DurableSteps
-    private static let stepsOfFullDisk = 40
+    private static let stepsOfFullDisk = 24
 
     init() throws {
         steps = try DurableSteps()
