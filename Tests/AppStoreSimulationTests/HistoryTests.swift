@@ -92,6 +92,29 @@ import Testing
         #expect(answer.errorCode == code && answer.status == 400)
     }
 
+    @Test func `of refunds has a version without pages`() throws {
+        let client = try SimulatorClient(
+            scenario: """
+                customers:
+                  - name: anna
+                    life:
+                      - {at: -400d, buy: news.weekly}
+                      - {at: -3d, refund: 100, period: 4}
+                      - {at: -2d, refund: 40, period: 2}
+                      - {at: -1d, refund: 100, period: 3}
+                """)
+        let id = try client.id("anna")
+        let answer = try client.get("/inApps/v1/refund/lookup/\(id)")
+        #expect(answer.status == 200 && Array(answer.json.keys) == ["signedTransactions"])
+        let refunds = try #require(answer.json["signedTransactions"] as? [String]).map {
+            try SimulatorClient.payload($0)
+        }
+        let dates = refunds.compactMap { $0["revocationDate"] as? Int64 }
+        #expect(dates.count == 3 && dates == dates.sorted())
+        #expect(try client.get("/inApps/v1/refund/lookup/12x").errorCode == 4_000_008)
+        #expect(try client.get("/inApps/v1/refund/lookup/77").errorCode == 4_040_005)
+    }
+
     @Test func `knows malformed ids from unknown ones`() throws {
         let client = try SimulatorClient(customers: 5)
         for (id, code) in [

@@ -47,6 +47,8 @@ import Testing
               - {at: -80d, buy: video.basic.monthly, label: video}
               - {at: -70d, buy: news.monthly, label: news}
               - {at: -50d, cancel: true, of: news}
+          - name: outage
+            life: [{at: -20d, buy: news.yearly}]
           - name: tester
             environment: Sandbox
             life: [{at: -20d, buy: news.monthly}]
@@ -63,7 +65,7 @@ import Testing
         let lines = try await client.whileListening { report in
             try await Self.judge(python, report: report)
         }
-        #expect(lines.count == 24)
+        #expect(lines.count == 29)
         for line in lines {
             let result = try #require(
                 JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])

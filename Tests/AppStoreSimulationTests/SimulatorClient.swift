@@ -62,9 +62,20 @@ struct SimulatorClient {
     func post(
         _ target: String, _ body: [String: Any], environment: SimulatedEnvironment = .production
     ) throws -> Answer {
+        try send("POST", target, body, environment: environment)
+    }
+
+    func put(_ target: String, _ body: [String: Any]) throws -> Answer {
+        try send("PUT", target, body)
+    }
+
+    func send(
+        _ method: String, _ target: String, _ body: [String: Any],
+        environment: SimulatedEnvironment = .production
+    ) throws -> Answer {
         try ask(
             try ServiceRequest(
-                method: "POST", target: target, authorization: "Bearer " + usualToken,
+                method: method, target: target, authorization: "Bearer " + usualToken,
                 body: Array(JSONSerialization.data(withJSONObject: body, options: .sortedKeys))),
             environment)
     }

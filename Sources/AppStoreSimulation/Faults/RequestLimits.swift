@@ -16,21 +16,15 @@ final class RequestLimits: Sendable {
     }
 
     private struct State {
-        var perWindow: [Endpoint: Int]
+        var perWindow = Dictionary(
+            uniqueKeysWithValues: Endpoint.allCases.map { ($0, $0.requestsPerHour) })
         var windowMilliseconds = CivilCalendar.millisecondsPerHour
         /// The share of every limit that the app's other servers have used when a window begins.
         var usedPortion = 0.0
         var windows: [Key: Window] = [:]
     }
 
-    private let state = Mutex(State(perWindow: RequestLimits.standard))
-
-    /// Apple's limits: requests per hour in production.
-    private static let standard: [Endpoint: Int] = [
-        .statuses: 180_000, .history: 180_000, .historyV1: 180_000, .transactionInfo: 180_000,
-        .appTransactionInfo: 180_000, .notificationHistory: 180_000, .refundHistory: 36_000,
-        .orderLookup: 36_000, .testNotification: 3_600, .testNotificationStatus: 3_600,
-    ]
+    private let state = Mutex(State())
 
     /// Counts a request.
     ///

@@ -83,20 +83,6 @@ extension World {
         notify(.priceIncreaseAccepted, chain: index, at: moment)
     }
 
-    /// Moves the renewal date; the end of the current period moves with it, so that an extended
-    /// subscription never looks active and expired at once. (Apple does not document the latter.)
-    mutating func extendRenewal(chain index: Int, days: Int, at moment: Timestamp) {
-        let last = chains[index].transactions.count - 1
-        guard last >= 0, chains[index].phase == .active else { return }
-        let end = chains[index].transactions[last].expiresDate.adding(
-            milliseconds: Int64(days) * CivilCalendar.millisecondsPerDay)
-        chains[index].transactions[last].expiresDate = end
-        chains[index].transactions[last].modifiedDate = moment
-        chains[index].renewal.renewalDate = end
-        notify(.renewalExtended, chain: index, at: moment)
-        planEnd(chain: index, from: moment)
-    }
-
     /// Adds a period and updates status and renewal info.
     ///
     /// `start`: where the period is counted from, if that is not the moment of the charge.

@@ -10,6 +10,10 @@ extension PayloadEncoder {
             json.field("notificationType", record.event.type)
             json.field("subtype", hasUnknownValues ? "FROM_THE_FUTURE" : record.event.subtype)
             json.field("notificationUUID", uuid)
+            guard record.massExtension == nil else {
+                summary(of: record, into: &json)
+                return finish(record, into: &json)
+            }
             json.key("data")
             json.object { json in
                 if environment == .production { json.field("appAppleId", app.appAppleID) }
@@ -23,10 +27,35 @@ extension PayloadEncoder {
                     json.field("consumptionRequestReason", "UNSATISFIED_WITH_PURCHASE")
                 }
             }
-            json.field("version", "2.0")
-            json.field("signedDate", record.date)
+            finish(record, into: &json)
         }
         return json.bytes
+    }
+
+    private func finish(_ record: NotificationRecord, into json: inout JSONWriter) {
+        json.field("version", "2.0")
+        json.field("signedDate", record.date)
+    }
+
+    /// What a RENEWAL_EXTENSION/SUMMARY has instead of `data`.
+    private func summary(of record: NotificationRecord, into json: inout JSONWriter) {
+        guard let request = record.massExtension else { return }
+        json.key("summary")
+        json.object { json in
+            json.field("environment", environment.rawValue)
+            if environment == .production { json.field("appAppleId", app.appAppleID) }
+            json.field("bundleId", app.bundleID)
+            json.field("productId", Catalogue.products[Int(request.product)].id)
+            json.field("requestIdentifier", request.requestIdentifier)
+            if !request.storefronts.isEmpty {
+                json.key("storefrontCountryCodes")
+                json.array { json in
+                    for country in request.storefronts { json.string(country) }
+                }
+            }
+            json.field("succeededCount", request.result?.succeeded)
+            json.field("failedCount", request.result?.failed)
+        }
     }
 
     /// The UUID of a notification, the same in all attempts to deliver it.

@@ -49,10 +49,8 @@ extension PayloadEncoder {
                 json.key("eligibleWinBackOfferIds")
                 json.array { $0.string("winback.monthly") }
             }
-            if snapshot.account.hasToken, !chain.isFamilyShared {
-                json.field(
-                    "appAccountToken", identifiers.appAccountToken(account: Int(chain.account)))
-            }
+            json.field(
+                "appAccountToken", snapshot.appAccountToken(at: signedDate, identifiers))
             json.field(
                 "appTransactionId",
                 String(identifiers.appTransactionID(account: Int(chain.account)))

@@ -49,11 +49,8 @@ struct PayloadEncoder: Sendable {
             if isSubscription { json.field("expiresDate", transaction.expiresDate) }
             json.field("quantity", 1)
             json.field("type", product.kind.transactionType)
-            if snapshot.account.hasToken, !snapshot.chain.isFamilyShared {
-                json.field(
-                    "appAccountToken",
-                    identifiers.appAccountToken(account: Int(snapshot.chain.account)))
-            }
+            json.field(
+                "appAccountToken", snapshot.appAccountToken(at: signedDate, identifiers))
             json.field(
                 "inAppOwnershipType",
                 snapshot.chain.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")

@@ -216,6 +216,7 @@ extension World {
         }
         chains[old].firstFollower = -1
         chains[old].isReplaced = true
+        appAccountTokens[index] = appAccountTokens[old]
         schedule(.none, at: PurchaseChain.never, chain: old)
         link(chain: index)
         return index

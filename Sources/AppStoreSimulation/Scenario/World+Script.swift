@@ -11,6 +11,8 @@ struct PendingStep: Sendable {
         case step(customer: String, ScriptedStep)
         /// Apple declines a refund that was asked for.
         case declineRefund(chain: Int)
+        /// A mass extension is carried out.
+        case massExtension(index: Int)
     }
 }
 
@@ -83,6 +85,7 @@ extension World {
             try delivering(pending.delivery) { world throws(SimulatorError) in
                 world.notify(.refundDeclined, chain: chain, at: pending.date)
             }
+        case .massExtension(let index): carryOutMassExtension(index: index, at: pending.date)
         case .step(let customer, let step):
             do throws(SimulatorError) {
                 try perform(step, of: customer, at: pending.date)

@@ -29,9 +29,17 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
     case invalidStorefrontCountryCode = 4_000_028
     case invalidRevoked = 4_000_030
     case invalidStatus = 4_000_031
+    case invalidAccountTenure = 4_000_032
+    case invalidAppAccountToken = 4_000_033
+    case invalidConsumptionStatus = 4_000_034
     case invalidCustomerConsented = 4_000_035
     case invalidDeliveryStatus = 4_000_036
+    case invalidLifetimeDollarsPurchased = 4_000_037
+    case invalidLifetimeDollarsRefunded = 4_000_038
+    case invalidPlatform = 4_000_039
+    case invalidPlayTime = 4_000_040
     case invalidSampleContentProvided = 4_000_041
+    case invalidUserStatus = 4_000_042
     case invalidTransactionTypeNotSupported = 4_000_047
     case appTransactionIDNotSupported = 4_000_048
     case invalidAppAccountTokenUUID = 4_000_183
@@ -86,8 +94,16 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
         case .invalidStorefrontCountryCode: "Invalid storefront country code."
         case .invalidRevoked: "Invalid revoked."
         case .invalidStatus: "Invalid status."
+        case .invalidAccountTenure: "Invalid account tenure."
+        case .invalidAppAccountToken: "Invalid app account token."
+        case .invalidConsumptionStatus: "Invalid consumption status."
         case .invalidCustomerConsented: "Invalid customer consented."
         case .invalidDeliveryStatus: "Invalid delivery status."
+        case .invalidLifetimeDollarsPurchased: "Invalid lifetime dollars purchased."
+        case .invalidLifetimeDollarsRefunded: "Invalid lifetime dollars refunded."
+        case .invalidPlatform: "Invalid platform."
+        case .invalidPlayTime: "Invalid play time."
+        case .invalidUserStatus: "Invalid user status."
         case .invalidSampleContentProvided: "Invalid sample content provided."
         case .invalidTransactionTypeNotSupported: "Transaction type not supported."
         case .invalidAppAccountTokenUUID: "Invalid app account token. It must be a UUID."
@@ -134,14 +150,6 @@ extension APIFailure {
 
     /// Codes of fields and endpoints that the simulation does not judge itself.
     private static let further: [Int: String] = [
-        4_000_032: "Invalid account tenure.",
-        4_000_033: "Invalid app account token.",
-        4_000_034: "Invalid consumption status.",
-        4_000_037: "Invalid lifetime dollars purchased.",
-        4_000_038: "Invalid lifetime dollars refunded.",
-        4_000_039: "Invalid platform.",
-        4_000_040: "Invalid play time.",
-        4_000_042: "Invalid user status.",
         4_000_043: "Transaction is not a consumable.",
         4_000_161: "Invalid image.",
         4_000_162: "Header is too long.",

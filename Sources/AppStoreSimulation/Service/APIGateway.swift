@@ -31,13 +31,14 @@ struct APIGateway: Sendable {
     }
 
     func outcome(_ request: ServiceRequest) -> Outcome {
-        guard let (endpoint, id) = Endpoint.match(request.path) else {
+        guard let match = Endpoint.match(request.path) else {
             return Outcome(answer: .noSuchPath)
         }
         let now = SimulatedClock.realNow.unixMilliseconds
         let firings = faults.firings(
             FaultSubject(
-                endpoint: endpoint, id: id, environment: service.environment, request: request),
+                endpoint: match.endpoint, id: match.id, environment: service.environment,
+                request: request),
             unixMilliseconds: now)
         if firings.allSatisfy(\.rule.fault.reachesStore) {
             // A request that is not admitted does not count against the app's quota.
@@ -47,7 +48,7 @@ struct APIGateway: Sendable {
                     delayMilliseconds: firings.reduce(0) { $0 + $1.rule.delayMilliseconds })
             }
             if let end = limits.refusal(
-                endpoint, environment: service.environment, unixMilliseconds: now)
+                match.endpoint, environment: service.environment, unixMilliseconds: now)
             {
                 return Outcome(answer: .rateLimited(retryAfter: String(end)))
             }

@@ -10,6 +10,9 @@ struct HistoryEntry: Sendable {
 }
 
 extension AppStoreService {
+    /// How many refunds version 1 of the refund history answers.
+    private static let refundsWithoutPages = 50
+
     /// Get Transaction History, version 2 and 1.
     ///
     /// Version 1 omits consumables that the app has finished, unless they were revoked.
@@ -44,13 +47,48 @@ extension AppStoreService {
             let account = try self.answeredAccount(of: id, in: world)
             return (account, self.entries(ofAccount: account, in: world, now: now), now)
         }
-        let refunds = all.filter {
-            [.refundFull, .refundProrated].contains($0.transaction.revocation)
-        }
         return try page(
-            of: refunds, key: { $0.revocationDate ?? $0.modifiedDate }, isDescending: false,
+            of: Self.refunds(all), key: { $0.revocationDate ?? $0.modifiedDate },
+            isDescending: false,
             request: request, queryDigest: UInt64(account) ^ 0x7EF << 44, now: now,
             hasEnvelope: false)
+    }
+
+    /// Get Refund History V1 (deprecated): the fifty latest refunds, without pages.
+    func refundHistoryV1(id: String) throws(APIFailure) -> ServiceAnswer {
+        let (all, now) = try withWorld { world, now throws(APIFailure) in
+            let chain = try Self.chain(
+                ofOriginal: id, in: world, malformed: .invalidOriginalTransactionID,
+                otherwise: .originalTransactionIDNotFound)
+            let account = Int(world.chains[chain].account)
+            let answered =
+                self.distortions.contains(.otherCustomer)
+                ? world.otherAccount(than: account) : account
+            return (self.entries(ofAccount: answered, in: world, now: now), now)
+        }
+        let refunds = distortions.contains(.emptyData) ? [] : Self.refunds(all)
+        var jws: [[UInt8]] = []
+        for entry in refunds.suffix(Self.refundsWithoutPages) {
+            jws.append(try signedTransaction(entry.snapshot, period: entry.period, now: now))
+        }
+        return .json { json in
+            json.key("signedTransactions")
+            json.array { json in
+                for text in jws { json.plain(text) }
+            }
+        }
+    }
+
+    /// The refunded transactions by the date of revocation.
+    private static func refunds(_ entries: [HistoryEntry]) -> [HistoryEntry] {
+        entries.filter { [.refundFull, .refundProrated].contains($0.transaction.revocation) }
+            .sorted { left, right in
+                (revoked(left), left.id) < (revoked(right), right.id)
+            }
+    }
+
+    private static func revoked(_ entry: HistoryEntry) -> Timestamp {
+        entry.transaction.revocationDate ?? entry.transaction.modifiedDate
     }
 
     func entries(

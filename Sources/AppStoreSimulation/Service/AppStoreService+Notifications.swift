@@ -173,6 +173,6 @@ extension ChainSnapshot {
     fileprivate func with(streakStart: Timestamp) -> ChainSnapshot {
         var chain = chain
         chain.streakStart = streakStart
-        return ChainSnapshot(index: index, chain: chain, account: account)
+        return with(chain)
     }
 }

@@ -4,23 +4,15 @@ extension AppStoreService {
     /// Get Transaction Info: a transaction of any kind.
     func transactionInfo(id: String) throws(APIFailure) -> ServiceAnswer {
         let (snapshot, period, now) = try withWorld { world, now throws(APIFailure) in
-            switch world.resolve(id) {
-            case .malformed: throw .invalidTransactionID
-            case .unknown: throw .transactionIDNotFound
-            case .appTransaction: throw .appTransactionIDNotSupported
-            case .transaction(var chain, var period):
-                guard !world.accounts[Int(world.chains[chain].account)].isDeleted else {
-                    throw .transactionIDNotFound
-                }
-                if self.distortions.contains(.otherCustomer) {
-                    let other = try self.answeredAccount(of: id, in: world)
-                    (chain, period) = (world.chains(ofAccount: other).first ?? chain, 0)
-                }
-                guard let snapshot = self.shown(chain: chain, in: world, now: now),
-                    period < snapshot.chain.transactions.count
-                else { throw .transactionIDNotFound }
-                return (snapshot, period, now)
+            var (chain, period) = try Self.transaction(of: id, in: world)
+            if self.distortions.contains(.otherCustomer) {
+                let other = try self.answeredAccount(of: id, in: world)
+                (chain, period) = (world.chains(ofAccount: other).first ?? chain, 0)
             }
+            guard let snapshot = self.shown(chain: chain, in: world, now: now),
+                period < snapshot.chain.transactions.count
+            else { throw .transactionIDNotFound }
+            return (snapshot, period, now)
         }
         let jws = try signedTransaction(snapshot, period: period, now: now)
         return .json { $0.field("signedTransactionInfo", jws: jws) }

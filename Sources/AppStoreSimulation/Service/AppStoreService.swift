@@ -44,8 +44,8 @@ struct AppStoreService: Sendable {
 
     /// The refusal of a request before it is counted or looked up; `nil` if it is admitted.
     func refusal(of request: ServiceRequest) -> ServiceAnswer? {
-        guard let (endpoint, _) = Endpoint.match(request.path) else { return .noSuchPath }
-        guard request.method == endpoint.method else { return .wrongMethod }
+        guard let match = Endpoint.match(request.path) else { return .noSuchPath }
+        guard request.method == match.endpoint.method else { return .wrongMethod }
         guard connectSettings.isReleased(in: environment),
             tokens.accepts(authorization: request.authorization)
         else { return .unauthorized }
@@ -54,29 +54,38 @@ struct AppStoreService: Sendable {
 
     /// Answers an admitted request.
     func answer(_ request: ServiceRequest) -> ServiceAnswer {
-        guard let (endpoint, id) = Endpoint.match(request.path) else { return .noSuchPath }
+        guard let match = Endpoint.match(request.path) else { return .noSuchPath }
         do throws(APIFailure) {
-            return try answer(endpoint, id: id, request: request)
+            return try answer(match, request: request)
         } catch {
             return .failure(error)
         }
     }
 
     private func answer(
-        _ endpoint: Endpoint, id: String, request: ServiceRequest
+        _ match: Endpoint.Match, request: ServiceRequest
     ) throws(APIFailure) -> ServiceAnswer {
         if distortions.contains(.wrongTypes) { return .wrongTypes }
-        return switch endpoint {
+        let id = match.id
+        return switch match.endpoint {
         case .statuses: try statuses(id: id, request: request)
         case .history: try history(id: id, request: request, omitsFinishedConsumables: false)
         case .historyV1: try history(id: id, request: request, omitsFinishedConsumables: true)
         case .transactionInfo: try transactionInfo(id: id)
         case .appTransactionInfo: try appTransactionInfo(id: id)
         case .refundHistory: try refundHistory(id: id, request: request)
+        case .refundHistoryV1: try refundHistoryV1(id: id)
         case .orderLookup: try orderLookup(id: id)
         case .notificationHistory: try notificationHistory(request: request)
         case .testNotification: try requestTestNotification()
         case .testNotificationStatus: try testNotificationStatus(token: id)
+        case .extendRenewal: try extendRenewal(id: id, request: request)
+        case .massExtension: try requestMassExtension(request)
+        case .massExtensionStatus: try massExtensionStatus(match.parameters)
+        case .consumption: try sendConsumption(id: id, request: request)
+        case .consumptionV1: try sendConsumptionV1(id: id, request: request)
+        case .appAccountToken: try setAppAccountToken(id: id, request: request)
+        case .finishTransaction: try finishTransaction(id: id)
         }
     }
 
@@ -100,6 +109,38 @@ struct AppStoreService: Sendable {
     func signedDate(at now: Timestamp) -> Timestamp {
         distortions.contains(.oldStatement)
             ? now.adding(milliseconds: -30 * CivilCalendar.millisecondsPerDay) : now
+    }
+
+    /// Finds the chain of an original transaction id; throws Apple's errors.
+    ///
+    /// `otherwise`: the error for a transaction id that is not an original one.
+    static func chain(
+        ofOriginal id: String, in world: borrowing World, malformed: APIFailure,
+        otherwise notOriginal: APIFailure
+    ) throws(APIFailure) -> Int {
+        switch world.resolve(id) {
+        case .malformed: throw malformed
+        case .unknown: throw .originalTransactionIDNotFound
+        case .appTransaction: throw .appTransactionIDNotSupported
+        case .transaction(let chain, let period):
+            guard !world.isDeleted(chain: chain) else { throw .originalTransactionIDNotFound }
+            guard period == 0 else { throw notOriginal }
+            return chain
+        }
+    }
+
+    /// Finds a transaction by its id; throws Apple's errors.
+    static func transaction(
+        of id: String, in world: borrowing World
+    ) throws(APIFailure) -> (chain: Int, period: Int) {
+        switch world.resolve(id) {
+        case .malformed: throw .invalidTransactionID
+        case .unknown: throw .transactionIDNotFound
+        case .appTransaction: throw .appTransactionIDNotSupported
+        case .transaction(let chain, let period):
+            guard !world.isDeleted(chain: chain) else { throw .transactionIDNotFound }
+            return (chain, period)
+        }
     }
 
     /// The account whose purchases the answer for an id contains.

@@ -98,13 +98,13 @@ extension AppStoreService {
         chain.renewal.gracePeriodExpiresDate = nil
         chain.renewal.expirationIntent = 1
         chain.renewal.priceIncrease = .none
-        return ChainSnapshot(index: snapshot.index, chain: chain, account: snapshot.account)
+        return snapshot.with(chain)
     }
 }
 
 extension ChainSnapshot {
     /// The state with the ids of the next chain.
     var shifted: ChainSnapshot {
-        ChainSnapshot(index: index + 1, chain: chain, account: account)
+        ChainSnapshot(index: index + 1, chain: chain, account: account, tokens: tokens)
     }
 }

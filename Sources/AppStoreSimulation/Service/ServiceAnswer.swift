@@ -57,6 +57,11 @@ package struct ServiceAnswer: Sendable {
     /// A control call that has been carried out.
     static let ok = json { $0.field("status", "ok") }
 
+    /// An accepted request without an answer's body.
+    static func empty(status: Int) -> ServiceAnswer {
+        ServiceAnswer(status: status, contentType: nil, body: [])
+    }
+
     static let noSuchPath = ServiceAnswer(status: 404, contentType: nil, body: [])
     /// A body that is not JSON, such as a form.
     static let unsupportedMediaType = ServiceAnswer(status: 415, contentType: nil, body: [])

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// A request to the simulated API, independent of any web server.
 package struct ServiceRequest: Sendable {
     var method: String
@@ -71,5 +73,49 @@ package struct ServiceRequest: Sendable {
             pending = []
         }
         return String(decoding: bytes + pending, as: UTF8.self)
+    }
+}
+
+extension ServiceRequest {
+    /// Decodes the body; a decoder may throw an `APIFailure` of its own.
+    func decodedBody<Body: Decodable>(_ type: Body.Type) throws(APIFailure) -> Body {
+        do {
+            return try JSONDecoder().decode(type, from: Data(body))
+        } catch let failure as APIFailure {
+            throw failure
+        } catch {
+            throw .generalBadRequest
+        }
+    }
+}
+
+/// The members of a request's body, with Apple's error for each that is invalid.
+struct BodyMembers {
+    private let container: KeyedDecodingContainer<TextKey>
+
+    init(_ decoder: any Decoder) throws {
+        container = try decoder.container(keyedBy: TextKey.self)
+    }
+
+    /// A member that may be missing; throws `failure` for a value of another type.
+    func optional<Value: Decodable>(
+        _ type: Value.Type, _ name: String, otherwise failure: APIFailure
+    ) throws -> Value? {
+        do {
+            return try container.decodeIfPresent(type, forKey: TextKey(stringValue: name))
+        } catch {
+            throw failure
+        }
+    }
+
+    /// A member that must be there and valid; otherwise throws `failure`.
+    func required<Value: Decodable>(
+        _ type: Value.Type, _ name: String, otherwise failure: APIFailure,
+        where isValid: (Value) -> Bool = { _ in true }
+    ) throws -> Value {
+        guard let value = try optional(type, name, otherwise: failure), isValid(value) else {
+            throw failure
+        }
+        return value
     }
 }

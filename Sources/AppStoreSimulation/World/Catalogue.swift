@@ -60,6 +60,11 @@ package enum Catalogue {
         products.firstIndex { $0.id == id }.map(UInt16.init)
     }
 
+    /// The index of an auto-renewable subscription; `nil` for another product id.
+    static func subscription(named id: String) -> UInt16? {
+        product(named: id).flatMap { products[Int($0)].kind == .autoRenewable ? $0 : nil }
+    }
+
     /// The length of a period: the offer's for a free trial, otherwise the product's.
     static func period(of product: UInt16, offer: UInt8) -> BillingPeriod {
         offers[Int(offer)].isFreeTrial

@@ -16,6 +16,8 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
     case renewalExtended
     case oneTimeCharge
     case test
+    // Raw values are part of notification UUIDs, so new cases come last.
+    case renewalExtensionSummary, renewalExtensionFailure
 
     package var type: String { words.type }
     package var subtype: String? { words.subtype }
@@ -55,6 +57,8 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
         case .renewalExtended: ("RENEWAL_EXTENDED", nil)
         case .oneTimeCharge: ("ONE_TIME_CHARGE", nil)
         case .test: ("TEST", nil)
+        case .renewalExtensionSummary: ("RENEWAL_EXTENSION", "SUMMARY")
+        case .renewalExtensionFailure: ("RENEWAL_EXTENSION", "FAILURE")
         }
     }
 
@@ -63,7 +67,8 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
     var familyEvent: NotificationEvent? {
         switch self {
         case .subscribedInitialBuy, .offerRedeemed, .priceIncreasePending, .priceIncreaseAccepted,
-            .refundDeclined, .consumptionRequest, .oneTimeCharge, .test, .revoke:
+            .refundDeclined, .consumptionRequest, .oneTimeCharge, .test, .revoke,
+            .renewalExtensionSummary, .renewalExtensionFailure:
             nil
         case .refund: .revoke
         case .offerRedeemedUpgrade: .didChangeRenewalPrefUpgrade
@@ -74,14 +79,13 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
 
     /// The types that the filter of notification history accepts, including those never sent here.
     static let knownTypes: Set<String> = Set(allCases.map(\.type)).union([
-        "RENEWAL_EXTENSION", "EXTERNAL_PURCHASE_TOKEN", "RESCIND_CONSENT", "METADATA_UPDATE",
+        "EXTERNAL_PURCHASE_TOKEN", "RESCIND_CONSENT", "METADATA_UPDATE",
         "MIGRATION", "PRICE_CHANGE",
     ])
 
     /// Whether Apple documents this pair of type and subtype.
     static func exists(type: String, subtype: String?) -> Bool {
         guard let subtype else { return knownTypes.contains(type) }
-        if type == "RENEWAL_EXTENSION" { return ["SUMMARY", "FAILURE"].contains(subtype) }
         if type == "EXTERNAL_PURCHASE_TOKEN" {
             return ["UNREPORTED", "CREATED", "ACTIVE_TOKEN_REMINDER"].contains(subtype)
         }

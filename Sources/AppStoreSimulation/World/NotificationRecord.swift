@@ -21,6 +21,8 @@ struct NotificationRecord: Sendable {
     ///
     /// `nil` for none.
     var transactionAsSent: StatedTransaction?
+    /// The request that a RENEWAL_EXTENSION/SUMMARY is about.
+    var massExtension: MassExtension?
     var streakStart: Timestamp
     var renewal: RenewalState
 

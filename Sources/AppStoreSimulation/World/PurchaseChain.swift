@@ -17,6 +17,11 @@ struct PurchaseChain: Sendable {
         case refundReversal, resubscription
         // Later consequences of an event in the middle of a period, before the period ends.
         case reenabling, priceConsent, refundAnswer
+
+        /// Whether it happens before the period's end, which is planned afterwards.
+        var isWithinPeriod: Bool {
+            [.midPeriod, .reenabling, .priceConsent, .refundAnswer].contains(self)
+        }
     }
 
     var account: Int32
@@ -45,6 +50,9 @@ struct PurchaseChain: Sendable {
     var eventDate = PurchaseChain.never
     /// Start of the uninterrupted subscription; gaps of up to 60 days are ignored.
     var streakStart: Timestamp
+    /// The two latest extensions of the renewal date.
+    @CompactTimestamp var latestExtension: Timestamp? = nil
+    @CompactTimestamp var earlierExtension: Timestamp? = nil
     var renewal: RenewalState
     var random: SeededRandom
     var transactions: [StoredTransaction] = []

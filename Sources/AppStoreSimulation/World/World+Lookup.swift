@@ -13,6 +13,20 @@ struct ChainSnapshot: Sendable {
     let index: Int
     let chain: PurchaseChain
     let account: AppleAccount
+    /// Tokens that were set by the API, oldest first.
+    let tokens: [AppAccountToken]
+
+    /// The same subscription in another state.
+    func with(_ chain: PurchaseChain) -> ChainSnapshot {
+        ChainSnapshot(index: index, chain: chain, account: account, tokens: tokens)
+    }
+
+    /// The `appAccountToken` of payloads that are signed at a moment; `nil` for none.
+    func appAccountToken(at moment: Timestamp, _ identifiers: IdentifierScheme) -> String? {
+        if let set = tokens.last(where: { $0.since <= moment }) { return set.token }
+        guard account.hasToken, !chain.isFamilyShared else { return nil }
+        return identifiers.appAccountToken(account: Int(chain.account))
+    }
 }
 
 extension World {
@@ -70,7 +84,8 @@ extension World {
 
     func snapshot(chain index: Int) -> ChainSnapshot {
         ChainSnapshot(
-            index: index, chain: chains[index], account: accounts[Int(chains[index].account)])
+            index: index, chain: chains[index], account: accounts[Int(chains[index].account)],
+            tokens: appAccountTokens[index] ?? [])
     }
 
     /// The id of a chain's first transaction.

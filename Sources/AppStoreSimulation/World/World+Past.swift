@@ -28,7 +28,7 @@ extension World {
         } else if let later, chain.isSubscription {
             deriveState(of: &chain, before: later, at: then)
         }
-        return ChainSnapshot(index: index, chain: chain, account: accounts[Int(chain.account)])
+        return snapshot(chain: index).with(chain)
     }
 
     /// The kept notifications of a chain, oldest first.

@@ -29,6 +29,11 @@ struct World: Sendable {
     var undeliveredNotifications: [NotificationKey] = []
     /// Scripted steps that were impossible when they became due, with the reason.
     var skippedSteps: [String] = []
+    var massExtensions: [MassExtension] = []
+    /// The new renewal dates of single extensions, by chain and request identifier.
+    var extensionRequests: [ExtensionRequest: Timestamp] = [:]
+    /// App account tokens that were set by the API, by chain and oldest first.
+    var appAccountTokens: [Int: [AppAccountToken]] = [:]
     /// When the next event or scripted step is due.
     private(set) var nextDue = PurchaseChain.never
 
@@ -107,4 +112,16 @@ struct AppleAccount: Sendable {
     var hasToken: Bool
     /// A deleted account: Apple answers 4040001.
     var isDeleted = false
+}
+
+/// Identifies a request to extend one subscription, which may be sent again.
+struct ExtensionRequest: Hashable, Sendable {
+    let chain: Int
+    let identifier: String
+}
+
+/// A token that Set App Account Token set for a purchase.
+struct AppAccountToken: Sendable {
+    let since: Timestamp
+    let token: String
 }

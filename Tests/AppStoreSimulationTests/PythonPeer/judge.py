@@ -20,8 +20,17 @@ from appstoreserverlibrary.api_client import (  # noqa: E402
     AppStoreServerAPIClient,
     GetTransactionHistoryVersion,
 )
+from appstoreserverlibrary.models.ConsumptionRequest import ConsumptionRequest  # noqa: E402
+from appstoreserverlibrary.models.DeliveryStatus import DeliveryStatus  # noqa: E402
 from appstoreserverlibrary.models.Environment import Environment  # noqa: E402
+from appstoreserverlibrary.models.ExtendReasonCode import ExtendReasonCode  # noqa: E402
+from appstoreserverlibrary.models.ExtendRenewalDateRequest import (  # noqa: E402
+    ExtendRenewalDateRequest,
+)
 from appstoreserverlibrary.models.InAppOwnershipType import InAppOwnershipType  # noqa: E402
+from appstoreserverlibrary.models.MassExtendRenewalDateRequest import (  # noqa: E402
+    MassExtendRenewalDateRequest,
+)
 from appstoreserverlibrary.models.NotificationHistoryRequest import (  # noqa: E402
     NotificationHistoryRequest,
 )
@@ -32,6 +41,9 @@ from appstoreserverlibrary.models.TransactionHistoryRequest import (  # noqa: E4
     Order,
     ProductType,
     TransactionHistoryRequest,
+)
+from appstoreserverlibrary.models.UpdateAppAccountTokenRequest import (  # noqa: E402
+    UpdateAppAccountTokenRequest,
 )
 from appstoreserverlibrary.signed_data_verifier import (  # noqa: E402
     SignedDataVerifier,
@@ -302,6 +314,106 @@ def check_unauthorized():
         expect(exception.http_status_code == 401 and exception.api_error is None)
         return
     raise AssertionError("a wrong key id was let in")
+
+
+def current_statement(id):
+    answer = production.get_all_subscription_statuses(id)
+    entries = [entry for group in answer.data for entry in group.lastTransactions]
+    entry = next(entry for entry in entries if entry.originalTransactionId == id)
+    return (
+        verifier.verify_and_decode_signed_transaction(entry.signedTransactionInfo),
+        verifier.verify_and_decode_renewal_info(entry.signedRenewalInfo),
+    )
+
+
+# The checks of writing endpoints come after those of reading ones, by their names.
+def check_writing_app_account_token():
+    id = purchase("outage")["original_transaction_id"]
+    token = "7e3fb20b-4cdb-47cc-936d-99d65f608138"
+    production.set_app_account_token(id, UpdateAppAccountTokenRequest(appAccountToken=token))
+    transaction, renewal = current_statement(id)
+    expect(transaction.appAccountToken == token and renewal.appAccountToken == token)
+    refused(
+        APIError.INVALID_APP_ACCOUNT_TOKEN_UUID_ERROR,
+        lambda: production.set_app_account_token(
+            id, UpdateAppAccountTokenRequest(appAccountToken="none")
+        ),
+    )
+
+
+def check_writing_consumption():
+    request = ConsumptionRequest(
+        customerConsented=True,
+        sampleContentProvided=False,
+        deliveryStatus=DeliveryStatus.DELIVERED,
+    )
+    production.send_consumption_information(
+        purchase("shopper", "coins")["original_transaction_id"], request
+    )
+    refused(
+        APIError.TRANSACTION_ID_NOT_FOUND,
+        lambda: production.send_consumption_information("99", request),
+    )
+
+
+def check_writing_extension():
+    id = purchase("outage")["original_transaction_id"]
+    before = current_statement(id)[1].renewalDate
+    request = ExtendRenewalDateRequest(
+        extendByDays=7,
+        extendReasonCode=ExtendReasonCode.SERVICE_ISSUE_OR_OUTAGE,
+        requestIdentifier="single",
+    )
+    answer = production.extend_subscription_renewal_date(id, request)
+    expect(answer.success and answer.originalTransactionId == id)
+    expect(answer.effectiveDate == before + 7 * 86_400_000)
+    expect(current_statement(id)[1].renewalDate == answer.effectiveDate)
+    refused(
+        APIError.FAMILY_SHARED_SUBSCRIPTION_EXTENSION_INELIGIBLE,
+        lambda: production.extend_subscription_renewal_date(
+            purchase("child")["original_transaction_id"], request
+        ),
+    )
+
+
+def check_writing_finish():
+    id = purchase("in grace")["original_transaction_id"]
+    production.finish_transaction(id)
+    refused(APIError.TRANSACTION_ID_NOT_FOUND, lambda: production.finish_transaction("99"))
+
+
+def check_writing_mass_extension():
+    product = "com.example.app.news.yearly"
+    request = MassExtendRenewalDateRequest(
+        extendByDays=3,
+        extendReasonCode=ExtendReasonCode.CUSTOMER_SATISFACTION,
+        requestIdentifier="mass",
+        productId=product,
+        storefrontCountryCodes=["USA"],
+    )
+    answer = production.extend_renewal_date_for_all_active_subscribers(request)
+    expect(answer.requestIdentifier == "mass")
+    status = production.get_status_of_subscription_renewal_date_extensions("mass", product)
+    expect(status.complete is False)
+    control("advance", {"hours": 2})
+    status = production.get_status_of_subscription_renewal_date_extensions("mass", product)
+    expect(status.complete is True and status.completeDate is not None)
+    expect(status.succeededCount == 1 and status.failedCount == 0)
+    refused(
+        APIError.STATUS_REQUEST_NOT_FOUND,
+        lambda: production.get_status_of_subscription_renewal_date_extensions("no", product),
+    )
+    now = int(time.time() * 1000)
+    entries = read_notifications(
+        NotificationHistoryRequest(
+            startDate=now - 3_600_000,
+            endDate=now + 7_200_000,
+            notificationType=NotificationTypeV2.RENEWAL_EXTENSION,
+        )
+    )
+    expect(len(entries) == 1, f"{len(entries)} summaries")
+    decoded = verifier.verify_and_decode_notification(entries[0].signedPayload)
+    expect(decoded.summary.requestIdentifier == "mass" and decoded.summary.succeededCount == 1)
 
 
 def check_refuses(fault):
