@@ -96,7 +96,7 @@ let package = Package(
         .testTarget(
             name: "ReconciliationRunTests",
             dependencies: [
-                "Reconciliation", "ReconciliationRun", "Subscriptions",
+                "InMemoryPorts", "Reconciliation", "ReconciliationRun", "Subscriptions",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
@@ -152,7 +152,12 @@ let package = Package(
             ]),
         .testTarget(
             name: "ContractTests",
-            dependencies: ["HTTPTransport", "TestSupport", "appstore-simulator"]),
+            dependencies: [
+                "HTTPTransport", "InMemoryPorts", "ReconciliationRun", "SubscriptionStore",
+                "Subscriptions", "TestSupport", "appstore-simulator", "trueup",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
@@ -173,6 +178,9 @@ let package = Package(
         .executableTarget(
             name: "transport-benchmark", dependencies: ["HTTPTransport"],
             path: "Benchmarks/transport", exclude: ["measure"]),
+        .target(
+            name: "InMemoryPorts", dependencies: ["ReconciliationRun", "Subscriptions"],
+            path: "Tests/InMemoryPorts"),
         .target(
             name: "TestSupport",
             dependencies: [

@@ -1,0 +1,149 @@
+import Crypto
+import Foundation
+import ReconciliationRun
+import Subscriptions
+import Testing
+
+/// A run on a store, as a contract tells it.
+struct Night {
+    static let start = Timestamp(unixMilliseconds: 1_790_000_000_000)
+    static let hour: Int64 = 3_600_000
+
+    let ports: RunPorts
+    let run: RunHeader
+    let pass: OpenPass
+
+    static func header(
+        _ id: String, mode: RunMode = .apply, after hours: Int64 = 0, job: String = "nightly",
+        _ change: (inout RunHeader) -> Void = { _ in }
+    ) -> RunHeader {
+        var header = RunHeader(
+            runID: id, job: job, mode: mode, started: start.adding(milliseconds: hours * hour),
+            apps: [app], actor: "ops@host", toolVersion: "1.0", settingsDigest: "digest",
+            narrowing: [], notFoundConfirmations: 3)
+        change(&header)
+        return header
+    }
+
+    init(_ place: any StorePlace, _ run: RunHeader) async throws {
+        ports = place.ports
+        self.run = run
+        pass = try await ports.runs.begin(run)
+    }
+
+    init(_ place: any StorePlace, _ id: String, after hours: Int64 = 0) async throws {
+        try await self.init(place, Self.header(id, after: hours))
+    }
+
+    func stage(
+        _ outcomes: RowOutcome..., through: String? = nil, asksAgain: [String] = [],
+        marks: [SubscriptionKey: HistoryMark] = [:], replaces: Bool = false
+    ) async throws {
+        try await ports.pass.stage(
+            StagedBatch(
+                outcomes: outcomes, asksAgain: asksAgain.map(key), historyMarks: marks,
+                walkedThrough: through.map(key), replaces: replaces), in: pass, run: run)
+    }
+
+    @discardableResult
+    func apply(limit: Int = 100) async throws -> Int {
+        var total = 0
+        while true {
+            let taken = try await ports.ledger.applyPlanned(
+                limit: limit, in: pass, run: run, at: run.started)
+            if taken == 0 { return total }
+            total += taken
+        }
+    }
+
+    func conclude(closes: Bool = true) async throws {
+        try await ports.runs.conclude(
+            RunConclusion(
+                ended: run.started.adding(milliseconds: 1000), statuses: [.ok], messages: [],
+                limits: [], calls: [], closesPass: closes, settlesUnreached: !closes),
+            in: pass, run: run)
+    }
+
+    func settled(_ ids: String...) async throws -> Set<String> {
+        try await Set(
+            ports.pass.settled(among: ids.map(key), in: pass).map(\.originalTransactionID))
+    }
+
+    func row(_ id: String) async throws -> HeldRow? {
+        try await ports.table.rows(holding: [id]).first
+    }
+}
+
+let app = AppIdentity(bundleID: "com.example.app", environment: .production)
+
+func key(_ id: String) -> SubscriptionKey { SubscriptionKey(app: app, originalTransactionID: id) }
+
+func subscription(
+    _ id: String, status: Int = 1, signed: Int64 = 1000, customer: String? = nil
+) -> LocalSubscription {
+    var row = LocalSubscription(key: key(id))
+    row.status = status
+    row.customerID = customer
+    row.signedDate = Timestamp(unixMilliseconds: signed)
+    return row
+}
+
+/// A payload whose digest belongs to it.
+func payload(_ text: String) -> SignedPayload {
+    let body = Data(text.utf8).base64EncodedString().filter { $0 != "=" }
+    let jws = "eyJhbGciOiJFUzI1NiJ9." + body + "." + String(repeating: "A", count: 86)
+    let digest = Hexadecimal.text(of: SHA256.hash(data: Array(jws.utf8)))
+    return SignedPayload(digest: EvidenceDigest(hexadecimal: digest), jws: jws)
+}
+
+func outcome(_ id: String, _ verdict: Verdict?) -> RowOutcome {
+    RowOutcome(key: key(id), verdict: verdict)
+}
+
+/// A row whose status Apple states otherwise: one finding and the correction that mends it.
+func drift(
+    _ id: String, version: Int64, from before: Int64 = 1, to status: Int64 = 2,
+    signedBefore: Int64 = 1000, signed: Int64 = 5000
+) -> RowOutcome {
+    var result = outcome(id, .discrepancy)
+    let evidence = payload("transaction \(id) \(status)")
+    var finding = Finding(
+        kind: .accessUnpaid, severity: .high, row: LocalSubscription(key: key(id)))
+    finding.field = "status"
+    finding.evidence = evidence.digest
+    result.findings = [finding]
+    result.corrections = [
+        PlannedCorrection(
+            target: .update(key(id), expectedRowVersion: version),
+            changes: [
+                "status": FieldChange(before: .integer(before), after: .integer(status)),
+                "signed_date": FieldChange(
+                    before: .time(Timestamp(unixMilliseconds: signedBefore)),
+                    after: .time(Timestamp(unixMilliseconds: signed))),
+            ], kinds: [.accessUnpaid], evidence: evidence.digest, evidenceRenewal: nil,
+            appleSignedDate: Timestamp(unixMilliseconds: signed), reason: "Apple says otherwise.")
+    ]
+    result.evidence = [evidence]
+    return result
+}
+
+/// A subscription that Apple shows and nobody holds.
+func missing(_ id: String) -> RowOutcome {
+    var result = outcome(id, nil)
+    let evidence = payload("missing \(id)")
+    var finding = Finding(
+        kind: .missingLocally, severity: .critical, bundleID: app.bundleID,
+        environment: app.environment.rawValue)
+    finding.key = key(id)
+    finding.evidence = evidence.digest
+    result.findings = [finding]
+    result.corrections = [
+        PlannedCorrection(
+            target: .insert(key(id)),
+            changes: ["status": FieldChange(before: .null, after: .integer(1))],
+            kinds: [.missingLocally], evidence: evidence.digest, evidenceRenewal: nil,
+            appleSignedDate: Timestamp(unixMilliseconds: 5000), reason: "Apple shows it.")
+    ]
+    result.evidence = [evidence]
+    return result
+}

@@ -1,0 +1,130 @@
+import InMemoryPorts
+import ReconciliationRun
+import Subscriptions
+import Testing
+
+/// What `RunBook` promises, whoever stands behind it.
+@Suite struct `The contract of RunBook` {
+    private func place(_ store: Implementation) throws -> any StorePlace {
+        let place = try store.place()
+        for id in ["1", "2", "3"] { try place.hold(subscription(id)) }
+        return place
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `a killed pass is continued within a day, and not after`(
+        store: Implementation
+    ) async throws {
+        let place = try place(store)
+        let first = try await Night(place, "run-1")
+        try await first.stage(outcome("1", .match), through: "1")
+        let second = try await Night(place, "run-2", after: 23)
+        #expect(second.pass.passID == first.pass.passID)
+        #expect(second.pass.resumedFrom == "run-1")
+        let third = try await Night(place, "run-3", after: 24)
+        #expect(third.pass.passID != first.pass.passID)
+        #expect(third.pass.resumedFrom == nil)
+        #expect(third.pass.walkedThrough == nil)
+        #expect(try await third.settled("1") == [])
+    }
+
+    @Test(arguments: Implementation.allCases, [0, 1, 2, 3, 4])
+    func `a run with another job, mode, settings or narrowing begins anew`(
+        store: Implementation, change: Int
+    ) async throws {
+        let place = try place(store)
+        let first = try await Night(place, "run-1")
+        let other = Night.header("run-2", after: 1) { header in
+            switch change {
+            case 0: header.job = "backfill"
+            case 1: header.mode = .check
+            case 2: header.settingsDigest = "another"
+            case 3: header.narrowing = ["limit 100"]
+            default: header.coversEveryRow = false
+            }
+        }
+        let second = try await Night(place, other)
+        #expect(second.pass.passID != first.pass.passID)
+        #expect(second.pass.resumedFrom == nil)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `a pass that is closed is over`(store: Implementation) async throws {
+        let place = try place(store)
+        let first = try await Night(place, "run-1")
+        try await first.conclude()
+        let second = try await Night(place, "run-2", after: 1)
+        #expect(second.pass.passID != first.pass.passID)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `what an ended run could not ask is asked by the next, and reported as undecided`(
+        store: Implementation
+    ) async throws {
+        let place = try place(store)
+        let first = try await Night(place, "run-1")
+        try await first.stage(outcome("1", .match), outcome("2", .undecided(.unavailable)))
+        #expect(try await first.ports.runs.unreachedRows(in: first.pass, run: first.run) == 1)
+        try await first.conclude(closes: false)
+        let report = try #require(try place.report(ofRun: "run-1"))
+        #expect(report.undecided == [key("2"): .unavailable, key("3"): .deadline])
+        #expect(report.totals.matched == 1)
+        #expect(report.totals.inScope == 3)
+        let second = try await Night(place, "run-2", after: 1)
+        #expect(second.pass.resumedFrom == "run-1")
+        #expect(try await second.settled("1", "2", "3") == ["1"])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `a run that is not about every row reaches only what was touched`(
+        store: Implementation
+    ) async throws {
+        let place = try place(store)
+        let header = Night.header("run-1") { $0.coversEveryRow = false }
+        let night = try await Night(place, header)
+        #expect(try await night.ports.runs.unreachedRows(in: night.pass, run: header) == 0)
+        try await night.ports.recovery.record(
+            RecordedPage(fresh: [notification("u", of: "2")], intoInbox: true), of: app,
+            in: night.pass, run: header)
+        #expect(try await night.ports.runs.unreachedRows(in: night.pass, run: header) == 1)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `unresolved findings are those that nothing mended`(
+        store: Implementation
+    ) async throws {
+        let place = try place(store)
+        let night = try await Night(place, "run-1")
+        let version = try #require(try await night.row("1")).row.rowVersion
+        try await night.stage(drift("1", version: version), drift("2", version: 99))
+        #expect(try await night.ports.runs.unresolvedFindings(of: night.pass) == [.high: 2])
+        try await night.apply()
+        #expect(try await night.ports.runs.unresolvedFindings(of: night.pass) == [.high: 1])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `a run ends once`(store: Implementation) async throws {
+        let place = try place(store)
+        let night = try await Night(place, "run-1")
+        try await night.conclude()
+        await #expect(throws: StoreError.self) { try await night.conclude() }
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `what a killed run wrote stands in the next report, once`(
+        store: Implementation
+    ) async throws {
+        let place = try place(store)
+        let first = try await Night(place, "run-1")
+        let version = try #require(try await first.row("1")).row.rowVersion
+        try await first.stage(drift("1", version: version))
+        try await first.apply()
+        #expect(try place.report(ofRun: "run-1") == nil)
+        let second = try await Night(place, "run-2", after: 48)
+        try await second.conclude()
+        #expect(try place.report(ofRun: "run-2")?.entries == [1])
+        let third = try await Night(place, "run-3", after: 72)
+        try await third.conclude()
+        #expect(try place.report(ofRun: "run-3")?.entries == [])
+    }
+}

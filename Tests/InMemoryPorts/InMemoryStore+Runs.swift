@@ -1,0 +1,168 @@
+package import Subscriptions
+
+extension InMemoryStore {
+    package func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass {
+        try transaction { state in state.begin(run) }
+    }
+
+    package func unreachedRows(
+        in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> Int {
+        try transaction { state in state.unreached(in: pass.passID, run: run).count }
+    }
+
+    package func unresolvedFindings(
+        of pass: OpenPass
+    ) async throws(StoreError) -> [Severity: Int] {
+        try transaction { state in
+            guard let pass = state.passes[pass.passID] else { return [:] }
+            return Dictionary(
+                grouping: pass.findings.filter { staged in
+                    !staged.isSuperseded && pass.fate(of: staged.correction) != .applied
+                        && ![.corrected, .inserted, .recovered].contains(staged.finding.action)
+                }
+            ) { $0.finding.severity }.mapValues(\.count)
+        }
+    }
+
+    package func conclude(
+        _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) {
+        try transaction { state throws(StoreError) in
+            let index = try state.run(run, in: pass)
+            guard state.runs[index].conclusion == nil else {
+                throw .inconsistent("The run \(run.runID) has been concluded before.")
+            }
+            if state.runs[index].plan == nil { _ = try state.seal(pass, run) }
+            state.runs[index].report = state.report(of: index, conclusion)
+            state.runs[index].conclusion = conclusion
+            state.reportedThrough = state.ledger.last?.number ?? 0
+            if let rows = conclusion.acceptedTableRows { state.tableSizes.append(rows) }
+            guard conclusion.closesPass else { return }
+            state.passes[pass.passID]?.standing = .closed
+            if run.mode == .apply, run.narrowing.isEmpty { state.promoteMarks(of: pass.passID) }
+        }
+    }
+}
+
+extension State {
+    /// How long a pass is gone on with.
+    private static let passLifetime: Int64 = 24 * 60 * 60 * 1000
+
+    mutating func begin(_ run: RunHeader) -> OpenPass {
+        let open = passes.filter { $0.value.standing == .open && $0.value.began.job == run.job }
+        let adopted = open.filter { $0.value.isContinued(by: run, within: Self.passLifetime) }
+            .keys.max()
+        let passID = adopted ?? number()
+        let resumedFrom = runs.last { $0.passID == adopted }?.header.runID
+        if adopted == nil { passes[passID] = Pass(began: run) }
+        for dropped in open.keys where dropped != adopted {
+            passes[dropped]?.standing = .dropped
+            carryNotifications(from: dropped, to: passID)
+        }
+        runs.append(Run(header: run, passID: passID))
+        passes[passID]?.askAgain()
+        var pass = OpenPass(passID: passID, resumedFrom: resumedFrom)
+        pass.recoveredApps = passes[passID]?.recovered.sorted() ?? []
+        pass.walkedThrough = passes[passID]?.walkedThrough
+        return pass
+    }
+
+    /// A notification is found missing once only, so a finding that no report has shown must not go
+    /// down with its pass.
+    private mutating func carryNotifications(from dropped: Int64, to passID: Int64) {
+        let isReported = runs.contains { $0.passID == dropped && $0.conclusion != nil }
+        guard !isReported else { return }
+        for staged in passes[dropped]?.findings ?? []
+        where [.notificationMissed, .notificationLost].contains(staged.finding.kind) {
+            store(staged.finding, of: staged.outcome, mendedBy: nil, in: passID)
+        }
+    }
+
+    /// Held rows that the run is about and the pass has not settled.
+    func unreached(in passID: Int64, run: RunHeader) -> [SubscriptionKey] {
+        guard let pass = passes[passID] else { return [] }
+        let isWhole = run.coversEveryRow && run.narrowing.isEmpty
+        return table.rows.keys.filter { key in
+            !pass.isSettled(key) && (isWhole || pass.touched.contains(key))
+        }.sorted()
+    }
+
+    func report(of index: Int, _ conclusion: RunConclusion) -> StoredReport {
+        var report = StoredReport()
+        let run = runs[index]
+        guard let pass = passes[run.passID] else { return report }
+        report.totals = pass.totals
+        for (key, row) in pass.rows {
+            if case .undecided(let reason) = row.verdict { report.undecided[key] = reason }
+        }
+        if conclusion.settlesUnreached {
+            let unreached = unreached(in: run.passID, run: run.header)
+            for key in unreached { report.undecided[key] = .deadline }
+            report.totals.undecided[.deadline, default: 0] += unreached.count
+        }
+        report.entries = ledger.map(\.number).filter { $0 > reportedThrough }
+        let standing = pass.findings.filter { !$0.isSuperseded }
+        report.kinds = standing.map(\.finding.kind)
+        report.causes = standing.compactMap { run.causes[$0.sequence] ?? $0.finding.cause }
+        return report
+    }
+
+    /// Where the next reading of a history begins, once nothing that this one showed is left
+    /// unwritten or undecided.
+    fileprivate mutating func promoteMarks(of passID: Int64) {
+        guard let pass = passes[passID] else { return }
+        for (key, mark) in pass.marks {
+            let isWritten = pass.valid.allSatisfy { $0.key != key || $0.fate == .applied }
+            if case .undecided = pass.rows[key]?.verdict { continue }
+            guard isWritten, let row = table.rows[key] else { continue }
+            var mark = mark
+            // What this pass wrote itself is no reason to read the history again.
+            let wrotePeriods = pass.valid.contains {
+                $0.key == key && $0.correction.transactionID != nil
+            }
+            if wrotePeriods { mark.periods = table.held(row).periodsDigest }
+            notes[key, default: RowNotes()].history = mark
+        }
+    }
+}
+
+extension Pass {
+    fileprivate func isContinued(by run: RunHeader, within lifetime: Int64) -> Bool {
+        let age = run.started.unixMilliseconds - began.started.unixMilliseconds
+        return began.mode == run.mode && began.settingsDigest == run.settingsDigest
+            && began.narrowing == run.narrowing && began.coversEveryRow == run.coversEveryRow
+            && (-lifetime + 1..<lifetime).contains(age)
+    }
+
+    /// Forgets rows that an earlier run could not judge only because it ended, or Apple was out of
+    /// reach, so that the walk meets them again.
+    fileprivate mutating func askAgain() {
+        let keys = rows.filter { _, row in
+            guard case .undecided(let reason) = row.verdict else { return false }
+            return [.deadline, .unavailable, .rateLimited].contains(reason)
+        }.keys
+        guard !keys.isEmpty else { return }
+        for key in keys {
+            rows[key] = nil
+            for index in findings.indices where findings[index].outcome == key {
+                findings[index].isSuperseded = true
+            }
+        }
+        walkedThrough = nil
+    }
+
+    var totals: RunTotals {
+        var totals = RunTotals()
+        for row in rows.values where !row.isInserted {
+            switch row.verdict {
+            case .match: totals.matched += 1
+            case .discrepancy: totals.discrepant += 1
+            case .undecided(let reason): totals.undecided[reason, default: 0] += 1
+            case .excluded(let reason): totals.excluded[reason, default: 0] += 1
+            case nil: break
+            }
+        }
+        return totals
+    }
+}

@@ -1,0 +1,120 @@
+import ReconciliationRun
+package import Subscriptions
+import Synchronization
+
+/// An App Store that answers as a test says: by id, with faults by call.
+package final class ScriptedAppStore: AppStore {
+    /// What it says; everything that is not said is not found.
+    package struct Script: Sendable {
+        package var statuses: [String: Lookup<StatusAnswer>] = [:]
+        package var transactions: [String: Lookup<SignedTransaction>] = [:]
+        package var histories: [String: [Lookup<HistoryPage>]] = [:]
+        /// The pages of the notification history, whatever window is asked for.
+        package var notifications: [Lookup<NotificationPage>] = []
+        /// What comes in place of a status answer, by the number of the question, from 1.
+        package var faults: [Int: Lookup<StatusAnswer>] = [:]
+        /// With this question, and with every later one, the asking is over.
+        package var stop: (question: Int, reason: RunStop)?
+        /// From this question on Apple answers nobody.
+        package var outageFrom: Int?
+        /// Is told the number of each status question before it is answered.
+        package var beforeAnswer: @Sendable (Int) -> Void = { _ in }
+
+        package init() {}
+    }
+
+    package let app: AppIdentity
+    private let state: Mutex<(script: Script, asked: [String], calls: [String: Int])>
+
+    package init(_ app: AppIdentity, _ script: Script = Script()) {
+        self.app = app
+        state = Mutex((script, [], [:]))
+    }
+
+    /// Changes what it says from now on.
+    package func change(_ body: (inout Script) -> Void) {
+        state.withLock { state in
+            var script = state.script
+            body(&script)
+            state.script = script
+        }
+    }
+
+    /// A new run asks: questions are counted from 1 again.
+    package func newRun() {
+        state.withLock { state in
+            state.asked = []
+            state.calls = [:]
+        }
+    }
+
+    /// The ids of the status questions since the run began, in their order.
+    package var asked: [String] { state.withLock { $0.asked } }
+
+    /// How many calls of an endpoint since the run began.
+    package func calls(_ endpoint: String) -> Int {
+        state.withLock { $0.calls[endpoint] ?? 0 }
+    }
+
+    package func subscriptionStatuses(
+        of id: TransactionID
+    ) async throws(RunStop) -> Lookup<StatusAnswer> {
+        if Task.isCancelled { throw .cancelled }
+        let (before, number) = count("subscription_statuses", id.text)
+        before.beforeAnswer(number)
+        let script = state.withLock(\.script)
+        if let stop = script.stop, number >= stop.question { throw stop.reason }
+        if let first = script.outageFrom, number >= first { return .unavailable("503") }
+        if let fault = script.faults[number] { return fault }
+        return script.statuses[id.text] ?? .transactionNotFound
+    }
+
+    package func transactionInfo(
+        of id: TransactionID
+    ) async throws(RunStop) -> Lookup<SignedTransaction> {
+        count("transaction_info", nil).script.transactions[id.text] ?? .transactionNotFound
+    }
+
+    package func transactionHistory(
+        of id: TransactionID, after revision: String?
+    ) async throws(RunStop) -> Lookup<HistoryPage> {
+        let pages = count("transaction_history", nil).script.histories[id.text] ?? []
+        let read = pages.prefix { page in
+            guard case .answered(let page) = page else { return false }
+            return page.revision != revision
+        }
+        let next = revision == nil ? 0 : read.count + 1
+        return pages.indices.contains(next) ? pages[next] : .transactionNotFound
+    }
+
+    package func notificationHistory(
+        in window: NotificationWindow, paginationToken: String?
+    ) async throws(RunStop) -> Lookup<NotificationPage> {
+        let pages = count("notification_history", nil).script.notifications
+        let next = paginationToken.flatMap { Int($0) } ?? 0
+        return pages.indices.contains(next)
+            ? pages[next]
+            : .answered(NotificationPage(notifications: [], hasMore: false, paginationToken: nil))
+    }
+
+    package func callCounts() -> [CallCount] {
+        state.withLock { $0.calls }.map { CallCount(endpoint: $0, result: "ok", calls: $1) }
+    }
+
+    package func outage() -> String? {
+        state.withLock { state in
+            guard let first = state.script.outageFrom, state.asked.count >= first else {
+                return nil
+            }
+            return "Apple answers nobody"
+        }
+    }
+
+    private func count(_ endpoint: String, _ id: String?) -> (script: Script, number: Int) {
+        state.withLock { state in
+            if let id { state.asked.append(id) }
+            state.calls[endpoint, default: 0] += 1
+            return (state.script, state.asked.count)
+        }
+    }
+}
