@@ -92,7 +92,7 @@ func subscription(
 func payload(_ text: String) -> SignedPayload {
     let body = Data(text.utf8).base64EncodedString().filter { $0 != "=" }
     let jws = "eyJhbGciOiJFUzI1NiJ9." + body + "." + String(repeating: "A", count: 86)
-    let digest = Hexadecimal.text(of: SHA256.hash(data: Array(jws.utf8)))
+    let digest = SHA256.hash(data: Array(jws.utf8)).hexadecimal
     return SignedPayload(digest: EvidenceDigest(hexadecimal: digest), jws: jws)
 }
 
