@@ -90,4 +90,32 @@ import Testing
         let message = try #require(answer.json["errorMessage"] as? String)
         #expect(message.count > 12 && message.hasSuffix("."))
     }
+
+    /// The values of `errorMessage` on the pages of Apple's documentation.
+    @Test(arguments: [
+        (4_000_006, "Invalid transaction id."), (4_000_008, "Invalid original transaction id."),
+        (4_000_009, "Invalid extend by days value."),
+        (4_000_017, "Invalid request. The pagination token is expired."),
+        (4_000_028, "Invalid request. A storefront country code was invalid."),
+        (4_000_044, "Invalid request. The refund preference field is invalid."),
+        (4_000_048, "Invalid request. App transactions aren't supported by this endpoint."),
+        (4_000_183, "Invalid request. The app account token field must be a valid UUID."),
+        (
+            4_000_185,
+            "Invalid request. Family Sharing transactions aren't supported by this endpoint."
+        ),
+        (
+            4_000_187,
+            "Invalid request. The transaction ID provided is not an original transaction ID."
+        ),
+        (4_030_004, "Forbidden - subscription state ineligible for extension."),
+        (4_030_005, "Forbidden - subscription has reached maximum extension count."),
+        (4_040_001, "Account not found."), (4_040_005, "Original transaction id not found."),
+        (4_040_010, "Transaction id not found."),
+        (4_040_019, "No AppTransaction exists for the customer."),
+        (5_000_001, "An unknown error occurred. Please try again."),
+    ])
+    func `is refused in Apple's words`(code: Int, message: String) throws {
+        #expect(try #require(APIFailure(rawValue: code)).message == message)
+    }
 }

@@ -40,11 +40,13 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
     case invalidPlayTime = 4_000_040
     case invalidSampleContentProvided = 4_000_041
     case invalidUserStatus = 4_000_042
+    case invalidRefundPreference = 4_000_044
     case invalidTransactionTypeNotSupported = 4_000_047
     case appTransactionIDNotSupported = 4_000_048
     case invalidAppAccountTokenUUID = 4_000_183
     case familyTransactionNotSupported = 4_000_185
     case transactionIDIsNotOriginal = 4_000_187
+    case consumptionPercentageAutoRenewable = 4_000_209
     case subscriptionExtensionIneligible = 4_030_004
     case subscriptionMaxExtension = 4_030_005
     case familySharedSubscriptionExtensionIneligible = 4_030_007
@@ -65,6 +67,7 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
 
     package var httpStatus: Int { rawValue / 10_000 }
 
+    /// Apple's message, as its documentation of the error states it.
     package var message: String {
         switch self {
         case .generalBadRequest: "Bad request."
@@ -75,45 +78,76 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
         case .invalidExtendByDays: "Invalid extend by days value."
         case .invalidExtendReasonCode: "Invalid extend reason code."
         case .invalidRequestIdentifier: "Invalid request identifier."
-        case .startDateTooFarInPast: "Invalid start date. The start date is too far in the past."
-        case .startDateAfterEndDate: "Invalid start date. The start date is after the end date."
-        case .invalidPaginationToken: "Invalid pagination token."
-        case .invalidStartDate: "Invalid start date."
-        case .invalidEndDate: "Invalid end date."
-        case .paginationTokenExpired: "Pagination token expired."
-        case .invalidNotificationType: "Invalid notification type or subtype."
-        case .multipleFiltersSupplied: "Invalid request. Multiple filters supplied."
-        case .invalidTestNotificationToken: "Invalid test notification token."
-        case .invalidSort: "Invalid sort."
-        case .invalidProductType: "Invalid product type."
-        case .invalidProductID: "Invalid product id."
-        case .invalidSubscriptionGroupIdentifier: "Invalid subscription group identifier."
+        case .startDateTooFarInPast:
+            "Invalid request. The start date is earlier than the allowed start date."
+        case .startDateAfterEndDate:
+            "Invalid request. The end date precedes the start date or the dates are the same."
+        case .invalidPaginationToken: "Invalid request. The pagination token is invalid."
+        case .invalidStartDate:
+            "Invalid request. The start date is not a timestamp value represented in milliseconds."
+        case .invalidEndDate:
+            "Invalid request. The end date is not a timestamp value represented in milliseconds."
+        case .paginationTokenExpired: "Invalid request. The pagination token is expired."
+        case .invalidNotificationType:
+            "Invalid request. The notification type or subtype is invalid."
+        case .multipleFiltersSupplied:
+            "Invalid request. Supply either a transaction id or a notification type, but not both."
+        case .invalidTestNotificationToken:
+            "Invalid request. The test notification token is invalid."
+        case .invalidSort: "Invalid request. The sort parameter is invalid."
+        case .invalidProductType: "Invalid request. The product type parameter is invalid."
+        case .invalidProductID: "Invalid request. The product id parameter is invalid."
+        case .invalidSubscriptionGroupIdentifier:
+            "Invalid request. The subscription group identifier parameter is invalid."
         case .invalidExcludeRevoked: "Invalid exclude revoked."
-        case .invalidInAppOwnershipType: "Invalid in-app ownership type."
-        case .invalidEmptyStorefrontCountryCodeList: "Empty storefront country code list."
-        case .invalidStorefrontCountryCode: "Invalid storefront country code."
-        case .invalidRevoked: "Invalid revoked."
-        case .invalidStatus: "Invalid status."
-        case .invalidAccountTenure: "Invalid account tenure."
-        case .invalidAppAccountToken: "Invalid app account token."
-        case .invalidConsumptionStatus: "Invalid consumption status."
-        case .invalidCustomerConsented: "Invalid customer consented."
-        case .invalidDeliveryStatus: "Invalid delivery status."
-        case .invalidLifetimeDollarsPurchased: "Invalid lifetime dollars purchased."
-        case .invalidLifetimeDollarsRefunded: "Invalid lifetime dollars refunded."
-        case .invalidPlatform: "Invalid platform."
-        case .invalidPlayTime: "Invalid play time."
-        case .invalidUserStatus: "Invalid user status."
-        case .invalidSampleContentProvided: "Invalid sample content provided."
-        case .invalidTransactionTypeNotSupported: "Transaction type not supported."
-        case .invalidAppAccountTokenUUID: "Invalid app account token. It must be a UUID."
-        case .familyTransactionNotSupported: "Family shared transactions are not supported."
-        case .transactionIDIsNotOriginal: "Transaction id is not an original transaction id."
-        case .subscriptionExtensionIneligible: "Subscription is not eligible for an extension."
-        case .subscriptionMaxExtension: "Subscription has reached the maximum extensions."
+        case .invalidInAppOwnershipType:
+            "Invalid request. The in-app ownership type parameter is invalid."
+        case .invalidEmptyStorefrontCountryCodeList:
+            "Invalid request. If provided, the list of storefront country codes must not be empty."
+        case .invalidStorefrontCountryCode:
+            "Invalid request. A storefront country code was invalid."
+        case .invalidRevoked: "Invalid request. The revoked parameter is invalid."
+        case .invalidStatus: "Invalid request. The status parameter is invalid."
+        case .invalidAccountTenure: "Invalid request. The account tenure field is invalid."
+        case .invalidAppAccountToken:
+            "Invalid request. The app account token field must contain a valid UUID or an empty "
+                + "string."
+        case .invalidConsumptionStatus: "Invalid request. The consumption status field is invalid."
+        case .invalidCustomerConsented:
+            "Invalid request. The customer consented field is required and must indicate the "
+                + "customer consented."
+        case .invalidDeliveryStatus: "Invalid request. The delivery status field is invalid."
+        case .invalidLifetimeDollarsPurchased:
+            "Invalid request. The lifetime dollars purchased field is invalid."
+        case .invalidLifetimeDollarsRefunded:
+            "Invalid request. The lifetime dollars refunded field is invalid."
+        case .invalidPlatform: "Invalid request. The platform field is invalid."
+        case .invalidPlayTime: "Invalid request. The playtime field is invalid."
+        case .invalidSampleContentProvided:
+            "Invalid request. The sample content provided field is invalid."
+        case .invalidUserStatus: "Invalid request. The user status field is invalid."
+        case .invalidRefundPreference: "Invalid request. The refund preference field is invalid."
+        case .invalidTransactionTypeNotSupported:
+            "Invalid request. The transaction id doesn't represent a supported in-app purchase "
+                + "type."
+        case .appTransactionIDNotSupported:
+            "Invalid request. App transactions aren't supported by this endpoint."
+        case .invalidAppAccountTokenUUID:
+            "Invalid request. The app account token field must be a valid UUID."
+        case .familyTransactionNotSupported:
+            "Invalid request. Family Sharing transactions aren't supported by this endpoint."
+        case .transactionIDIsNotOriginal:
+            "Invalid request. The transaction ID provided is not an original transaction ID."
+        case .consumptionPercentageAutoRenewable:
+            "Invalid request. The consumption percentage field is not supported for "
+                + "auto-renewable subscription transactions."
+        case .subscriptionExtensionIneligible:
+            "Forbidden - subscription state ineligible for extension."
+        case .subscriptionMaxExtension:
+            "Forbidden - subscription has reached maximum extension count."
         case .familySharedSubscriptionExtensionIneligible:
-            "Family shared subscriptions are not eligible for an extension."
-        case .appTransactionIDNotSupported: "App transaction id not supported."
+            "Subscriptions that users obtain through Family Sharing can't get a renewal date "
+                + "extension directly."
         case .accountNotFound: "Account not found."
         case .accountNotFoundRetryable: "Account not found. Please try again."
         case .appNotFound: "App not found."
@@ -121,11 +155,17 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
         case .originalTransactionIDNotFound: "Original transaction id not found."
         case .originalTransactionIDNotFoundRetryable:
             "Original transaction id not found. Please try again."
-        case .serverNotificationURLNotFound: "App Store server notification URL not found."
-        case .testNotificationNotFound: "Test notification not found."
-        case .statusRequestNotFound: "Status request not found."
+        case .serverNotificationURLNotFound:
+            "No App Store Server Notification URL found for provided app. Check that a URL is "
+                + "configured in App Store Connect for this environment."
+        case .testNotificationNotFound:
+            "Either the test notification token is expired or the notification and status are "
+                + "not yet available."
+        case .statusRequestNotFound:
+            "The server didn't find a subscription-renewal-date extension request for this "
+                + "requestIdentifier and productId combination."
         case .transactionIDNotFound: "Transaction id not found."
-        case .appTransactionDoesNotExist: "App transaction does not exist."
+        case .appTransactionDoesNotExist: "No AppTransaction exists for the customer."
         case .rateLimitExceeded: "Rate limit exceeded."
         case .generalInternal: "An unknown error occurred."
         case .generalInternalRetryable: "An unknown error occurred. Please try again."
@@ -150,7 +190,8 @@ extension APIFailure {
 
     /// Codes of fields and endpoints that the simulation does not judge itself.
     private static let further: [Int: String] = [
-        4_000_043: "Transaction is not a consumable.",
+        4_000_043:
+            "Invalid request. The transaction id parameter must represent a consumable in-app purchase.",
         4_000_161: "Invalid image.",
         4_000_162: "Header is too long.",
         4_000_163: "Body is too long.",

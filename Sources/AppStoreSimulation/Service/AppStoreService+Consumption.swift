@@ -9,7 +9,9 @@ extension AppStoreService {
         let body = try request.decodedBody(ConsumptionBody.self)
         let kind = try consumedProduct(id: id)
         // The subscription's elapsed time determines its percentage.
-        if kind == .autoRenewable, body.hasPercentage { throw .generalBadRequest }
+        if kind == .autoRenewable, body.hasPercentage {
+            throw .consumptionPercentageAutoRenewable
+        }
         return .empty(status: 202)
     }
 
@@ -38,8 +40,8 @@ extension AppStoreService {
 
 /// Source: App Store Server API, `ConsumptionRequest`.
 ///
-/// Apple documents errors for the percentage and the preference without their numbers; they are
-/// answered as a general bad request.
+/// The numbers of Apple's errors for a percentage out of range, and for one of something that was not
+/// delivered, are not known; both are answered as a general bad request.
 private struct ConsumptionBody: Decodable {
     private static let deliveryStatuses = [
         "DELIVERED", "UNDELIVERED_QUALITY_ISSUE", "UNDELIVERED_WRONG_ITEM",
@@ -60,9 +62,9 @@ private struct ConsumptionBody: Decodable {
             String.self, "deliveryStatus", otherwise: .invalidDeliveryStatus,
             where: Self.deliveryStatuses.contains)
         let preference = try members.optional(
-            String.self, "refundPreference", otherwise: .generalBadRequest)
+            String.self, "refundPreference", otherwise: .invalidRefundPreference)
         if let preference, !Self.refundPreferences.contains(preference) {
-            throw APIFailure.generalBadRequest
+            throw APIFailure.invalidRefundPreference
         }
         let percentage = try members.optional(
             Int.self, "consumptionPercentage", otherwise: .generalBadRequest)
@@ -103,7 +105,9 @@ private struct ConsumptionBodyV1: Decodable {
             String.self, "appAccountToken", otherwise: .invalidAppAccountToken
         ) { $0.isEmpty || UUID(uuidString: $0) != nil }
         let preference = try members.optional(
-            Int.self, "refundPreference", otherwise: .generalBadRequest)
-        if let preference, !(0...3).contains(preference) { throw APIFailure.generalBadRequest }
+            Int.self, "refundPreference", otherwise: .invalidRefundPreference)
+        if let preference, !(0...3).contains(preference) {
+            throw APIFailure.invalidRefundPreference
+        }
     }
 }
