@@ -20,7 +20,7 @@ package enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension SimulatorError {
-    /// What a decoder has to say, in a sentence.
+    /// The message of an error, which may come from a decoder.
     static func sentence(of error: any Error) -> String {
         switch error {
         case let error as SimulatorError: error.description
@@ -34,7 +34,7 @@ extension SimulatorError {
         }
     }
 
-    /// The same with the line of a YAML text that it concerns, where that is known.
+    /// The message with the line of the YAML text that it concerns, if that is known.
     static func sentence(of error: any Error, in text: String) -> String {
         let sentence = sentence(of: error)
         guard let line = line(of: error, in: text) else { return sentence }
@@ -54,7 +54,7 @@ extension SimulatorError {
     }
 }
 
-/// Where the parts of a YAML text stand.
+/// The lines of the parts of a YAML text.
 struct SourceLines {
     private let root: Node
 

@@ -1,7 +1,7 @@
 import AppStoreSimulation
 import ArgumentParser
 
-/// What goes wrong.
+/// The options of faults and of the OCSP responder.
 struct FaultOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -1,7 +1,7 @@
 import AppStoreSimulation
 import ArgumentParser
 
-/// What the simulator writes.
+/// The options of the folder.
 struct FileOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -23,7 +23,7 @@ struct FileOptions: ParsableArguments {
     }
 }
 
-/// A company's table beside the store, wrong in known places.
+/// The options of the company's table with planted drift.
 struct TableOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

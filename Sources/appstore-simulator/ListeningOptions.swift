@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Where the simulator listens.
+/// The options of addresses, ports and TLS.
 struct ListeningOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

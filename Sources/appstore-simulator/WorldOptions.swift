@@ -1,7 +1,7 @@
 import ArgumentParser
 import Subscriptions
 
-/// Who lives in the world, and when.
+/// The options of the world: seed, customers, scenario and clock.
 struct WorldOptions: ParsableArguments {
     @Option(help: "Seed of the world; the same seed makes the same world.")
     var seed: UInt64 = 1

@@ -116,7 +116,7 @@ extension World {
     }
 }
 
-/// Refunds, and what becomes of them.
+/// Refunds and their reversal.
 extension World {
     /// Refunds one period; the subscription ends only when it is the current one.
     ///

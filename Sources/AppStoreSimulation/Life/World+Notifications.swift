@@ -52,8 +52,8 @@ extension World {
         return UInt8(truncatingIfNeeded: same.count)
     }
 
-    /// The planned delivery, derived from the notification alone, so that it is the same however the
-    /// world came here.
+    /// The planned delivery, derived from the notification alone, so that it does not depend on how the
+    /// clock was moved.
     private func delivery(
         chain: Int, at moment: Timestamp, event: NotificationEvent
     ) -> NotificationRecord.Delivery {

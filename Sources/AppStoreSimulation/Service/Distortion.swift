@@ -58,7 +58,7 @@ extension AppStoreService {
         return service
     }
 
-    /// The status as it stands outside the signed payloads.
+    /// The status outside the signed payloads.
     func unsignedStatus(_ status: Int) -> Int {
         if distortions.contains(.unknownStatus) { return 6 }
         guard distortions.contains(.contradictingStatus) else { return status }
