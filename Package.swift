@@ -137,7 +137,7 @@ let package = Package(
         .testTarget(
             name: "AppStoreSimulationTests",
             dependencies: [
-                "AppStoreSimulation", "Subscriptions", "TestSupport",
+                "AppStoreSimulation", "Subscriptions",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),

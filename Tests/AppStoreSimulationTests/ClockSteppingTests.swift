@@ -1,6 +1,5 @@
 import AppStoreSimulation
 import Foundation
-import TestSupport
 import Testing
 
 /// The world at a moment is the same, whether the clock came there in one step or in many.
@@ -76,7 +75,7 @@ import Testing
         let text = Self.scenario(population)
         let stepped = try SimulatorClient(scenario: text, seed: seed)
         let start = try stepped.now()
-        var random = SeededGenerator(seed: seed)
+        var random = RandomSteps(seed: seed)
         for days in [45] as [Int64] {
             let end = start + days * SimulatorClient.day
             let atOnce = try SimulatorClient(scenario: text, seed: seed)

@@ -1,6 +1,5 @@
 import AppStoreSimulation
 import Foundation
-import TestSupport
 import Testing
 
 /// A notification shows the state at the time of sending; later events do not change it.
@@ -105,7 +104,7 @@ import Testing
                      upgrade: 0.1, renewal_extension: 0.1, cancel: 0.15, resubscription: 0.9,
                      family_sharing: 0.3, price_increase: 0.05}
                 """, seed: seed)
-        var random = SeededGenerator(seed: seed)
+        var random = RandomSteps(seed: seed)
         var stated: [String: String] = [:]
         for _ in 0..<4 {
             for notification in try client.notifications() {

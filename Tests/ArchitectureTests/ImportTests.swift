@@ -20,6 +20,11 @@ import Testing
         let judged = ["AppStoreServerAPI", "JSONWebSignature", "Reconciliation", "ReportAudit"]
         let simulator = try #require(ImportTable.rules.first { $0.target == "AppStoreSimulation" })
         #expect(simulator.allowed.isDisjoint(with: judged))
+        // TestSupport signs and verifies by the code that is judged.
+        let tests = try #require(
+            try Repository.declaredDependencies(of: "AppStoreSimulationTests"))
+        #expect(tests.isDisjoint(with: judged + ["TestSupport"]))
+        #expect(tests.contains("AppStoreSimulation"))
     }
 
     @Test(arguments: ImportTable.rules)

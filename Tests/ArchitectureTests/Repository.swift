@@ -45,7 +45,7 @@ enum Repository {
     /// What Package.swift declares a target to depend on: targets and products by name.
     static func declaredDependencies(of target: String) throws -> Set<String>? {
         let manifest = try text(of: "Package.swift")
-        let heads = [".target(", ".executableTarget("]
+        let heads = [".target(", ".executableTarget(", ".testTarget("]
         for head in heads {
             for range in manifest.ranges(of: head) {
                 let body = balanced(manifest[range.upperBound...])
