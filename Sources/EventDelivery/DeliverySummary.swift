@@ -1,35 +1,35 @@
 package import Subscriptions
 
-/// What one round of telling came to.
+/// What one delivery came to.
 package struct DeliverySummary: Hashable, Sendable {
-    /// Why a round ended.
+    /// Why it ended.
     package enum End: Hashable, Sendable {
         /// Nothing more was due.
         case nothingDue
-        /// Several attempts in a row failed: the receiver is not well.
+        /// Several attempts in a row failed: the receiver does not work.
         case receiverFails
-        /// The time for telling was used up.
+        /// The budget of time was used up.
         case timeIsUp
         case stopped
     }
 
     package var end = End.nothingDue
-    /// Events told, and attempts that failed, in this round.
+    /// Events delivered, and attempts that failed, this time.
     package var told = 0
     package var failed = 0
-    /// Events given up in this round.
+    /// Events given up this time.
     package var gaveUp = 0
     /// Everything in the outbox afterwards.
     package var totals = OutboxTotals()
-    /// When the round ended.
+    /// When it ended.
     package var ended = Timestamp(unixMilliseconds: 0)
 
     package init() {}
 
-    /// Whether something that was due is still untold.
+    /// Whether something that was due is not delivered yet.
     package var isIncomplete: Bool { failed > 0 || end != .nothingDue }
 
-    /// One line for people; `nil` when there is nothing to tell, and nothing waits.
+    /// One line for people; `nil` when nothing was delivered and nothing waits.
     package var sentence: String? {
         var parts: [String] = []
         let all = told + totals.waiting + gaveUp

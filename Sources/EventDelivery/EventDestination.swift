@@ -1,21 +1,21 @@
 package import Subscriptions
 
-/// Where events are told: one receiver of the company's.
+/// Where events are delivered: one receiver of the company's.
 package protocol EventDestination: Sendable {
     /// How long one attempt may take at most.
     var timeout: Duration { get }
-    /// How many events, each of another subscription, may be told at once.
+    /// How many events, each of another subscription, may be delivered at once.
     var concurrency: Int { get }
 
-    /// Tells an event once, and never takes much longer than `timeout`.
-    func tell(_ event: OutboxEvent) async -> DeliveryAnswer
+    /// Makes one attempt to deliver an event, and never takes much longer than `timeout`.
+    func deliver(_ event: OutboxEvent) async -> DeliveryAnswer
 }
 
-/// What came of telling an event once.
+/// How one attempt ended.
 package enum DeliveryAnswer: Hashable, Sendable {
-    /// The receiver has it.
+    /// The receiver accepted it.
     case accepted
-    /// Why not, in a few words without anything secret in it, and how long the receiver wants to be
-    /// left alone, if it says so.
+    /// Why not, in a few words without secrets, and how long the receiver asked to be
+    /// left alone, if it did.
     case failed(String, retryAfter: Duration? = nil)
 }

@@ -52,11 +52,12 @@ enum ImportTable {
         ImportRule(
             "SubscriptionStore", ours: ["Subscriptions"],
             outside: ["Crypto", "Foundation", "GRDB", "Synchronization"]),
-        // Tells events that others wrote, and knows neither rules nor rows. Crypto for the signature;
-        // the C library to run a command, on a thread of Dispatch's because that blocks.
+        // Delivers events that others wrote, and knows neither rules nor rows. Crypto for the
+        // signature; Subprocess, with the paths of SystemPackage, to run a command, and the C library
+        // to see that it has ended.
         ImportRule(
             "EventDelivery", ours: ["HTTPTransport", "Subscriptions"],
-            outside: ["Crypto", "Dispatch", "Glibc"]),
+            outside: ["Crypto", "Glibc", "Subprocess", "SystemPackage"]),
         // Never what it is to judge (AppStoreServerAPI, JSONWebSignature): an error there must not be
         // repeated here. Yams for scenario files; FoundationNetworking to send notifications to
         // loopback; HTTPTypes and Logging are Hummingbird's own words.

@@ -32,7 +32,7 @@ import Testing
         return await CommandDestination(
             arguments: [path] + arguments, environment: environment, timeout: timeout,
             shows: shows
-        ).tell(event(body: body))
+        ).deliver(event(body: body))
     }
 
     private func text(_ name: String) throws -> String { try folder.text(name) }
@@ -96,6 +96,41 @@ import Testing
         #expect(!Self.isRunning(child))
     }
 
+    @Test func `leaves nothing of its group behind, whoever of it ended first`() async throws {
+        // The shell ends when it is asked to; what it started does not.
+        let answer = try await tell(
+            "sh -c 'trap \"\" TERM; echo $$ > \(path)/child; sleep 600' & sleep 600",
+            timeout: .seconds(2))
+        #expect(answer == .failed("the command took longer than 2 s and was ended"))
+        let child = try #require(Int32(try text("child").filter(\.isNumber)))
+        for _ in 0..<500 where Self.isRunning(child) { usleep(10_000) }
+        #expect(!Self.isRunning(child))
+    }
+
+    @Test func `is ended when its time is up after it closed its streams`() async throws {
+        let answer = try await tell("exec <&- >&- 2>&-; sleep 600", timeout: .seconds(1))
+        #expect(answer == .failed("the command took longer than 1 s and was ended"))
+    }
+
+    @Test(arguments: ["sleep 600", "yes"])
+    func `is not waited for by what it left running`(command: String) async throws {
+        let began = ContinuousClock.now
+        let answer = try await tell(
+            "\(command) & echo $! > \(path)/child; exit 0", timeout: .seconds(300))
+        let child = Int32(try text("child").filter(\.isNumber))
+        if let child { kill(child, SIGKILL) }
+        #expect(answer == .accepted)
+        #expect(ContinuousClock.now - began < .seconds(300))
+    }
+
+    @Test func `inherits no descriptor but its three streams`() async throws {
+        // As a library may have left one open: it is not marked to be closed.
+        let descriptor = fcntl(STDERR_FILENO, F_DUPFD, 100)
+        try #require(descriptor >= 100)
+        defer { close(descriptor) }
+        #expect(try await tell("test ! -e /proc/self/fd/\(descriptor)") == .accepted)
+    }
+
     @Test func `that ends when asked to is not told that it has the event`() async throws {
         let answer = try await tell(
             "trap 'echo asked > \(path)/asked; exit 0' TERM; sleep 600 & wait",
@@ -126,7 +161,7 @@ import Testing
         let answer = await CommandDestination(
             arguments: [path + "/nothing"], environment: [:], timeout: .seconds(5),
             shows: { _ in }
-        ).tell(event())
+        ).deliver(event())
         #expect(
             answer == .failed("the command could not be started: No such file or directory"))
     }

@@ -32,7 +32,7 @@ import Testing
             _ = connection.request()
             script(connection)
         }
-        return try await destination(server.url, timeoutMilliseconds: 1000).tell(Self.event)
+        return try await destination(server.url, timeoutMilliseconds: 1000).deliver(Self.event)
     }
 
     @Test func `is posted the message as it is, with key, name and signature`() async throws {
@@ -42,7 +42,7 @@ import Testing
             seen.withLock { $0 = request }
             connection.respond("thank you", status: "202 Accepted")
         }
-        let answer = try await destination(server.url + "/hooks/trueup?a=b").tell(Self.event)
+        let answer = try await destination(server.url + "/hooks/trueup?a=b").deliver(Self.event)
         #expect(answer == .accepted)
         let text = seen.withLock { $0 }
         #expect(text.hasPrefix("POST /hooks/trueup?a=b HTTP/1.1\r\n"))
@@ -116,7 +116,7 @@ import Testing
             #expect(!reason.isEmpty)
         }
         let absent = try LoopbackServer(listening: false) { _ in }
-        guard case .failed(let reason, nil) = try await destination(absent.url).tell(Self.event)
+        guard case .failed(let reason, nil) = try await destination(absent.url).deliver(Self.event)
         else {
             Issue.record("nobody was there")
             return
@@ -126,7 +126,7 @@ import Testing
 
     @Test func `keeps its path out of what is said of it`() async throws {
         let absent = try LoopbackServer(listening: false) { _ in }
-        let answer = try await destination(absent.url + "/T0K3N").tell(Self.event)
+        let answer = try await destination(absent.url + "/T0K3N").deliver(Self.event)
         #expect(!"\(answer)".contains("T0K3N"))
     }
 }

@@ -66,7 +66,7 @@ struct EventNotifier {
         let summary: Result<DeliverySummary, any Error>
         do {
             summary = .success(
-                try await DeliveryRound(
+                try await OutboxDelivery(
                     outbox: store, destination: destination, budget: budget, now: now,
                     isStopped: { stop.signal != nil }
                 ).run())

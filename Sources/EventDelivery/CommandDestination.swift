@@ -1,4 +1,3 @@
-import Dispatch
 package import Subscriptions
 
 /// A command of the company's: one process per event, which reads it from standard input and
@@ -30,18 +29,15 @@ package struct CommandDestination: EventDestination {
         self.shows = shows
     }
 
-    package func tell(_ event: OutboxEvent) async -> DeliveryAnswer {
+    package func deliver(_ event: OutboxEvent) async -> DeliveryAnswer {
         var environment = environment
         environment["PATH"] = environment["PATH"] ?? Self.standardPath
         environment["TRUEUP_EVENT"] = event.event
         environment["TRUEUP_IDEMPOTENCY_KEY"] = event.idempotencyKey
         let child = ChildProcess(
-            arguments: arguments, environment: environment.map { "\($0.key)=\($0.value)" }.sorted(),
+            arguments: arguments, environment: environment,
             input: Array((event.body + "\n").utf8), timeout: timeout)
-        // It blocks, and must not do so on the few threads that tasks share.
-        let result = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: child.run()) }
-        }
+        let result = await child.run()
         if !result.output.isEmpty { shows(result.output) }
         switch result.end {
         case .exited(0): return .accepted

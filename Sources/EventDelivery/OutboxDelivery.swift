@@ -1,24 +1,24 @@
 package import Subscriptions
 
-/// Tells what is due, once each, for a bounded time.
+/// Delivers the events that are due, for a bounded time.
 ///
-/// At least once: an event counts as told only after the receiver took it, and a process that is
-/// killed in between tells it again under the same idempotency key. The events of one subscription
-/// are told in the ledger's order, one after the other.
-package struct DeliveryRound: Sendable {
+/// At least once: an event counts as delivered only after the receiver accepted it, and a process
+/// that is killed in between delivers it again, under the same idempotency key. The events of one
+/// subscription are delivered one after the other, in the ledger's order.
+package struct OutboxDelivery: Sendable {
     private let outbox: any Outbox
     private let destination: any EventDestination
     private let budget: Duration
     private let now: @Sendable () -> Timestamp
     private let isStopped: @Sendable () -> Bool
 
-    /// Failed attempts in a row after which the receiver is left alone for now: one event alone
-    /// may be at fault, so many are not.
+    /// Failed attempts in a row after which no more are made: one event may be at
+    /// fault by itself, several are not.
     static let toleratedFailuresInARow = 3
 
     /// - Parameters:
     ///   - outbox: what waits.
-    ///   - destination: whom to tell.
+    ///   - destination: the receiver.
     ///   - budget: no attempt begins that could take longer than this in all.
     ///   - now: the clock by which attempts are due.
     ///   - isStopped: looked at before every attempt.
@@ -49,7 +49,7 @@ package struct DeliveryRound: Sendable {
                 summary.end = .timeIsUp
                 break
             }
-            let attempts = try await tell(batch)
+            let attempts = try await deliver(batch)
             summary.add(attempts)
             let failures = attempts.count { $0 != .told }
             failuresInARow = failures == attempts.count ? failuresInARow + failures : 0
@@ -64,7 +64,7 @@ package struct DeliveryRound: Sendable {
         return summary
     }
 
-    /// Leaves the receiver alone until the first of the failed events is due again.
+    /// Makes no further attempt until the first of the failed events is due again.
     private func rest(after attempts: [TellingResult]) async throws(StoreError) {
         let moments = attempts.compactMap { attempt -> Timestamp? in
             guard case .failed(_, let next) = attempt else { return nil }
@@ -73,8 +73,8 @@ package struct DeliveryRound: Sendable {
         if let first = moments.min() { try await outbox.postpone(until: first) }
     }
 
-    /// Tells events of different subscriptions at once, and writes each result down as it comes.
-    private func tell(_ batch: [OutboxEvent]) async throws(StoreError) -> [TellingResult] {
+    /// Delivers events of different subscriptions at once, and records each result as it comes.
+    private func deliver(_ batch: [OutboxEvent]) async throws(StoreError) -> [TellingResult] {
         let results = await withTaskGroup(of: Result<TellingResult, StoreError>.self) { group in
             for event in batch {
                 group.addTask {
@@ -93,7 +93,7 @@ package struct DeliveryRound: Sendable {
     }
 
     private func attempt(_ event: OutboxEvent) async throws(StoreError) -> TellingResult {
-        let answer = await destination.tell(event)
+        let answer = await destination.deliver(event)
         let moment = now()
         let result: TellingResult
         switch answer {

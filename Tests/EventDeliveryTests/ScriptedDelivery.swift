@@ -102,7 +102,7 @@ final class ScriptedDestination: EventDestination {
     /// Ledger entries in the order in which they arrived.
     var arrived: [Int64] { told.withLock { $0 } }
 
-    func tell(_ event: OutboxEvent) async -> DeliveryAnswer {
+    func deliver(_ event: OutboxEvent) async -> DeliveryAnswer {
         told.withLock { $0.append(event.ledgerEntry) }
         return await answer(event)
     }

@@ -3,7 +3,7 @@ import Subscriptions
 import Synchronization
 import Testing
 
-@Suite struct `A round of telling` {
+@Suite struct `A delivery of what waits` {
     private static let start = Timestamp(unixMilliseconds: 1_795_000_000_000)
 
     private func round(
@@ -11,7 +11,7 @@ import Testing
         budget: Duration = .seconds(86_400), isStopped: @escaping @Sendable () -> Bool = { false }
     ) async throws -> DeliverySummary {
         let now = Self.start.adding(milliseconds: minutes * 60_000)
-        return try await DeliveryRound(
+        return try await OutboxDelivery(
             outbox: outbox, destination: destination, budget: budget, now: { now },
             isStopped: isStopped
         ).run()
@@ -115,7 +115,7 @@ import Testing
             stop.withLock { $0 = true }
             return .accepted
         }
-        let summary = try await DeliveryRound(
+        let summary = try await OutboxDelivery(
             outbox: outbox, destination: destination, budget: .seconds(60),
             now: { Self.start }, isStopped: { stop.withLock { $0 } }
         ).run()
@@ -124,7 +124,7 @@ import Testing
     }
 }
 
-@Suite struct `What a round says` {
+@Suite struct `What a delivery says` {
     private static let now = Timestamp(unixMilliseconds: 1_795_000_000_000)
 
     private func sentence(_ change: (inout DeliverySummary) -> Void) -> String? {

@@ -1,3 +1,4 @@
+import Crypto
 package import HTTPTransport
 package import Subscriptions
 
@@ -27,7 +28,7 @@ package struct WebhookDestination: EventDestination {
         self.wallClock = wallClock
     }
 
-    package func tell(_ event: OutboxEvent) async -> DeliveryAnswer {
+    package func deliver(_ event: OutboxEvent) async -> DeliveryAnswer {
         let body = Array(event.body.utf8)
         let now = wallClock()
         let request = HTTPRequest(
@@ -61,5 +62,26 @@ package struct WebhookDestination: EventDestination {
                     for: response.header("retry-after"), nowUnixMilliseconds: now.unixMilliseconds))
         default: return .failed("the receiver answered \(response.status)")
         }
+    }
+}
+
+/// Signs what is sent to a webhook, so that its receiver knows who sent it and when.
+///
+/// The header is `t=<UNIX seconds>,v1=<hexadecimal>`: HMAC-SHA256 over the time as written, a dot
+/// and the body as sent. A receiver that refuses old times cannot be sent a recorded request again.
+package struct WebhookSignature: Sendable {
+    /// Shorter ones could be guessed.
+    package static let minimumSecretBytes = 16
+
+    private let key: SymmetricKey
+
+    package init(secret: [UInt8]) {
+        key = SymmetricKey(data: secret)
+    }
+
+    package func header(for body: [UInt8], unixSeconds: Int64) -> String {
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array("\(unixSeconds).".utf8) + body, using: key)
+        return "t=\(unixSeconds),v1=\(code.hexadecimal)"
     }
 }
