@@ -1,6 +1,6 @@
 package import Subscriptions
 
-/// What a report states beside the stored run: who made it and whom it trusted.
+/// What a report states beside the stored run: the tool's version, the apps and the trusted roots.
 package struct ReportContext: Hashable, Sendable {
     package var toolVersion: String
     package var apps: [ReportedApp]

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// Which app a line belongs to, where it does not say so in full.
+/// Resolves the app of a line that does not name bundle and environment.
 struct AppResolution {
     let apps: [AppIdentity]
 

@@ -45,7 +45,7 @@ struct CSVSyntax {
 
     private var recordBytes = 0
 
-    /// Brings the next record's fields into the buffer; `nil` at the end of the file.
+    /// Reads the next record's fields into the buffer; `nil` at the end of the file.
     mutating func next(
         _ buffer: inout RecordBuffer
     ) throws(RowFileError) -> Result<Int, BadLine>? {

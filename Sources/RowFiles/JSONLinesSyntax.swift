@@ -7,7 +7,7 @@ struct JSONLinesSyntax {
     /// Which of them the last line named.
     private(set) var named = ColumnSet()
 
-    /// Brings the next object's values into the buffer; `nil` at the end of the file.
+    /// Reads the next object's values into the buffer; `nil` at the end of the file.
     mutating func next(
         _ buffer: inout RecordBuffer
     ) throws(RowFileError) -> Result<Int, BadLine>? {

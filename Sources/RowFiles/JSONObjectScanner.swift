@@ -1,4 +1,4 @@
-/// Reads one flat JSON object (RFC 8259) out of a line, without making values of what it finds.
+/// Reads one flat JSON object (RFC 8259) in a line, as ranges of bytes, without making values.
 struct JSONObjectScanner {
     private let count: Int
     private var position = 0

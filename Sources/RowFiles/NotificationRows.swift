@@ -44,7 +44,7 @@ extension ReceivedNotification {
     }
 }
 
-/// What an imported payload says it is.
+/// The id that an imported payload claims.
 ///
 /// Its signature is not checked, because nothing is believed on its strength: it says which
 /// notification the company claims to have received, as a bare `notificationUUID` does. What

@@ -7,7 +7,7 @@ extension RecordBuffer {
         bytes[start + field.offset..<start + field.offset + field.count]
     }
 
-    /// The bytes of a field as they are meant.
+    /// The bytes of a field with escapes and doubled quotes resolved.
     func decoded(_ field: RawField) throws(BadField) -> ArraySlice<UInt8> {
         let content = content(of: field)
         switch field.form {
@@ -41,7 +41,7 @@ extension RecordBuffer {
         return try validText(content, column)
     }
 
-    /// A free id of the company's: a text, or a whole number in JSON.
+    /// An id of the company's own making: text, or a whole number in JSON.
     func name(_ column: Int) throws(BadField) -> String? {
         let field = fields[column]
         guard field.form == .number else { return try text(column) }

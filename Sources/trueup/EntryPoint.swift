@@ -12,7 +12,7 @@ enum EntryPoint {
     }
 
     private static func prepareProcess() {
-        // A reader that has gone is an error of the write, not a death without a word.
+        // Without SIGPIPE, a closed pipe is an error of the write instead of the end of the process.
         signal(SIGPIPE, SIG_IGN)
         // A private key in memory must not end in a core file.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)

@@ -49,7 +49,7 @@ struct FileDescriptor: ~Copyable {
         fsync(number) == 0 ? nil : errno
     }
 
-    /// Closes and says what the system found out late; `nil` when all is well.
+    /// Closes it, and returns the error that the system reports only then; `nil` when there is none.
     consuming func close() -> Int32? {
         let result = Glibc.close(number)
         let code = errno

@@ -27,7 +27,7 @@ enum FileSystem {
         return unsafe String(cString: real)
     }
 
-    /// Whether two paths lead to two files; one that leads nowhere leads to no other.
+    /// Whether two paths lead to two different files; `false` where one of them leads nowhere.
     static func isAnotherFile(_ path: String, than other: String) -> Bool {
         var first = stat()
         var second = stat()

@@ -187,3 +187,15 @@ extension String {
         return text.isEmpty ? "." : String(text)
     }
 }
+
+/// A report that is complete and has its final name.
+package struct FinishedReport: Hashable, Sendable {
+    /// The run's folder.
+    package var path: String
+    /// What `summary.txt` holds.
+    package var summaryText: String
+    /// What the text was made from, to render it again with colour.
+    package var summary: RunSummary
+    /// SHA-256 of `manifest.json`: the link of the chain that the next run continues.
+    package var manifestDigest: String
+}

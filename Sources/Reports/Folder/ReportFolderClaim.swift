@@ -60,7 +60,7 @@ package struct ReportFolderClaim: ~Copyable {
         return claim
     }
 
-    /// Notes whose runs the folder holds from now on.
+    /// Records the database whose runs the folder holds from now on.
     package func bind(_ database: ReportingDatabase) throws(ReportError) {
         let own = ReportFolderOwner(
             identity: database.identity,
@@ -82,7 +82,7 @@ package struct ReportFolderClaim: ~Copyable {
         let named = known.map { "\($0) (\(owner.identity))" } ?? owner.identity
         let isSecond = known.map { FileSystem.isAnotherFile($0, than: database.path) } ?? false
         if owner.identity != database.identity {
-            // A database that is made again before anything was ever written has lost nothing.
+            // A database that was made anew before any correction was written has lost nothing.
             let isBeginning = ReportFolderOwner.ledgerIsEmpty(in: directory)
             if !isSecond, replacing || isBeginning { return }
             throw .otherDatabase(
@@ -99,7 +99,7 @@ package struct ReportFolderClaim: ~Copyable {
                 + "of its own; if it takes the other's place, move that one away first.")
     }
 
-    /// Whether the lock could be had; another's is waited for only as long as a look at it takes.
+    /// Whether the lock was taken; one that is held is waited for only as long as a check of it takes.
     private func lock(_ path: String) throws(ReportError) -> Bool {
         _ = fchmod(descriptor, Self.mode)
         for attempt in 0..<5 {

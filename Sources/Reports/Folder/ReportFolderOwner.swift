@@ -2,6 +2,18 @@ import FoundationEssentials
 import Glibc
 import Subscriptions
 
+/// The database whose runs a report folder holds.
+package struct ReportingDatabase: Hashable, Sendable {
+    /// Made once with the database and never changed; a copy or a backup has the same.
+    package var identity: String
+    package var path: String
+
+    package init(identity: String, path: String) {
+        self.identity = identity
+        self.path = path
+    }
+}
+
 /// `database.json` of a report folder: whose runs it holds.
 ///
 /// The path is written from the report folder, so that a copy of everything, a rehearsal, names its
@@ -15,7 +27,7 @@ struct ReportFolderOwner: Hashable {
 
     /// Reads the file; a folder of an earlier version has none, and `nil` says so.
     ///
-    /// Where the file was lost, the newest manifest still names the database.
+    /// Where that file was lost, the newest manifest still names the database.
     static func read(in directory: String) throws(ReportError) -> ReportFolderOwner? {
         let path = directory + "/" + fileName
         guard FileSystem.entry(at: path) != .nothing else {
@@ -51,14 +63,14 @@ struct ReportFolderOwner: Hashable {
         try FileSystem.synchronize(folder: directory)
     }
 
-    /// Where the database stands that the file names, if its path was written down.
+    /// The path of the database that the file names, if it was written down.
     func path(from directory: String) -> String? {
         guard !relativePath.isEmpty else { return nil }
         guard !relativePath.hasPrefix("/") else { return relativePath }
         return FileSystem.realPath(directory).map { Self.normal($0 + "/" + relativePath) }
     }
 
-    /// The way from a folder to a file, both by their real names; the file's own path where one of
+    /// The relative path from a folder to a file, both resolved; the file's own path where one of
     /// them has none.
     static func relativePath(of file: String, from directory: String) -> String {
         guard let target = FileSystem.realPath(file), let origin = FileSystem.realPath(directory)

@@ -42,9 +42,9 @@ package struct PlanDocument: Hashable, Sendable {
 /// Why a file cannot be applied; the text says what happened and what to do next.
 package enum PlanFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case unreadable(String)
-    /// It is something else (exit 65).
+    /// The file is no plan (exit 65).
     case noPlan(String)
-    /// It is a plan, but not as it was written (exit 6).
+    /// The file is a plan, but was changed since it was written (exit 6).
     case edited(String)
 
     package var description: String {

@@ -1,7 +1,7 @@
 import Subscriptions
 
 extension CanonicalJSON {
-    /// The same value for reading: sorted keys, two blanks a level, a line feed at the end.
+    /// Indented, for people: sorted keys, two blanks a level, a line feed at the end.
     var indented: String {
         var output = ""
         append(indentedBy: 0, to: &output)

@@ -37,3 +37,14 @@ struct ReportFile: Sendable {
     static let manifest = "manifest.json"
     static let sums = "SHA256SUMS"
 }
+
+extension ReportFile {
+    static let summaryText = ReportFile(
+        name: "summary.txt", purpose: "the summary for people, as the terminal shows it"
+    ) { source, file in
+        try file.write(
+            SummaryText.render(
+                source.summary, reportPath: source.shownPath,
+                notice: source.context.trustedRoots.notice))
+    }
+}

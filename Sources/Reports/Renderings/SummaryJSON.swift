@@ -1,4 +1,4 @@
-import Subscriptions
+package import Subscriptions
 
 extension ReportFile {
     static let summaryJSON = ReportFile(
@@ -56,7 +56,7 @@ extension RunSummary {
         return .object(members.merging(notice) { own, _ in own })
     }
 
-    /// Every fate is named, those that did not happen too.
+    /// Every fate has a member, also those with a count of 0.
     private var correctionsJSON: CanonicalJSON {
         .counts(
             Dictionary(
@@ -103,7 +103,7 @@ extension PlanSeal {
 }
 
 extension RunSummary {
-    /// By direction, those who are harmed first, then by currency.
+    /// By direction, in the order of `Direction`, then by currency.
     var sortedMoney: [MoneyTotal] {
         let order = Direction.allCases
         return money.sorted { left, right in
@@ -144,7 +144,7 @@ extension RunTotals {
 }
 
 extension RunConclusion {
-    /// Everything that holds, the decisive one first.
+    /// All exit statuses that apply, the decisive one first.
     var flags: [ExitStatus] {
         let held = ExitStatus.allCases.filter(statuses.contains)
         return held.isEmpty ? [exitStatus] : held
@@ -157,6 +157,60 @@ extension RunConclusion {
             "exit_status": .integer(Int64(exitStatus.code)),
             "flags": .array(names.map(CanonicalJSON.string)),
             "name": .string(exitStatus.name),
+        ])
+    }
+}
+
+extension AcknowledgedFinding {
+    /// For machines, the same wherever it is shown.
+    package var json: CanonicalJSON {
+        .object([
+            "by": .string(actor), "decided_at": .time(decidedAt), "decision": .integer(decision),
+            "finding_id": .string(findingID), "kind": .string(kind.rawValue),
+            "original_transaction_id": .text(originalTransactionID), "reason": .string(reason),
+            "severity": .string(severity.rawValue), "until": .time(until),
+        ])
+    }
+}
+
+extension CauseCluster {
+    /// As `summary.json` has it.
+    var json: CanonicalJSON {
+        .object([
+            "app": .string(bundleID),
+            "bursts": .array(
+                bursts.map { burst in
+                    .object([
+                        "end": .time(burst.end),
+                        "notifications": .integer(burst.notifications),
+                        "start": .time(burst.start),
+                    ])
+                }),
+            "cause": .string(cause),
+            "corrections": .integer(corrections),
+            "delivery": .text(delivery?.rawValue),
+            "earlier_days": .integer(earlierDays),
+            "environment": .string(environment),
+            "example": .text(example),
+            "findings": .integer(findings),
+            "first_attempt": .time(firstAttempt),
+            "kinds": .counts(kinds, by: \.self),
+            "last_attempt": .time(lastAttempt),
+            "money": .array(
+                money.map { total in
+                    .object([
+                        "amount": .integer(total.amount),
+                        "currency": .string(total.currency),
+                        "direction": .string(total.direction.rawValue),
+                        "findings": .integer(total.findings),
+                    ])
+                }),
+            "notification_types": .counts(notificationTypes, by: \.self),
+            "notifications": .integer(notifications),
+            "product_id": .text(productID),
+            "result": .text(result),
+            "rows": .integer(rows),
+            "still_retried": .integer(stillRetried),
         ])
     }
 }

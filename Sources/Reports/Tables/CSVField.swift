@@ -45,7 +45,7 @@ enum CSVField {
     private static func defused(_ text: String) -> String {
         guard mayRun(text) else { return text }
         var defused = String.UnicodeScalarView()
-        // Nothing has been read since the cell began that would keep it from running.
+        // Nothing was read since the cell began that keeps a spreadsheet from running it.
         var isAtStartOfCell = true
         var isFirstCell = true
         var isChanged = false
@@ -69,7 +69,7 @@ enum CSVField {
         return isChanged ? "'" + String(defused) : text
     }
 
-    /// A quick look at the bytes: nearly no text has anything to defuse.
+    /// A quick look at the bytes first: hardly any text has anything to defuse.
     private static func mayRun(_ text: String) -> Bool {
         text.utf8.contains { byte in
             switch byte {

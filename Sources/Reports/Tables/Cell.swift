@@ -1,11 +1,11 @@
 import Subscriptions
 
-/// One value of a table, with what a spreadsheet may do to it.
+/// One value of a table, and whether a spreadsheet could run it as a formula.
 enum Cell {
     case null
     /// Text from outside: Apple, the company's table, a customer.
     case text(String)
-    /// Text of our own making: names, digests, times. Never defused.
+    /// Text that this program made: names, digests, times. Never defused.
     case own(String)
     case integer(Int64)
 

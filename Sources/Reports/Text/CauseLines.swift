@@ -1,8 +1,8 @@
 import Subscriptions
 
-/// The causes of a run's findings as a colleague would tell them: how many, why, what is common.
+/// The causes of a run's findings in sentences: how many, why, and what they have in common.
 struct CauseLines {
-    /// Causes that the summary tells; `summary.json` has them all.
+    /// Causes that the summary lists; `summary.json` has them all.
     static let told = 12
 
     let causes: [CauseCluster]
@@ -59,7 +59,7 @@ struct CauseLines {
         }
     }
 
-    /// How much, then when and what in common, then whom it harms.
+    /// How many, then when and what they have in common, then who is harmed.
     private func sentences(about cause: CauseCluster) -> [String] {
         [extent(of: cause), timing(of: cause)].compactMap(\.self) + harm(of: cause)
     }

@@ -98,7 +98,7 @@ private struct Facts {
         return said.isEmpty ? meaning : said.joined(separator: "; ")
     }
 
-    /// All that was looked at was left out, or could not be judged.
+    /// Every row was excluded, or could not be judged.
     private func nothingJudged(_ status: ExitStatus) -> String {
         let excluded = [
             (ExclusionReason.appNotConfigured, "of no configured app"), (.inFlight, "in flight"),
@@ -114,7 +114,7 @@ private struct Facts {
         return (first + [rows, corrections]).filter { !$0.isEmpty }.joined(separator: "; ")
     }
 
-    /// What was done to the plan of another run, or to a run that is taken back.
+    /// For `apply` and `undo`: what became of the other run's plan or corrections.
     private var work: String {
         let written =
             isUndo
@@ -124,7 +124,7 @@ private struct Facts {
             : written
     }
 
-    /// A canary has written before it stops a run; the other guards let nothing be written.
+    /// A canary stops a run after its first corrections; the other guards stop it before any.
     private var written: String {
         guard applied == 0 else { return corrections }
         return planned == 0
@@ -132,7 +132,7 @@ private struct Facts {
             : "none of the \(planned.of("planned correction")) was written"
     }
 
-    /// Names how many rows there are once, with the first number.
+    /// Says how many rows there are in all with the first number only.
     private func rows(_ counts: [(rows: Int, what: String)]) -> String {
         let held = counts.filter { $0.rows > 0 }
         guard let first = held.first else { return agreement }

@@ -32,7 +32,7 @@ extension ExclusionReason {
 }
 
 extension CorrectionFate {
-    /// What became of a correction, in a few words.
+    /// How a correction ended, in a few words.
     var meaning: String {
         switch self {
         case .planned: "not written; they stand in plan.json"

@@ -1,7 +1,7 @@
 import Subscriptions
 
 extension SummarySections {
-    /// List prices by whom the difference harms; what was really paid, only the accounts know.
+    /// List prices, by who is harmed; what was really paid is known to the accounts only.
     static func money(_ summary: RunSummary) -> Section {
         var section = Section(
             title: "LIST PRICES OF PERIODS CONCERNED", headings: ["amount", "currency", "periods"],
@@ -40,7 +40,7 @@ extension SummarySections {
         return section
     }
 
-    /// What proving the night costs: bytes a signed statement, as kept and as Apple sent it.
+    /// What the evidence takes: bytes for each signed statement, as kept and as Apple sent it.
     static func evidence(_ summary: RunSummary) -> Section {
         let cost = summary.evidence
         var section = Section(
@@ -61,7 +61,7 @@ extension SummarySections {
         Section(title: "LIMITS REACHED", sentences: summary.conclusion.limits)
     }
 
-    /// Who let what through, and why.
+    /// Which guards were lifted, and why.
     static func liftedGuards(_ summary: RunSummary) -> Section {
         var section = Section(title: "GUARDS LIFTED", headings: ["by", "why"])
         for lift in summary.liftedGuards {
@@ -77,7 +77,7 @@ extension SummarySections {
 
     private static let mostAcknowledged = 20
 
-    /// What is known and does not count any more, by whom and why.
+    /// Acknowledged findings: they no longer count; by whom and why.
     static func acknowledged(_ summary: RunSummary) -> Section {
         var section = Section(
             title: "ACKNOWLEDGED", headings: ["kind", "id", "by", "until", "why"])
@@ -99,7 +99,7 @@ extension SummarySections {
         Section(title: "MESSAGES", sentences: summary.conclusion.messages)
     }
 
-    /// What a person does now, as far as the status tells.
+    /// What to do next, as far as the exit status says.
     static func next(_ summary: RunSummary) -> Section {
         var sentences: [String] = []
         if let advice = summary.conclusion.exitStatus.advice { sentences.append(advice) }
@@ -117,7 +117,7 @@ extension SummarySections {
                 "Nothing is written yet. Read plan.json; this applies exactly it: trueup apply FOLDER "
                     + "--approve \(plan.sha256) (FOLDER is the report below)")
         }
-        // What is mended every night comes back every night until its cause is mended.
+        // What is corrected every night comes back every night, until its cause is corrected.
         for cause in summary.conclusion.causes where cause.isMendedAgain {
             sentences.append(
                 "\(cause.cause): also on \(cause.earlierDays) of the 7 days before. Mend the cause; "
@@ -132,7 +132,7 @@ extension SummarySections {
 }
 
 extension CauseCluster {
-    /// Whether a recurring failure of delivery, or of our own, is only mended row by row.
+    /// Whether a recurring failure, of delivery or of our own, is only corrected row by row.
     fileprivate var isMendedAgain: Bool {
         guard earlierDays > 0, let delivery, delivery != .unknown else { return false }
         return corrections + notifications > 0

@@ -45,7 +45,7 @@ enum SummarySections {
         }
     }
 
-    /// In scope = matched + discrepant + undecided + excluded, to be added up by eye.
+    /// In scope = matched + discrepant + undecided + excluded, so that a reader can add it up.
     static func tieOut(_ summary: RunSummary) -> Section {
         let totals = summary.totals
         var section = Section(title: "TIE-OUT", headings: ["rows", ""], numbers: [1])
@@ -83,7 +83,7 @@ enum SummarySections {
         return section
     }
 
-    /// Kinds by severity, worst first, with where they stand over the nights.
+    /// Kinds by severity, worst first, with how many are in each state.
     static func findings(_ summary: RunSummary) -> Section {
         let states = FindingState.allCases.filter { state in
             state != .acknowledged || summary.findings.contains { $0.state == state }
@@ -115,7 +115,7 @@ enum SummarySections {
         return section
     }
 
-    /// What became of the plan.
+    /// How the planned corrections ended.
     static func corrections(_ summary: RunSummary) -> Section {
         var section = Section(title: "CORRECTIONS", headings: ["rows", ""], numbers: [1])
         for fate in CorrectionFate.allCases.sorted(by: { $0 == .applied && $1 != .applied }) {

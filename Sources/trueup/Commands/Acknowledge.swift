@@ -76,7 +76,7 @@ package struct Acknowledge: Verb {
                 known.findingID, reason: reason ?? "", until: until?.end,
                 by: RunningUser.actor, at: now)
         }
-        try tell(known, decision, in: invocation)
+        try show(known, decision, in: invocation)
         return .ok
     }
 
@@ -96,7 +96,7 @@ package struct Acknowledge: Verb {
         }
     }
 
-    private func tell(
+    private func show(
         _ known: KnownFinding, _ decision: Decision, in invocation: Invocation
     ) throws {
         guard common.json else {
@@ -124,8 +124,6 @@ package struct Acknowledge: Verb {
 
 /// The end of an acknowledgement: a day, which is included, or a time.
 package struct UntilOption: ExpressibleByArgument, Hashable, Sendable {
-    private static let dayMilliseconds: Int64 = 86_400_000
-
     package let text: String
     /// From then on it no longer counts.
     package let end: Timestamp
@@ -133,7 +131,7 @@ package struct UntilOption: ExpressibleByArgument, Hashable, Sendable {
     package init?(argument: String) {
         text = argument
         if let day = Timestamp(rfc3339: argument + "T00:00:00Z") {
-            end = day.adding(milliseconds: Self.dayMilliseconds)
+            end = day.adding(milliseconds: DurationText.dayMilliseconds)
         } else if let time = Timestamp(rfc3339: argument) {
             end = time
         } else {

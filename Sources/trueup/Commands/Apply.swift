@@ -49,7 +49,7 @@ package struct Apply: Verb {
         try requireApproval(of: document)
         let known = try knownPlan(document, in: settings)
         if let run = known.appliedBy {
-            try tell(known, appliedBy: run, in: invocation)
+            try show(known, appliedBy: run, in: invocation)
             return .ok
         }
         let run = try PreparedRun(
@@ -98,7 +98,7 @@ package struct Apply: Verb {
         return known
     }
 
-    private func tell(
+    private func show(
         _ known: KnownPlan, appliedBy run: String, in invocation: Invocation
     ) throws {
         guard common.json else {

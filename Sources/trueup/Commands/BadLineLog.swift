@@ -1,3 +1,4 @@
+import Glibc
 import RowFiles
 import Subscriptions
 
@@ -31,7 +32,7 @@ struct BadLineLog {
         invocation.say(bad.json(of: file).rendered)
     }
 
-    /// Hands on what is still held back of the copy.
+    /// Writes out what is still buffered of the copy.
     func finish() throws(CommandFailure) { try copy?.finish() }
 
     /// Why the file is refused as a whole.
@@ -45,5 +46,49 @@ struct BadLineLog {
                         + "--bad-rows FILE or --json gives all)" : "")
                 + "; nothing was loaded. Mend the file, or leave bad lines out with --skip-bad-rows"
         )
+    }
+}
+
+/// Every bad line of an import in a file of its own: CSV where its name says so, else JSON Lines.
+final class BadRowsFile {
+    private let sink: DescriptorSink
+    private let descriptor: Int32
+    private let isCSV: Bool
+
+    /// - Throws: 73 when the file cannot be made.
+    init(path: String) throws(CommandFailure) {
+        let opened = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
+        guard opened >= 0 else {
+            throw CommandFailure(
+                .cannotCreate, "cannot create \(path): \(SettingsFile.reason(errno))")
+        }
+        descriptor = opened
+        sink = DescriptorSink(descriptor: opened, name: path)
+        isCSV = path.lowercased().hasSuffix(".csv")
+        if isCSV { try sink.write(Array("file,line,reason\r\n".utf8)) }
+    }
+
+    deinit { close(descriptor) }
+
+    func add(_ bad: BadLine, of file: String) throws(CommandFailure) {
+        guard isCSV else {
+            return try sink.line(bad.json(of: file).rendered)
+        }
+        let cells = [file, String(bad.line), bad.reason].map { text in
+            let quoted = text.split(separator: "\"", omittingEmptySubsequences: false)
+                .joined(separator: "\"\"")
+            return "\"\(quoted)\""
+        }
+        try sink.write(Array((cells.joined(separator: ",") + "\r\n").utf8))
+    }
+
+    func finish() throws(CommandFailure) { try sink.flush() }
+}
+
+extension BadLine {
+    func json(of file: String) -> CanonicalJSON {
+        .object([
+            "file": .string(file), "line": .integer(Int64(line)), "reason": .string(reason),
+        ])
     }
 }

@@ -31,7 +31,7 @@ package struct Doctor: Verb {
             ]
         }
         let status = ExitStatus.decisive(of: diagnoses.map(\.status))
-        try tell(diagnoses, status, in: invocation)
+        try show(diagnoses, status, in: invocation)
         return status
     }
 
@@ -90,7 +90,7 @@ package struct Doctor: Verb {
         return faults.isEmpty ? [.ok("jobs", nil, names.joined(separator: ", "))] : faults
     }
 
-    private func tell(
+    private func show(
         _ diagnoses: [Diagnosis], _ status: ExitStatus, in invocation: Invocation
     ) throws {
         guard !common.json else {

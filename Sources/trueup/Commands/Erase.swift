@@ -33,7 +33,7 @@ package struct Erase: Verb {
         guard execute else {
             let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
             let found = try await store.evidence(ofCustomer: customer)
-            try tell(found, erasedNow: nil, settings, in: invocation)
+            try show(found, erasedNow: nil, settings, in: invocation)
             return found.subscriptions.isEmpty ? .empty : .ok
         }
         let lock = try RunLock.acquire(
@@ -45,11 +45,11 @@ package struct Erase: Verb {
         let erased = try await store.eraseEvidence(ofCustomer: customer, at: invocation.now())
         let found = try await store.evidence(ofCustomer: customer)
         _ = consume lock
-        try tell(found, erasedNow: erased, settings, in: invocation)
+        try show(found, erasedNow: erased, settings, in: invocation)
         return found.subscriptions.isEmpty ? .empty : .ok
     }
 
-    private func tell(
+    private func show(
         _ found: CustomerEvidence, erasedNow: Int?, _ settings: Settings,
         in invocation: Invocation
     ) throws {

@@ -12,7 +12,7 @@ package struct Export: Verb {
             a file with a text editor rather than a spreadsheet: ids have too many digits for one.
             """)
 
-    /// What is collected before it is handed on: a system call per row would cost more than rows.
+    /// Bytes buffered before a write: a system call for each row would cost more than the rows.
     private static let batchBytes = 1 << 16
 
     @Flag(help: "Write the periods (transactions) instead.")

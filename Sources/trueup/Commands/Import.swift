@@ -61,7 +61,7 @@ package struct Import: Verb {
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
         let (counts, lines, bad) = try load(into: store, settings, invocation)
         _ = consume lock
-        try tell(counts, lines: lines, bad: bad, in: invocation)
+        try show(counts, lines: lines, bad: bad, in: invocation)
         return .ok
     }
 
@@ -87,7 +87,7 @@ package struct Import: Verb {
             }
         } else if notifications {
             var reader = try NotificationFileReader(notificationsAt: file)
-            // Bare ids do not say whose they are; with one app there is no question.
+            // A bare id does not name its app; with one configured app it is that one's.
             let only = settings.identities.count == 1 ? settings.identities.first : nil
             counts = try store.loadNotifications(of: only) { add in
                 while let line = try reader.next() {
@@ -111,7 +111,7 @@ package struct Import: Verb {
         return (counts, lines, log.count)
     }
 
-    /// Takes a line up, or notes what is wrong with it; 1 when it was taken.
+    /// Loads a line, or notes what is wrong with it; 1 when it was loaded.
     private func take<Row: Sendable>(
         _ line: RowLine<Row>, _ add: (Row) throws -> LineOutcome, _ log: inout BadLineLog,
         _ invocation: Invocation
@@ -138,7 +138,7 @@ package struct Import: Verb {
         throw log.refusal
     }
 
-    private func tell(
+    private func show(
         _ counts: LoadCounts, lines: Int, bad: Int, in invocation: Invocation
     ) throws {
         if common.json {

@@ -44,12 +44,12 @@ package struct Init: Verb {
         }
         try StarterFile.createFolder(of: settings.databasePath)
         let restored = try createDatabase(at: settings.databasePath, invocation)
-        try tell(
+        try show(
             created: created, kept: kept, restored: restored, settingsFile: file, in: invocation)
         return .ok
     }
 
-    /// Customers' rows are nobody else's business: the file is for its owner, and those to whom
+    /// The file holds customers' rows: it is for its owner, and those to whom
     /// the owner gives it.
     ///
     /// - Returns: what of its schema was put back.
@@ -70,7 +70,7 @@ package struct Init: Verb {
         }
     }
 
-    private func tell(
+    private func show(
         created: [String], kept: [String], restored: [String], settingsFile: String,
         in invocation: Invocation
     ) throws {
@@ -96,5 +96,52 @@ package struct Init: Verb {
                 "trueup import FILE", and look before you touch: "trueup check nightly" leaves a plan, "trueup apply" applies it.
                 """)
         }
+    }
+}
+
+/// Writes files that people edit afterwards; never over one that exists.
+enum StarterFile {
+    /// Writes a file that does not exist yet; `false` when it does.
+    static func write(_ text: String, to path: String) throws(CommandFailure) -> Bool {
+        try createFolder(of: path)
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            if errno == EEXIST { return false }
+            throw failure(path, errno)
+        }
+        defer { close(descriptor) }
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { bytes in
+                unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+            }
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else {
+                let code = errno
+                // The next call would keep half a file, as if somebody had written it so.
+                unsafe unlink(path)
+                throw failure(path, code)
+            }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    /// Makes the folder of a file, and those above it, where they are missing.
+    static func createFolder(of path: String) throws(CommandFailure) {
+        let folder = SettingsPath.directory(of: path)
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandFailure(
+                .cannotCreate, "\(folder): this folder cannot be created; check the rights above it"
+            )
+        }
+    }
+
+    private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
+        CommandFailure(
+            .cannotCreate, "\(path): cannot be created: \(SettingsFile.reason(code))")
     }
 }

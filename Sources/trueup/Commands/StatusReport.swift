@@ -134,7 +134,9 @@ package struct StatusReport {
         let rows = overview.runs.map { run in
             [
                 run.runID, run.job, run.mode.rawValue,
-                run.ended.map { AgeText.of($0.milliseconds(since: run.started)) } ?? "–",
+                run.ended.map {
+                    DurationText.age(ofMilliseconds: $0.milliseconds(since: run.started))
+                } ?? "–",
                 run.exitStatus.map { "\($0.code) \($0.name)" } ?? "not ended",
                 String(run.totals.inScope), String(run.totals.matched),
                 String(run.totals.discrepant), String(run.totals.undecidedCount),
@@ -145,7 +147,8 @@ package struct StatusReport {
 
     private func moment(_ time: Timestamp) -> String {
         let age = now.milliseconds(since: time)
-        return time.rfc3339 + (age >= 0 ? " (\(AgeText.of(age)) ago)" : " (in the future)")
+        return time.rfc3339
+            + (age >= 0 ? " (\(DurationText.age(ofMilliseconds: age)) ago)" : " (in the future)")
     }
 
     // MARK: JSON

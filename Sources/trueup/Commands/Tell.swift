@@ -36,7 +36,7 @@ package struct Tell: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
-        guard let tell = settings.tell else {
+        guard let tell = settings.notify else {
             throw ConfigurationError(
                 file: settings.file, key: "tell", problem: "is missing: there is nobody to tell",
                 suggestion: "add tell with a url or a command")
@@ -53,7 +53,7 @@ package struct Tell: Verb {
         return summary.isIncomplete ? .incomplete : .ok
     }
 
-    /// Telling goes on beside a run; changing the schema does not.
+    /// Events may be delivered while a run goes on; the schema may not be changed meanwhile.
     private func bringUpToDate(_ path: String, _ invocation: Invocation) throws {
         guard try SQLiteStore.needsBringingUpToDate(at: path) else { return }
         let lock = try RunLock.acquire(
@@ -68,7 +68,7 @@ package struct Tell: Verb {
         _ summary: DeliverySummary, retried: Int, in invocation: Invocation
     ) throws {
         guard common.json else {
-            // Every five minutes a line that says nothing is a line too many.
+            // A scheduler calls this every five minutes: with --quiet, nothing to do is not worth a line.
             if let sentence = summary.sentence ?? (common.quiet ? nil : "nothing to tell") {
                 try invocation.output.line(sentence)
             }

@@ -1,4 +1,5 @@
 package import ArgumentParser
+package import Subscriptions
 
 /// The program: one verb per file, listed here and nowhere else.
 package struct TrueUp: ParsableCommand {
@@ -30,4 +31,14 @@ package struct TrueUp: ParsableCommand {
     package func run() throws {
         throw ValidationError("Name a command; \"trueup --help\" lists them.")
     }
+}
+
+/// A command of `trueup`: one file per verb.
+package protocol Verb: AsyncParsableCommand {
+    var common: CommonOptions { get }
+
+    /// Does the work: results to `invocation.output`, everything else to its diagnostics.
+    ///
+    /// - Returns: how it ended; a failure that ends it early is thrown instead.
+    func perform(in invocation: Invocation) async throws -> ExitStatus
 }

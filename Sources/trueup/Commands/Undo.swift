@@ -36,7 +36,7 @@ package struct Undo: Verb {
         // Without a row to write there is no run to report, unless one was killed before its report.
         guard try counts.ready > 0 || isUnreported(settings) else {
             let status = counts.conflicts > 0 ? ExitStatus.stale : .ok
-            try tellNothingToDo(counts, status, in: invocation)
+            try showNothingToDo(counts, status, in: invocation)
             return status
         }
         let run = try PreparedRun(undoing: runID, settings: settings, in: invocation)
@@ -74,7 +74,7 @@ package struct Undo: Verb {
         return counts.conflicts > 0 ? .stale : .ok
     }
 
-    private func tellNothingToDo(
+    private func showNothingToDo(
         _ counts: UndoCounts, _ status: ExitStatus, in invocation: Invocation
     ) throws {
         guard common.json else {

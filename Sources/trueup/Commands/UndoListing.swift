@@ -15,7 +15,7 @@ final class UndoListing {
         self.output = output
     }
 
-    /// Only once there is something to list: a run that does not exist has no heading.
+    /// Written with the first item: a run that does not exist gets no heading.
     private func begin() throws {
         guard isJSON else {
             try output.line("Undo of run \(runID), newest first. Nothing is changed by looking.")
@@ -83,20 +83,15 @@ final class UndoListing {
     /// Fixed widths: the lines are written one by one.
     private static func columns(_ number: String, _ id: String, _ rest: String...) -> String {
         let widths = [26, 25]
-        var line = padded(number, to: 7, atRight: true) + "  " + padded(id, to: 18)
+        var line = number.padded(to: 7, atRight: true) + "  " + id.padded(to: 18)
         for (index, cell) in rest.enumerated() {
-            line += "  " + (index == rest.count - 1 ? cell : padded(cell, to: widths[index]))
+            line += "  " + (index == rest.count - 1 ? cell : cell.padded(to: widths[index]))
         }
-        // Ids and values come from outside: nothing of them may steer the terminal.
+        // Ids and values come from outside: their control characters must not reach the terminal.
         let visible = line.unicodeScalars.map { scalar -> Unicode.Scalar in
             scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) ? "\u{FFFD}" : scalar
         }
         return String(String.UnicodeScalarView(visible))
-    }
-
-    private static func padded(_ text: String, to width: Int, atRight: Bool = false) -> String {
-        let space = String(repeating: " ", count: max(0, width - text.count))
-        return atRight ? space + text : text + space
     }
 
     private func json(of item: UndoItem) -> CanonicalJSON {

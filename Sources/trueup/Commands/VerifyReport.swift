@@ -3,7 +3,7 @@ import Subscriptions
 
 /// What `verify` shows, for people as text and for machines as JSON.
 struct VerifyReport {
-    /// Marks good and bad for an eye, where colour is wanted.
+    /// Colours what is good and what is bad, where colour is wanted.
     struct Ink {
         let isColoured: Bool
 

@@ -111,7 +111,7 @@ extension SettingForm where Value == Double {
         ) { $0 <= 0 }
     }
 
-    /// Far above what this machine can ask of itself.
+    /// More than any rehearsal on one machine can reach.
     private static var maximumLoopbackRequestsPerSecond: Double { 1_000_000 }
 
     static var requestRate: SettingForm {

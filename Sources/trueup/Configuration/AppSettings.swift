@@ -1,13 +1,13 @@
 package import Subscriptions
 
-/// One configured app: whom to ask, with which key, how fast and whom to believe.
+/// One configured app: which server to ask, with which key and how fast, and which roots to trust.
 ///
 /// The initial values are the defaults. What has none is empty until its key is read, and the reader
 /// refuses a file without that key.
 package struct AppSettings: Hashable, Sendable, SettingsSection {
     package var bundleID = ""
     package var environment = AppStoreEnvironment.production
-    /// Always there in production, where Apple puts it into signed payloads.
+    /// Required in production, where Apple puts it into signed payloads.
     package var appAppleID: Int64?
     package var issuerID = ""
     package var keyID = ""

@@ -3,12 +3,13 @@
 /// Units are `s`, `m`, `h` and `d`; a bare number is refused, because it could mean any of them.
 package struct DurationText: Hashable, Sendable {
     /// Longer ones are a mistake, and must not overflow when added to a time.
-    package static let maximumMilliseconds: Int64 = 3650 * 86_400_000
+    package static let maximumMilliseconds: Int64 = 3650 * dayMilliseconds
+    static let dayMilliseconds: Int64 = 86_400_000
 
     package let milliseconds: Int64
 
     private static let unitMilliseconds: [Character: Int64] = [
-        "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
+        "s": 1000, "m": 60_000, "h": 3_600_000, "d": dayMilliseconds,
     ]
 
     package init?(_ text: String) {
@@ -27,6 +28,17 @@ package struct DurationText: Hashable, Sendable {
         let units = unitMilliseconds.sorted { $0.value > $1.value }
         let unit = units.first { milliseconds != 0 && milliseconds % $0.value == 0 }
         return unit.map { "\(milliseconds / $0.value)\($0.key)" } ?? "\(milliseconds / 1000)s"
+    }
+
+    /// How long something took or how old it is, in its two largest units: `2 h 3 min`.
+    static func age(ofMilliseconds milliseconds: Int64) -> String {
+        let seconds = milliseconds / 1000
+        switch seconds {
+        case ..<60: return "\(seconds) s"
+        case ..<3600: return "\(seconds / 60) min"
+        case ..<86_400: return "\(seconds / 3600) h \(seconds / 60 % 60) min"
+        default: return "\(seconds / 86_400) d \(seconds / 3600 % 24) h"
+        }
     }
 
     static var longest: String { text(ofMilliseconds: maximumMilliseconds) }

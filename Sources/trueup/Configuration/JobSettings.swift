@@ -78,7 +78,7 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
 
     private static let everyRowIsAsked = "this version asks for every row"
 
-    /// What an amount was is Apple's to say and the accountants' to book.
+    /// A price that was charged is corrected by accountants, not by a job.
     static let alwaysReportOnly: Set<String> = ["price", "currency"]
 
     init() {}
@@ -90,8 +90,8 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
 
     /// How the notification history is read.
     package struct Recovery: Hashable, Sendable, SettingsSection {
-        package var overlapMilliseconds: Int64 = 7 * 86_400_000
-        package var lookbackMilliseconds: Int64 = 30 * 86_400_000
+        package var overlapMilliseconds: Int64 = 7 * DurationText.dayMilliseconds
+        package var lookbackMilliseconds: Int64 = 30 * DurationText.dayMilliseconds
         package var inbox: Inbox = .none
 
         static let declared: [Setting<Recovery>] = [
@@ -118,12 +118,12 @@ package enum JobStep: String, Hashable, Sendable, CaseIterable {
     case walk
 }
 
-/// Whom a walk asks for.
+/// Which rows a walk asks about.
 package enum Coverage: String, Hashable, Sendable, CaseIterable {
     case delta, full
 }
 
-/// Whether received notifications are imported, so that a lost one can be told.
+/// Whether received notifications are imported, so that a lost one can be recognised.
 package enum Inbox: String, Hashable, Sendable, CaseIterable {
     case none, imported
 }

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// What may be written for a setting, and what it means.
+/// The values that a setting may have, and how they are read.
 struct SettingForm<Value: Sendable>: Sendable {
     /// Type and bounds, for people.
     var words: String

@@ -11,10 +11,10 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     /// The SQLite file.
     package var databasePath = "trueup.sqlite"
     package var reportDirectory = "reports"
-    /// Whom to tell of corrections; `nil` for nobody.
-    package var tell: TellSettings?
-    /// How long bookkeeping is kept: told events, inbox notifications, what earlier runs listed.
-    package var retentionMilliseconds: Int64 = 400 * 86_400_000
+    /// Who is notified of corrections; `nil` for nobody.
+    package var notify: NotifySettings?
+    /// How long bookkeeping is kept: delivered events, inbox notifications, the records of earlier runs.
+    package var retentionMilliseconds: Int64 = 400 * DurationText.dayMilliseconds
 
     static let declared: [Setting<Settings>] = [
         Setting(
@@ -50,10 +50,10 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                 examples: ["{command: [/usr/local/bin/on-correction]}"],
                 meaning: "whom to tell of every correction, by a command or over HTTPS; "
                     + "docs/telling.md",
-                nested: TellSettings.declared.map(\.description)),
+                nested: NotifySettings.declared.map(\.description)),
             digested: nil
         ) { value, settings throws(ConfigurationError) in
-            settings.tell = try TellSettings(
+            settings.notify = try NotifySettings(
                 value, isRehearsal: settings.apps.contains { $0.endpoint.isLoopback })
         },
         Setting(

@@ -5,13 +5,13 @@ import Subscriptions
 
 /// Key, roots, call, clock and certificates of one app.
 struct AppleChecks {
-    /// Beyond it people should know; Apple's tokens bear it.
+    /// A larger difference is worth a warning; Apple still accepts tokens.
     private static let noticeableSkewMilliseconds: Int64 = 5000
-    /// Beyond it Apple refuses tokens that seem to come from the future or to have ended.
+    /// With a larger one Apple refuses tokens, as issued in the future or expired.
     private static let seriousSkewMilliseconds: Int64 = 60_000
 
     let app: AppSettings
-    /// All configured apps: one of them may stand in the sandbox with the same key.
+    /// All configured apps: one of them may be the sandbox of the same app, with the same key.
     let others: [AppSettings]
     let invocation: Invocation
 
@@ -133,7 +133,7 @@ struct AppleChecks {
         )
     }
 
-    /// A 401 says nothing of its cause; the clock and the other environment do.
+    /// A 401 does not say why; the clock, and a call to the other environment, do.
     private func reason(
         ofDenial text: String, _ result: AppleProbe.Result, _ probe: AppleProbe
     ) async -> (detail: String, fix: String) {

@@ -18,7 +18,7 @@ struct AppleProbe {
         case accepted(signed: [UInt8]?)
         case denied(String)
         case misconfigured(String)
-        /// Apple's, but of no use here.
+        /// Apple answered, but with something that cannot be used here.
         case rateLimited
         case unreadable(String)
         case unreachable(String)

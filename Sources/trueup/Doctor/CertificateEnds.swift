@@ -2,10 +2,9 @@ import AppStoreServerAPI
 package import JSONWebSignature
 package import Subscriptions
 
-/// When the certificates end on which everything rests, and whether that is soon.
+/// When the certificates expire that verification depends on, and whether that is soon.
 package enum CertificateEnds {
     static let warningDays: Int64 = 180
-    private static let day: Int64 = 86_400_000
 
     /// The days on which Apple's certificates end, where none was seen.
     ///
@@ -78,10 +77,10 @@ package enum CertificateEnds {
     }
 
     private static func isSoon(_ end: Timestamp, _ now: Timestamp) -> Bool {
-        end.milliseconds(since: now) < warningDays * day
+        end.milliseconds(since: now) < warningDays * DurationText.dayMilliseconds
     }
 
     private static func inDays(_ end: Timestamp, _ now: Timestamp) -> String {
-        "in \(end.milliseconds(since: now) / day) days"
+        "in \(end.milliseconds(since: now) / DurationText.dayMilliseconds) days"
     }
 }

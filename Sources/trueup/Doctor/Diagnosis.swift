@@ -79,9 +79,8 @@ package struct Diagnosis: Hashable, Sendable {
             case .failed: ("FAILED ", "1;31")
             case .skipped: ("skipped", "2")
             }
-        let name = check + String(repeating: " ", count: max(0, 12 - check.count))
         var text = isColoured ? "\u{1B}[\(colour)m\(word)\u{1B}[0m" : word
-        text += "  " + name + "  "
+        text += "  " + check.padded(to: 12) + "  "
         if let app { text += "\(app.bundleID) \(app.environment.rawValue): " }
         text += PlainText.of(detail)
         if let fix { text += ". Fix: " + PlainText.of(fix) }

@@ -1,9 +1,11 @@
+import FoundationEssentials
 import Glibc
 import Subscriptions
 
 /// What the operating system says of the place where a file lies; nothing is created or changed.
 enum FileSystemFacts {
-    /// Below it a run is not begun lightly: evidence, reports and the log of SQLite all grow.
+    /// With less than the first `doctor` fails, with less than the second it warns: evidence,
+    /// reports and SQLite's log all grow during a run.
     static let leastFreeBytes: UInt64 = 100 << 20
     static let comfortableFreeBytes: UInt64 = 1 << 30
 
@@ -39,5 +41,60 @@ enum FileSystemFacts {
             path = above
         }
         return path
+    }
+}
+
+/// Which file system holds a path, from the kernel's own table.
+///
+/// Source: proc_pid_mountinfo(5).
+package struct MountTable {
+    private let mounts: [(place: String, type: String)]
+
+    /// - Parameter text: The contents of `/proc/self/mountinfo`.
+    package init(mountinfo text: String) {
+        mounts = text.split(separator: "\n").compactMap { line in
+            let fields = line.split(separator: " ")
+            guard fields.count > 6, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count
+            else { return nil }
+            return (Self.unescaped(fields[4]), String(fields[dash + 1]))
+        }
+    }
+
+    /// The table of this machine; empty where there is none.
+    static func current() -> MountTable {
+        let data = FileManager.default.contents(atPath: "/proc/self/mountinfo")
+        return MountTable(mountinfo: String(decoding: data ?? Data(), as: UTF8.self))
+    }
+
+    /// The type of the network file system that holds an absolute path; `nil` for a local one.
+    package func networkFileSystem(of path: String) -> String? {
+        // Of two mounts at one place the later one hides the earlier.
+        var best: (place: String, type: String)?
+        for mount in mounts where Self.holds(mount.place, path) {
+            if mount.place.utf8.count >= best?.place.utf8.count ?? 0 { best = mount }
+        }
+        return best.flatMap { Self.isNetwork($0.type) ? $0.type : nil }
+    }
+
+    private static func holds(_ place: String, _ path: String) -> Bool {
+        place == "/" || path == place || path.hasPrefix(place + "/")
+    }
+
+    private static func isNetwork(_ type: String) -> Bool {
+        let known: Set<String> = [
+            "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "coda", "lustre", "ncpfs",
+            "glusterfs", "fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone",
+        ]
+        return known.contains(type)
+    }
+
+    /// Blanks stand in the table as three octal digits.
+    private static func unescaped(_ field: Substring) -> String {
+        var text = String(field)
+        for (escape, character) in [("\\040", " "), ("\\011", "\t"), ("\\134", "\\")] {
+            text = text.split(separator: escape, omittingEmptySubsequences: false)
+                .joined(separator: character)
+        }
+        return text
     }
 }

@@ -15,7 +15,7 @@ struct InspectionText {
         self.remarks = remarks
     }
 
-    /// What was said further up: Apple's chain is the same everywhere and is described once.
+    /// What was described further up: Apple's chain is the same everywhere and is described once.
     private final class Memory {
         var chain: [CertificateFacts] = []
     }
@@ -117,7 +117,7 @@ struct InspectionText {
         }
         let width = rows.map(\.0.count).max() ?? 0
         return rows.map { name, value in
-            dimmed(name + String(repeating: " ", count: width - name.count)) + "  " + value
+            dimmed(name.padded(to: width)) + "  " + value
         }
     }
 

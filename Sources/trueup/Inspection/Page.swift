@@ -58,7 +58,7 @@ struct Page {
         _ name: String, _ value: JSONValue, at path: String, width: Int
     ) -> [String] {
         let label = PlainText.of(name)
-        let padded = label + String(repeating: " ", count: max(0, width - label.count))
+        let padded = label.padded(to: width)
         if let layer = layers[path] {
             return [label] + text.payload(layer).map { "  " + $0 }
         }

@@ -5,7 +5,7 @@ import Subscriptions
 package protocol ByteSink: AnyObject {
     func write(_ bytes: [UInt8]) throws(CommandFailure)
 
-    /// Hands on what is still held back.
+    /// Writes out what is still buffered.
     func flush() throws(CommandFailure)
 }
 

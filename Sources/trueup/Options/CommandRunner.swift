@@ -1,7 +1,7 @@
 import ArgumentParser
 package import Subscriptions
 
-/// Takes a command line to its exit status: parse, perform, tell.
+/// Parses a command line, performs its command, and reports how that ended.
 package enum CommandRunner {
     /// Runs one command line; `arguments` come without the program's name.
     package static func run(_ arguments: [String], in invocation: Invocation) async -> ExitStatus {
@@ -26,7 +26,7 @@ package enum CommandRunner {
             try invocation.output.flush()
             return status
         } catch {
-            // What was already said stays said, before the reason why there is no more.
+            // Results that are complete so far are written before the error that ended them.
             try? invocation.output.flush()
             let report = ErrorReport(error)
             let text = report.rendered(
@@ -56,5 +56,18 @@ package enum CommandRunner {
         } catch {
             return error.status
         }
+    }
+}
+
+/// The exit statuses as they stand at the end of every help text, from the one table.
+package enum ExitStatusHelp {
+    package static var text: String {
+        let sorted = ExitStatus.allCases.sorted { $0.code < $1.code }
+        let nameWidth = sorted.map(\.name.count).max() ?? 0
+        let lines = sorted.map { status in
+            "  " + String(status.code).padded(to: 5) + status.name.padded(to: nameWidth + 2)
+                + status.meaning
+        }
+        return "EXIT STATUS:\n" + lines.joined(separator: "\n")
     }
 }

@@ -1,9 +1,31 @@
 import ArgumentParser
+import Glibc
 import ReportAudit
 import Reports
 import RowFiles
 import SubscriptionStore
 package import Subscriptions
+
+/// Why a command ends early, with its exit status and a sentence for the person on call.
+package struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package var status: ExitStatus
+    /// Empty when nobody would read it (the reader of standard output has gone).
+    package var description: String
+
+    package init(_ status: ExitStatus, _ description: String) {
+        self.status = status
+        self.description = description
+    }
+
+    /// A stream that takes no more.
+    ///
+    /// A reader that closed the pipe (`trueup export | head`) needs no message.
+    static func output(_ name: String, errorNumber: Int32) -> CommandFailure {
+        guard errorNumber != EPIPE else { return CommandFailure(.output, "") }
+        return CommandFailure(
+            .output, "cannot write to \(name): \(SettingsFile.reason(errorNumber))")
+    }
+}
 
 /// The one place where an error becomes an exit status and a message.
 package struct ErrorReport {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 package import Subscriptions
 
-/// What a command has of the world around it, as values, so that a test can be that world.
+/// What a command needs of its process: variables, streams and clock, as values that a test can replace.
 package struct Invocation {
     package var environment: [String: String]
     /// Results.
@@ -59,7 +59,7 @@ package struct Invocation {
         }
     }
 
-    /// Tells the person at the terminal something; a lost message never fails a command.
+    /// Writes a message to standard error; one that cannot be written never fails a command.
     package func say(_ text: String) {
         try? diagnostics.line(text)
         try? diagnostics.flush()

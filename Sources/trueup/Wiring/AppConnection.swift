@@ -33,6 +33,8 @@ struct AppConnection {
     ///   - revocationAnswers: what earlier runs learned of certificates.
     ///   - wallClock: the present.
     ///   - onOutage: is told of an endpoint that does not work.
+    /// - Returns: Apple's answers about the app, as the run asks for them.
+    /// - Throws: an error of ours, where the marks of Apple's certificates cannot be read.
     func appStore(
         deadline: ContinuousClock.Instant, maxOutage: Duration,
         keeping revocationAnswers: any RevocationAnswerShelf,

@@ -3,7 +3,7 @@ import JSONWebSignature
 import Reports
 import Subscriptions
 
-/// Whom the signed payloads of one app are checked against, as a report states it.
+/// The roots by which the signed payloads of one app are verified, as a report states them.
 ///
 /// It needs no key: a run that only applies a plan has none.
 struct AppTrust {

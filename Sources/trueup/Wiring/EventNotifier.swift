@@ -19,7 +19,7 @@ struct EventNotifier {
     ///   - invocation: variables of this process, and the clock by which a receiver judges the age
     ///     of a signature; never a rehearsal's.
     /// - Throws: 77 or 78 for a secret, a root or a command that cannot be used.
-    init(_ settings: TellSettings, isVerbose: Bool, in invocation: Invocation) throws {
+    init(_ settings: NotifySettings, isVerbose: Bool, in invocation: Invocation) throws {
         let timeout = Duration.milliseconds(settings.timeoutMilliseconds)
         switch settings.destination {
         case .command(let words):
@@ -32,7 +32,7 @@ struct EventNotifier {
                     writeToStandardError(text.hasSuffix("\n") ? text : text + "\n")
                 })
         case .url(let url, let source):
-            let secret = try TellSecret.load(
+            let secret = try NotifySecret.load(
                 source, minimumBytes: WebhookSignature.minimumSecretBytes,
                 environment: invocation.environment)
             let transport = try Self.transport(for: settings)
@@ -79,7 +79,7 @@ struct EventNotifier {
         return try summary.get()
     }
 
-    private static func transport(for settings: TellSettings) throws -> CurlTransport {
+    private static func transport(for settings: NotifySettings) throws -> CurlTransport {
         var transport = CurlTransport.Settings()
         transport.userAgent = "trueup/" + ToolVersion.current
         transport.caFile = settings.caFile

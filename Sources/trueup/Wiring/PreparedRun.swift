@@ -24,7 +24,7 @@ struct PreparedRun {
     /// The apps that Apple is asked about: none where nothing is asked, and then no key is needed.
     let askedApps: [AppSettings]
 
-    /// - Parameter header: everything that it says but who acts, which is filled in here.
+    /// Completes what all kinds of runs have in common: the roots, and who acts.
     private init(
         _ settings: Settings, _ job: ReconciliationJob, _ header: RunHeader, _ clock: RunClock,
         description: String, limits: JobSettings, asksApple: Bool
@@ -150,9 +150,8 @@ extension PreparedRun {
             guards: nil, settings: settings, in: invocation)
     }
 
-    /// - Parameters:
-    ///   - limits: the guards and times that hold for it.
-    ///   - identity: a killed run is continued only by one that does the same.
+    /// `limits` are the guards and times that hold for it; `identity` is what it does, in words: a
+    /// killed run is continued only by one with the same.
     private init(
         _ source: PlanSource, named name: String, limits: JobSettings, narrowing: [String],
         identity: String, guards: GuardOptions?, settings: Settings, in invocation: Invocation

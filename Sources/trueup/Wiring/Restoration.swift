@@ -14,13 +14,13 @@ struct Restoration {
     /// What a run says first where the newest report proves entries of the ledger that the database
     /// does not have; `nil` where it has them.
     ///
-    /// All reports are read only then: a run must not take longer with every night before it.
+    /// All reports are read in that case only: a run must not take longer the more nights came before it.
     func notice(of store: SQLiteStore) throws -> String? {
         let directory = settings.reportDirectory
         guard let head = ReportedLedger.newestHead(in: directory),
             try store.ledgerHead().hash != head, try store.ledgerEntry(withHash: head) == nil
         else { return nil }
-        // What cannot be told exactly is told all the same.
+        // Where the exact entries cannot be found, the loss itself is still reported.
         let lost = (try? self.lost(try ReportedLedger(directory), store)) ?? []
         let entries = lost.isEmpty ? "" : " " + lost.map(\.sentence).joined(separator: " ")
         return
@@ -115,7 +115,7 @@ struct Restoration {
         while low < high {
             let middle = high - (high - low) / 2
             let shown = reported.hash(ofEntry: middle)
-            // What retention has taken out of the reports is taken for the same.
+            // An entry whose report was deleted by retention counts as the same.
             if try shown == nil || shown == store.ledgerHash(ofEntry: middle) {
                 low = middle
             } else {

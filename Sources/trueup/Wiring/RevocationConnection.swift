@@ -32,7 +32,7 @@ struct RevocationConnection {
         settings.totalTimeoutMilliseconds = Self.totalTimeoutMilliseconds
         settings.bodyLimitBytes = RevocationLimits.answerBytes
         settings.headLimitBytes = Self.headLimitBytes
-        // Apple's certificates have no business with this machine; a rehearsal's have no other.
+        // The address stands in a certificate: Apple's never leads to this machine, a rehearsal's always does.
         settings.reach = app.trustedRoots == [.apple] ? .plainElsewhere : .plain
         do throws(HTTPTransportError) {
             settings.proxy = try app.proxy.map { proxy throws(HTTPTransportError) in
@@ -47,6 +47,7 @@ struct RevocationConnection {
     /// - Parameters:
     ///   - answers: what earlier runs learned.
     ///   - now: the wall clock in UNIX milliseconds.
+    /// - Returns: what the verifier of signatures asks.
     func check(
         keeping answers: any RevocationAnswerShelf, now: @escaping @Sendable () -> Int64
     ) -> RevocationCheck {

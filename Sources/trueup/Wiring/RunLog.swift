@@ -35,9 +35,9 @@ package struct RunLog: LogHandler {
                 guard descriptor >= 0 else { return }
                 let bytes = Array((line + "\n").utf8)
                 let start = lseek(descriptor, 0, SEEK_END)
-                // One write call per line, as a rule. A line that does not fit on the disk fails no
-                // run, the report that follows does; but half of it must not become the beginning
-                // of the next one.
+                // Usually one write call for a line. A line that does not fit on the disk does not
+                // fail the run (its report will), but what was written of it is cut off again, so
+                // that the next line does not continue it.
                 var written = 0
                 while written < bytes.count {
                     let taken = unsafe bytes.withUnsafeBytes { buffer in

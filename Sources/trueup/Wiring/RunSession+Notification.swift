@@ -4,11 +4,11 @@ import ReconciliationRun
 import SubscriptionStore
 import Subscriptions
 
-/// Notifying the configured receiver, once the run's report stands.
+/// Notifies the configured receiver, once the run's report is published.
 ///
-/// None of it fails a run: an event that was not delivered waits for the next one.
+/// None of it fails the run: an event that was not delivered waits for the next one.
 extension RunSession {
-    /// How this run notifies, or why it cannot.
+    /// The notifier of this run, or why there is none.
     struct Notifier {
         /// `nil` for a check, which has nothing to say, and where no receiver is configured.
         var events: EventNotifier?
@@ -18,12 +18,12 @@ extension RunSession {
 
     /// How corrections are named; `nil` where nobody is to hear of them.
     var eventNaming: EventNaming? {
-        guard run.job.mode == .apply, let settings = run.settings.tell else { return nil }
+        guard run.job.mode == .apply, let settings = run.settings.notify else { return nil }
         return BillingEventRule.naming(of: settings.events)
     }
 
     func notifier() -> Notifier {
-        guard run.job.mode == .apply, let settings = run.settings.tell else { return Notifier() }
+        guard run.job.mode == .apply, let settings = run.settings.notify else { return Notifier() }
         do {
             return Notifier(
                 events: try EventNotifier(settings, isVerbose: common.verbose, in: invocation))
@@ -58,7 +58,7 @@ extension RunSession {
         }
     }
 
-    /// Says what failed beside the run.
+    /// Reports what failed apart from the run itself.
     func warn(_ sentence: String) { say(sentence, level: "warning") }
 
     private func say(_ sentence: String, level: String) {

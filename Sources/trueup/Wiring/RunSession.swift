@@ -57,7 +57,7 @@ struct RunSession {
             .notice(of: store)
         if let gap { warn(gap) }
 
-        // The log, and whoever sits at the terminal.
+        // The log, the terminal and the signals.
         let sink = try RunLog.Sink(path: folder.logPath)
         defer { sink.close() }
         let terminal = terminal()
@@ -86,7 +86,7 @@ struct RunSession {
         try show(report)
         signals.end()
 
-        // The report stands: nothing that comes after it changes how the run ended.
+        // The report is published: nothing that comes after it changes how the run ended.
         await deleteWhatIsPastItsRetention(in: store)
         _ = consume claim
         _ = consume lock
@@ -94,7 +94,7 @@ struct RunSession {
         return conclusion.exitStatus
     }
 
-    /// A run that was killed right after it published its report did not come to write that down.
+    /// Catches up for a run that was killed between publishing its report and recording that.
     private func recordReportsPublished(in store: SQLiteStore) async throws {
         for earlier in try store.awaitedReports()
         where ReportFolder.isPublished(earlier, in: run.settings.reportDirectory) {
@@ -195,7 +195,7 @@ func offTheCooperativeThreads<Value: Sendable>(
     }
 }
 
-/// For what is said from other threads, where an `Invocation` cannot go.
+/// Writes from any thread, unbuffered; the streams of an `Invocation` may be used by one at a time.
 @Sendable func writeToStandardError(_ text: String) {
     let bytes = Array(text.utf8)
     _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -74,8 +74,8 @@ import trueup
         // Where they were read, which no key says.
         let origin: Set = ["Settings.file", "JobSettings.file", "JobSettings.name"]
         // There as a whole or not at all; each of its keys is declared.
-        stored.remove("Settings.tell")
-        written.remove("Settings.tell")
+        stored.remove("Settings.notify")
+        written.remove("Settings.notify")
         #expect(stored.subtracting(written).subtracting(origin).sorted() == [])
         #expect(written.subtracting(stored).sorted() == [])
     }

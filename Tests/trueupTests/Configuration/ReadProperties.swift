@@ -46,8 +46,8 @@ enum ReadProperties {
     /// Properties that others read as parts of another one.
     static let readAs = [
         "AppSettings.bundleID": "identity", "AppSettings.environment": "identity",
-        "TellSettings.url": "destination", "TellSettings.secret": "destination",
-        "TellSettings.command": "destination", "Settings.tell": "tell",
+        "NotifySettings.url": "destination", "NotifySettings.secret": "destination",
+        "NotifySettings.command": "destination", "Settings.notify": "notify",
     ]
 
     /// `sweepDays` of `JobSettings.sweepDays`.

@@ -23,8 +23,8 @@ enum StoredProperties {
                 for app in apps {
                     found.merge(properties(of: app, "AppSettings")) { own, _ in own }
                 }
-            case let tell as TellSettings:
-                found.merge(properties(of: tell, "TellSettings")) { own, _ in own }
+            case let tell as NotifySettings:
+                found.merge(properties(of: tell, "NotifySettings")) { own, _ in own }
             case let recovery as JobSettings.Recovery:
                 found.merge(properties(of: recovery, "Recovery")) { own, _ in own }
             case let limits as GuardLimits:

@@ -1,7 +1,7 @@
 import Subscriptions
 
 /// The section `tell` of the settings file, read and checked.
-extension TellSettings {
+extension NotifySettings {
     /// - Parameters:
     ///   - value: the section.
     ///   - isRehearsal: whether an app asks a server on this machine instead of Apple.
@@ -103,7 +103,7 @@ extension SettingForm where Value == [String] {
 
 extension SettingForm where Value == Int64 {
     static var attemptTimeout: SettingForm {
-        let allowed = TellSettings.allowedTimeoutMilliseconds
+        let allowed = NotifySettings.allowedTimeoutMilliseconds
         let least = DurationText.text(ofMilliseconds: allowed.lowerBound)
         let most = DurationText.text(ofMilliseconds: allowed.upperBound)
         return duration.refusing(

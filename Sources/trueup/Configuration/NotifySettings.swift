@@ -1,7 +1,7 @@
 package import Subscriptions
 
-/// Whom a run tells of its corrections, and of which.
-package struct TellSettings: Hashable, Sendable, SettingsSection {
+/// The receiver that is notified of corrections, and the events that it is notified of.
+package struct NotifySettings: Hashable, Sendable, SettingsSection {
     /// A webhook, or else the command.
     package var url: WebhookURL?
     /// What the webhook's events are signed with; there whenever that is.
@@ -11,13 +11,13 @@ package struct TellSettings: Hashable, Sendable, SettingsSection {
     package var caFile: String?
     /// Of one attempt.
     package var timeoutMilliseconds: Int64 = 10_000
-    /// The names that are told.
+    /// The events that are delivered.
     package var events = BillingEvent.toldByDefault
 
-    /// A run spends a minute on telling at most, all attempts together.
+    /// A run spends a minute on deliveries at most, all attempts together.
     static let allowedTimeoutMilliseconds: ClosedRange<Int64> = 1000...30_000
 
-    static let declared: [Setting<TellSettings>] = [
+    static let declared: [Setting<NotifySettings>] = [
         Setting(
             "url", \.url, .optional(.webhook), newPass: .no,
             absent: .requiredUnless("required, or `command`"),

@@ -14,12 +14,12 @@ import trueup
         base + "\ntell:\n" + lines.map { "  \($0)\n" }.joined()
     }
 
-    private func tell(_ yaml: String) throws -> TellSettings {
-        try #require(try SettingsText.settings(yaml).tell)
+    private func tell(_ yaml: String) throws -> NotifySettings {
+        try #require(try SettingsText.settings(yaml).notify)
     }
 
     @Test func `is absent unless it is written: nobody is told`() throws {
-        #expect(try SettingsText.settings(SettingsText.production).tell == nil)
+        #expect(try SettingsText.settings(SettingsText.production).notify == nil)
     }
 
     @Test func `takes a webhook with its secret`() throws {

@@ -1,5 +1,33 @@
 package import Subscriptions
 
+/// Reads a file of local subscription rows.
+package typealias SubscriptionFileReader = RowFileReader<SubscriptionField, LocalSubscription>
+
+/// Files of local subscription rows (docs/columns.md).
+extension RowFileReader where Field == SubscriptionField, Row == LocalSubscription {
+    /// - Parameters:
+    ///   - path: `-` is standard input.
+    ///   - apps: the configured ones, for lines that do not name theirs.
+    /// - Throws: `RowFileError` when the file as a whole cannot be used.
+    package init(subscriptionsAt path: String, apps: [AppIdentity]) throws(RowFileError) {
+        let resolution = AppResolution(apps: apps)
+        try self.init(
+            path: path, required: [.originalTransactionID]
+        ) { record throws(BadField) in
+            let id = try record.requiredID(SubscriptionField.originalTransactionID)
+            let app = try resolution.resolve(
+                bundleID: try record.text(SubscriptionField.bundleID),
+                environment: try record.text(SubscriptionField.environment))
+            var row = LocalSubscription(
+                key: SubscriptionKey(
+                    bundleID: app.bundleID, environment: app.environment,
+                    originalTransactionID: id))
+            try record.read(SubscriptionField.self, into: &row)
+            return row
+        }
+    }
+}
+
 /// Reads a file of local transaction rows.
 package typealias TransactionFileReader = RowFileReader<TransactionField, LocalTransaction>
 

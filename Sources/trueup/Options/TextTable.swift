@@ -8,11 +8,18 @@ enum TextTable {
         }
         return rows.map { row in
             let cells = row.enumerated().map { column, cell in
-                let space = String(repeating: " ", count: widths[column] - cell.count)
-                return rightAligned.contains(column) ? space + cell : cell + space
+                cell.padded(to: widths[column], atRight: rightAligned.contains(column))
             }
             let line = "  " + cells.joined(separator: "  ")
             return String(line.reversed().drop { $0 == " " }.reversed())
         }
+    }
+}
+
+extension String {
+    /// With blanks up to a width; a longer text stays whole.
+    func padded(to width: Int, atRight: Bool = false) -> String {
+        let blanks = String(repeating: " ", count: max(0, width - count))
+        return atRight ? blanks + self : self + blanks
     }
 }
