@@ -6,13 +6,15 @@ package import Subscriptions
 /// `trueup tell`: tells others of corrections that still wait, without a run.
 package struct Tell: Verb {
     package static let configuration = CommandConfiguration(
+        commandName: "tell",
         abstract: "Tell the configured receiver of corrections that it has not been told of yet.",
         discussion: """
             Every run that corrects does the same at its end. An event that fails is due again \
             after 5, 10, 20, 40 and 80 minutes; call this every five minutes to keep to that \
             between two runs. After the sixth failure an event is given up and kept. Exit status \
-            3 says that something which was due could not be told.
-            """)
+            3 says that something which was due could not be told. "trueup notify" is the same.
+            """,
+        aliases: ["notify"])
 
     /// Less than the five minutes after which a scheduler starts the next one.
     private static let budget = Duration.seconds(240)

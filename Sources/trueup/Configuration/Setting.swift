@@ -20,6 +20,9 @@ struct Setting<Section: Sendable>: Sendable {
 
     var key: String { description.key }
 
+    /// The key, and its other name where it has one.
+    var names: [String] { [description.key] + [description.alias].compactMap(\.self) }
+
     /// Whether a run with another value begins a new pass, or goes on with one that was stopped.
     enum NewPass: Sendable {
         /// It says how, or how fast, something is asked, and changes no judgement.
@@ -140,10 +143,22 @@ extension SettingsMapping {
             if setting.description.absence == .required {
                 let example = setting.description.examples.first ?? "…"
                 try setting.read(try required(setting.key, example: example), &section)
-            } else if let value = value(setting.key) {
+            } else if let value = try value(of: setting) {
                 try setting.read(value, &section)
             }
         }
+    }
+
+    /// What stands under the key or under its other name.
+    private func value<Section>(
+        of setting: Setting<Section>
+    ) throws(ConfigurationError) -> SettingsValue? {
+        let named = setting.description.alias.flatMap { value($0) }
+        guard let value = value(setting.key) else { return named }
+        guard let named else { return value }
+        throw named.error(
+            "is another name of \(setting.key), which stands here, too",
+            suggestion: "keep one of them")
     }
 }
 
@@ -168,6 +183,8 @@ package struct SettingDescription: Hashable, Sendable {
     package var withoutEffect: String?
     /// The settings below this key.
     package var nested: [SettingDescription] = []
+    /// Another name of the key, which means the same.
+    package var alias: String?
 
     package enum Absence: Hashable, Sendable {
         case required
@@ -188,7 +205,8 @@ package struct SettingDescription: Hashable, Sendable {
 
     init(
         key: String, form: String, choices: [String] = [], absence: Absence, examples: [String],
-        meaning: String, beginsNewPass: Bool = false, nested: [SettingDescription] = []
+        meaning: String, beginsNewPass: Bool = false, nested: [SettingDescription] = [],
+        alias: String? = nil
     ) {
         self.key = key
         self.form = form
@@ -198,5 +216,6 @@ package struct SettingDescription: Hashable, Sendable {
         self.meaning = meaning
         self.beginsNewPass = beginsNewPass
         self.nested = nested
+        self.alias = alias
     }
 }

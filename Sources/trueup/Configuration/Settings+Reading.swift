@@ -33,7 +33,7 @@ extension Settings {
         self.init()
         self.file = file
         let mapping = try SettingsMapping(
-            root, file: file, path: "", keys: Self.declared.map(\.key))
+            root, file: file, path: "", keys: Self.declared.flatMap(\.names))
         try mapping.read(Self.declared, into: &self)
         for setting in Self.declared.flatMap({ [$0] + $0.nested }) {
             guard let name = setting.description.variable, let text = environment[name],

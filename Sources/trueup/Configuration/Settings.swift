@@ -50,7 +50,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                 examples: ["{command: [/usr/local/bin/on-correction]}"],
                 meaning: "whom to tell of every correction, by a command or over HTTPS; "
                     + "docs/telling.md",
-                nested: NotifySettings.declared.map(\.description)),
+                nested: NotifySettings.declared.map(\.description), alias: "notify"),
             digested: nil
         ) { value, settings throws(ConfigurationError) in
             settings.notify = try NotifySettings(

@@ -126,6 +126,20 @@ import trueup
         }
     }
 
+    @Test func `may be called notify instead, and does not stand beside itself`() throws {
+        let notify = "\nnotify:\n  command: [/bin/x]\n"
+        #expect(
+            try tell(SettingsText.production + notify).destination == .command(["/bin/x"]))
+        let mistaken = SettingsText.error(
+            of: SettingsText.production + "\nnotify:\n  command: x\n")
+        #expect(mistaken?.key == "notify.command")
+        let both = SettingsText.error(of: Self.yaml("command: [/bin/x]") + notify)
+        #expect(both?.status == .config)
+        #expect(both?.key == "notify")
+        #expect(both?.problem == "is another name of tell, which stands here, too")
+        #expect(both?.suggestion == "keep one of them")
+    }
+
     @Test func `does not make a stopped pass begin again`() throws {
         let job = try JobSettings(yaml: "", file: "nightly.yaml")
         let digests = try [SettingsText.production, Self.yaml(Self.webhook, Self.secret)].map {
@@ -158,6 +172,7 @@ import trueup
         let outcome = await workplace.run("tell")
         #expect(outcome.status == .ok, "\(outcome.diagnostics)")
         #expect(outcome.output == "nothing to tell\n")
+        #expect(await workplace.run("notify").output == outcome.output)
         #expect(await workplace.run("tell", "--quiet").output.isEmpty)
         #expect(
             await workplace.run("tell", "--json").output

@@ -60,6 +60,7 @@ enum SettingsPage {
             case .below: "below"
             }
         var meaning = setting.meaning
+        if let alias = setting.alias { meaning += "; `\(alias)` is another name of the key" }
         if let variable = setting.variable { meaning += "; `\(variable)` wins over it" }
         if let withoutEffect = setting.withoutEffect {
             meaning += "; no effect yet: \(withoutEffect)"
