@@ -1,16 +1,17 @@
 /// A request as a value.
 ///
-/// Credentials live in `headers` and are never printed.
+/// Credentials are in `headers` and are never printed.
 package struct HTTPRequest: Sendable {
     package var method: String
     /// Absolute `https` (or, where the transport's reach allows it, `http`) URL.
     package var url: String
     /// Name and value pairs, sent in this order.
     ///
-    /// An `Accept-Encoding` here asks for a compressed body; the transport unpacks it, so that `HTTPResponse.body` never is.
+    /// `Accept-Encoding` requests a compressed body. The transport decompresses it, so
+    /// `HTTPResponse.body` is never compressed.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]?
-    /// For the whole exchange, where it is shorter than the transport's own.
+    /// The limit of the whole exchange, where it is shorter than the transport's own.
     package var timeLimit: Duration?
 
     package init(
@@ -24,7 +25,7 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-/// A complete response as a value; a cut body is an error instead.
+/// A complete response as a value; an incomplete body is an error instead.
 package struct HTTPResponse: Sendable {
     package var status: Int
     /// In the order received, names in lowercase.
@@ -48,13 +49,13 @@ package struct HTTPResponse: Sendable {
     }
 }
 
-/// HTTP as a value in, a value out.
+/// Sends HTTP requests.
 package protocol HTTPTransport: Sendable {
     /// Sends once; no retry, no redirect. Cancelling the task abandons the transfer.
     func send(_ request: HTTPRequest) async throws(HTTPTransportError) -> HTTPResponse
 }
 
-/// Why no complete response came; each case describes itself in a sentence.
+/// Why there is no complete response; each case describes itself in a sentence.
 package enum HTTPTransportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Name resolution, connection or TLS handshake failed; nothing was sent.
     case connectionFailed(String)
@@ -66,7 +67,7 @@ package enum HTTPTransportError: Error, Hashable, Sendable, CustomStringConverti
     case untrustedServer(String)
     /// The body is larger than the limit.
     case bodyTooLarge(limitBytes: Int)
-    /// What came is not HTTP that can be read: garbage, endless headers, broken compression.
+    /// The response is not readable HTTP: garbage, too long headers, broken compression.
     case malformedResponse(String)
     /// The task was cancelled, or the transport is shut down.
     case cancelled

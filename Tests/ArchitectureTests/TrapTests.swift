@@ -23,12 +23,10 @@ import Testing
             ["precondition": 1], "libcurl hands back the pointer that was given to it"
         ),
         "HTTPTransport/Pacing/TokenBucket.swift": (
-            ["precondition": 1], "settings refuse a rate of nothing"
+            ["precondition": 2],
+            "settings refuse a rate of nothing, and at least one call an hour is computed from it"
         ),
         "HTTPTransport/Pacing/RetryPolicy.swift": (["precondition": 1], "a constant"),
-        "HTTPTransport/Pacing/HourlyBudget.swift": (
-            ["precondition": 1], "at least one call an hour is computed before"
-        ),
         "AppStoreServerAPI/Requests/ConcurrencyGate.swift": (["precondition": 1], "a constant"),
         "AppStoreServerAPI/Requests/QuotaRates.swift": (
             ["precondition": 1, "uniqueKeysWithValues": 1],

@@ -1,6 +1,6 @@
 import CLibcurl
 
-/// The options of every request, grouped by what they protect.
+/// Sets the options of every request, grouped by their purpose.
 extension CurlEasyHandle {
     func apply(
         _ settings: CurlTransport.Settings, for target: CurlTarget
@@ -9,7 +9,7 @@ extension CurlEasyHandle {
         try setQuickExit()
         try set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeoutMilliseconds)
         try set(CURLOPT_TIMEOUT_MS, settings.totalTimeoutMilliseconds)
-        // Refuses by Content-Length, before the first byte; the sink counts what really comes.
+        // Refuses by Content-Length, before the body; the sink counts the received bytes.
         try set(CURLOPT_MAXFILESIZE_LARGE, bytes: settings.bodyLimitBytes)
         try set(CURLOPT_USERAGENT, settings.userAgent)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
@@ -31,16 +31,18 @@ extension CurlEasyHandle {
         if let caFile = settings.caFile { try set(CURLOPT_CAINFO, caFile) }
     }
 
-    /// HTTP/2 where TLS negotiates it; waiting for that answer keeps a burst on one connection.
+    /// HTTP/2 where TLS negotiates it.
     ///
-    /// Never HTTP/2 in clear: libcurl 7.88 breaks when it reuses such a connection.
+    /// Requests wait for the negotiation, so that a burst shares one connection.
+    ///
+    /// Never HTTP/2 without TLS: libcurl 7.88 fails when it reuses such a connection.
     private func applyVersion(for target: CurlTarget) throws(HTTPTransportError) {
         let version = target.isPlain ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS
         try set(CURLOPT_HTTP_VERSION, Int(version))
         try set(CURLOPT_PIPEWAIT, target.isPlain ? 0 : 1)
     }
 
-    /// Empty texts switch the variables of the environment off, too.
+    /// Empty texts also disable the proxy variables of the environment.
     private func applyProxy(_ proxy: ProxyURL?) throws(HTTPTransportError) {
         try set(CURLOPT_NOPROXY, "")
         guard let proxy else { return try set(CURLOPT_PROXY, "") }
@@ -53,9 +55,9 @@ extension CurlEasyHandle {
         try set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
     }
 
-    /// Keeps away from connections that are older than the last time-out.
+    /// Avoids connections that are older than the last time-out.
     ///
-    /// `isFresh` opens a new one whatever there is.
+    /// `isFresh` always opens a new connection.
     func avoidConnections(
         olderThanSeconds age: Int, isFresh: Bool
     ) throws(HTTPTransportError) {
@@ -63,9 +65,9 @@ extension CurlEasyHandle {
         if isFresh { try set(CURLOPT_FRESH_CONNECT, 1) }
     }
 
-    /// Method, body and the wish for compression.
+    /// Sets method, body and accepted compression.
     func apply(_ request: HTTPRequest) throws(HTTPTransportError) {
-        // Without any, libcurl would hand over a body that a server packed unasked as it is.
+        // Without this, libcurl would not decompress a body that a server compressed unasked.
         try set(CURLOPT_ACCEPT_ENCODING, request.acceptEncoding ?? "identity")
         if let body = request.body {
             try set(CURLOPT_POST, 1)

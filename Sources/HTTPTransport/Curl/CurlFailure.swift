@@ -1,6 +1,6 @@
 import CLibcurl
 
-/// A failure in libcurl's words, to be said in ours.
+/// Translates a failure of libcurl to an `HTTPTransportError`.
 struct CurlFailure {
     let code: CURLcode
     /// libcurl's own text; it names hosts, never headers or credentials.
@@ -48,7 +48,7 @@ struct CurlFailure {
             return .bodyTooLarge(limitBytes: settings.bodyLimitBytes)
         case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR,
             CURLE_HTTP2, CURLE_HTTP2_STREAM:
-            // Also what requests meet whose connection the server retires (GOAWAY, curl #11859).
+            // Also the result of requests whose connection the server closes (GOAWAY, curl #11859).
             return .connectionLost("the connection to \(route) was lost: \(detail)")
         case CURLE_WRITE_ERROR, CURLE_BAD_CONTENT_ENCODING, CURLE_WEIRD_SERVER_REPLY,
             CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP_RETURNED_ERROR:

@@ -23,7 +23,7 @@ struct CurlEasyHandle: ~Copyable {
         unsafe self.easy = easy
         unsafe reason = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe reason.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        // Without it, errors are only less talkative.
+        // Optional: without it, errors only have less detail.
         _ = unsafe shim_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, reason)
     }
 
@@ -72,20 +72,20 @@ struct CurlEasyHandle: ~Copyable {
         try check(unsafe shim_easy_allow_only(easy, plainHTTP ? 1 : 0))
     }
 
-    /// Lets a transfer go whose host name is still being resolved, instead of blocking for it.
+    /// Lets a transfer end while its host name is being resolved, instead of waiting for that.
     func setQuickExit() throws(HTTPTransportError) {
         try check(unsafe shim_easy_set_quick_exit(easy))
     }
 
-    /// Lets the kernel drop a connection whose data nobody has acknowledged for that long.
+    /// Lets the kernel close a connection whose data has not been acknowledged for that long.
     ///
-    /// Without it, requests would be written into a dead path for many minutes.
+    /// Otherwise requests would be sent over a dead connection for many minutes.
     func setUnacknowledgedLimit(milliseconds: Int) throws(HTTPTransportError) {
         let context = unsafe UnsafeRawPointer(bitPattern: milliseconds)
         try check(unsafe shim_easy_set_pointer(easy, CURLOPT_SOCKOPTDATA, context))
         let hook = unsafe shim_easy_set_socket_hook(easy) { context, socket, _ in
             var milliseconds = UInt32(clamping: UInt(bitPattern: context))
-            // Refused on a system that does not know it: then it takes as long as it takes.
+            // An error is ignored: a system without this option keeps its own time-out.
             _ = unsafe setsockopt(
                 socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds,
                 socklen_t(MemoryLayout<UInt32>.size))
@@ -155,7 +155,7 @@ struct CurlMultiHandle: ~Copyable {
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Something that other threads may use to end `poll`, as long as this handle lives.
+    /// Ends `poll` from other threads, as long as this handle exists.
     var waker: CurlWaker { unsafe CurlWaker(multi: multi) }
 
     func set(_ option: CURLMoption, _ value: Int) {
@@ -170,13 +170,13 @@ struct CurlMultiHandle: ~Copyable {
         unsafe curl_multi_remove_handle(multi, handle.easy)
     }
 
-    /// Moves every transfer on as far as it goes without waiting.
+    /// Advances every transfer as far as possible without waiting.
     func perform() {
         var running: Int32 = 0
         unsafe curl_multi_perform(multi, &running)
     }
 
-    /// Waits for a socket, a timer of libcurl, the waker or the end of the time.
+    /// Waits for a socket, a timer of libcurl, the waker or the time-out.
     func poll(timeoutMilliseconds: Int32) {
         unsafe curl_multi_poll(multi, nil, 0, timeoutMilliseconds, nil)
     }
@@ -197,7 +197,7 @@ struct CurlMultiHandle: ~Copyable {
 
 /// The one operation of a multi handle that other threads may call.
 ///
-/// The mailbox calls it under its lock and forgets it before the handle goes.
+/// The mailbox calls it under its lock and drops it before the handle is freed.
 @safe
 struct CurlWaker: @unchecked Sendable {
     fileprivate let multi: UnsafeMutableRawPointer
@@ -241,7 +241,7 @@ struct CurlURL: ~Copyable {
         guard let url = unsafe curl_url() else {
             throw .connectionFailed("libcurl could not allocate a URL")
         }
-        // As it is: an id with dots must not climb the path.
+        // Not normalised: an id with dots must not change the path.
         let flags = UInt32(CURLU_PATH_AS_IS)
         guard unsafe curl_url_set(url, CURLUPART_URL, text, flags) == CURLUE_OK else {
             unsafe curl_url_cleanup(url)

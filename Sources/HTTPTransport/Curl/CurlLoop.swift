@@ -1,8 +1,8 @@
 import CLibcurl
 
-/// The work of the transport's thread: take mail, move transfers, deliver what ended, wait.
+/// The loop of the transport's thread: take requests, advance transfers, deliver results, wait.
 ///
-/// Nothing of it is ever touched by another thread.
+/// No other thread uses it.
 final class CurlLoop {
     /// An upper bound while nothing is in flight; idle connections and the mailbox end the wait
     /// earlier.
@@ -37,7 +37,7 @@ final class CurlLoop {
         self.mailbox = mailbox
         self.settings = settings
         multi = try CurlMultiHandle()
-        // Without the first, every stream beyond the server's limit opens a connection of its own.
+        // Without the first option, streams beyond the server's limit open further connections.
         multi.set(CURLMOPT_MAX_HOST_CONNECTIONS, settings.maxConnectionsPerHost)
         multi.set(CURLMOPT_MAXCONNECTS, settings.maxIdleConnections)
     }
@@ -87,8 +87,8 @@ final class CurlLoop {
         transfer.continuation.resume(returning: .failure(.cancelled))
     }
 
-    /// Resumes the waiting tasks all at once at the end: each resumption only queues its task for
-    /// Swift's pool, and in a batch that costs fewer turns of this loop.
+    /// Resumes all waiting tasks at the end: a resumption only queues the task for Swift's thread
+    /// pool, and in a batch this needs fewer iterations of the loop.
     private func deliver() {
         var ended: [(CurlTransfer, Result<HTTPResponse, HTTPTransportError>)] = []
         while let (transfer, code) = multi.nextEnded() {
@@ -103,5 +103,32 @@ final class CurlLoop {
             ended.append((transfer, result))
         }
         for (transfer, result) in ended { transfer.continuation.resume(returning: result) }
+    }
+}
+
+/// Tracks whether open connections may be dead without notice.
+///
+/// A time-out ends one HTTP/2 stream, not its connection, and libcurl would send the next requests
+/// over the same connection. If its network path is dead, they would all time out, too. So after a
+/// time-out requests open new connections until one is answered, and older connections are closed
+/// as soon as they are idle.
+package struct ConnectionTrust {
+    private var lastTimeout: ContinuousClock.Instant?
+    package private(set) var isLost = false
+
+    package init() {}
+
+    package mutating func exchangeTimedOut(at now: ContinuousClock.Instant) {
+        lastTimeout = now
+        isLost = true
+    }
+
+    package mutating func responseCame() {
+        isLost = false
+    }
+
+    /// Seconds since the last time-out; `nil` when there was none.
+    package func secondsSinceTimeout(at now: ContinuousClock.Instant) -> Int? {
+        lastTimeout.map { Int($0.duration(to: now).components.seconds) }
     }
 }

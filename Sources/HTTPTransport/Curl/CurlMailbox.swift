@@ -1,16 +1,16 @@
 import Synchronization
 
-/// A request on its way to the transport's thread, with the task that awaits its end.
+/// A request for the transport's thread, with the task that awaits its result.
 struct CurlSubmission: Sendable {
     let number: UInt64
     let request: HTTPRequest
     let continuation: CheckedContinuation<Result<HTTPResponse, HTTPTransportError>, Never>
 }
 
-/// What tasks leave for the transport's thread.
+/// The requests and cancellations that tasks leave for the transport's thread.
 ///
-/// One wake-up is enough for all that gathers until the thread looks again: without that, every
-/// request would cost a system call here and a turn of the loop there.
+/// One wake-up covers everything that arrives until the thread looks again. Otherwise every request
+/// would cost a system call and an iteration of the thread's loop.
 final class CurlMailbox: Sendable {
     struct Mail {
         var submissions: [CurlSubmission] = []
@@ -64,7 +64,7 @@ final class CurlMailbox: Sendable {
         }
     }
 
-    /// Asks the thread to end and returns when it has let go of everything.
+    /// Asks the thread to end, and returns when it has released everything.
     func closeAndWait() async {
         await withCheckedContinuation { continuation in
             let hasEnded = state.withLock { state in
@@ -87,7 +87,7 @@ final class CurlMailbox: Sendable {
         looks.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// All that gathered since the last look.
+    /// Everything that arrived since the last call.
     func take() -> Mail {
         state.withLock { state in
             state.isWoken = false
@@ -97,9 +97,9 @@ final class CurlMailbox: Sendable {
         }
     }
 
-    /// Refuses new mail and forgets the waker, whose handle goes next.
+    /// Refuses new requests and drops the waker, because its handle is freed next.
     ///
-    /// - Returns: submissions that were never looked at.
+    /// - Returns: Requests that were never started.
     func loopEnds() -> [CurlSubmission] {
         state.withLock { state in
             state.waker = nil
@@ -110,7 +110,7 @@ final class CurlMailbox: Sendable {
         }
     }
 
-    /// The last word of the thread.
+    /// The last call of the thread.
     func loopHasEnded() {
         let closers = state.withLock { state in
             state.hasEnded = true

@@ -1,14 +1,14 @@
 import CLibcurl
 
-/// The server that a request goes to, after the check that it may go there.
+/// The server of a request, after the check that it may be connected to.
 struct CurlTarget: CustomStringConvertible {
     /// Host and port: how errors name the server.
     let description: String
     let isPlain: Bool
     let isLoopback: Bool
 
-    /// - Throws: `invalidRequest` for anything but `https`, or `http` where the reach allows it; for
-    ///   credentials in the URL; for a CA file with another host than a loopback one.
+    /// - Throws: `invalidRequest` for anything but `https`, or `http` where the reach allows it;
+    ///   for credentials in the URL; for a CA file with another host than a loopback one.
     init(
         _ url: borrowing CurlURL, caFile: String?, reach: CurlTransport.Reach = .secured
     ) throws(HTTPTransportError) {
@@ -40,9 +40,11 @@ struct CurlTarget: CustomStringConvertible {
         }
     }
 
-    /// Also the spellings that systems take for loopback, for refusing: better one too many.
+    /// Whether a host is this machine, including every spelling that some system treats as
+    /// loopback: for refusing, one too many is better.
     ///
-    /// libcurl has turned other forms of an IPv4 address (octal, one number) into four parts before.
+    /// libcurl has already converted other forms of an IPv4 address (octal, one number) to four
+    /// parts.
     static func namesThisMachine(_ host: String) -> Bool {
         let name = host.lowercased()
         return isLoopback(name) || name == "localhost." || name.hasSuffix(".localhost")
@@ -50,7 +52,7 @@ struct CurlTarget: CustomStringConvertible {
             || name == "[::]" || name.hasPrefix("[::ffff:") || name.hasPrefix("[::1")
     }
 
-    /// `localhost`, `127.0.0.0/8` or `::1`; a name that merely begins like one is not.
+    /// Whether a host is `localhost`, in `127.0.0.0/8`, or `::1`.
     static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host == "[::1]" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,8 +1,8 @@
 import CLibcurl
 
-/// One request while libcurl works on it.
+/// One request that libcurl is working on.
 ///
-/// Lives on the transport's thread only.
+/// Used only on the transport's thread.
 final class CurlTransfer {
     private enum Excess {
         case head
@@ -65,7 +65,7 @@ final class CurlTransfer {
         return true
     }
 
-    /// What came of it, by libcurl's word and by our own limits.
+    /// The result, by libcurl's code and our own limits.
     func result(_ code: CURLcode) -> Result<HTTPResponse, HTTPTransportError> {
         switch excess {
         case .body: return .failure(.bodyTooLarge(limitBytes: settings.bodyLimitBytes))

@@ -26,8 +26,8 @@ package final class CurlTransport: HTTPTransport {
         thread = Mutex(started)
     }
 
-    /// Requests in flight keep the transport alive, so that there is nothing left to wait for here
-    /// but the closing of idle connections.
+    /// Requests in flight keep the transport alive, so only idle connections are left to close
+    /// here.
     deinit {
         mailbox.close()
     }
@@ -50,7 +50,7 @@ package final class CurlTransport: HTTPTransport {
         return try result.get()
     }
 
-    /// How often the thread has looked at its transfers so far: what waiting costs.
+    /// How many iterations the thread's loop has made so far, as a measure of the cost of waiting.
     package var lookCount: Int { mailbox.lookCount }
 
     /// Fails every request in flight with `cancelled`, closes the connections and ends the thread.
@@ -59,5 +59,64 @@ package final class CurlTransport: HTTPTransport {
     package func shutdown() async {
         await mailbox.closeAndWait()
         thread.withLock { $0 = nil }
+    }
+}
+
+extension CurlTransport {
+    /// The limits of a transport, in one place.
+    package struct Settings: Sendable {
+        /// Name resolution, TCP and TLS together.
+        package var connectTimeoutMilliseconds = 10_000
+        /// The whole exchange, including a body that arrives slowly.
+        package var totalTimeoutMilliseconds = 30_000
+        /// The longest wait of the thread's loop while a request is in flight.
+        ///
+        /// Workaround of 2026-11-22: with HTTP/2 over TLS, libcurl 7.88.1 sometimes has a complete
+        /// answer without signalling it by its timer or its socket. The request then waits until
+        /// its connect timer fires after 10 seconds, although a call of libcurl returns the answer
+        /// at once. Remove when no supported system has libcurl 7 any more, and
+        /// `Benchmarks/transport/measure` finds no pause without it.
+        package var longestWaitInFlightMilliseconds = 50
+        /// Of the decompressed body: a status answer has some 11 KB, a history page some 110 KB.
+        package var bodyLimitBytes = 8 * 1_048_576
+        /// Of all header lines of a response together.
+        package var headLimitBytes = 65_536
+        /// How many HTTP/1.1 requests of a host run at once; HTTP/2 needs only one connection.
+        package var maxConnectionsPerHost = 6
+        /// Idle connections kept for later, over all hosts.
+        package var maxIdleConnections = 16
+        package var userAgent = "trueup"
+        /// PEM file of TLS roots used instead of the system's, for loopback hosts only.
+        package var caFile: String?
+        /// `nil` connects directly, whatever the environment says.
+        package var proxy: ProxyURL?
+        package var reach = Reach.secured
+
+        package init() {}
+
+        /// The same settings, with the time limit of one request where that is shorter.
+        func limited(to timeLimit: Duration?) -> Settings {
+            guard let timeLimit, timeLimit < .milliseconds(totalTimeoutMilliseconds) else {
+                return self
+            }
+            var limited = self
+            let (seconds, attoseconds) = timeLimit.components
+            limited.totalTimeoutMilliseconds = max(
+                1, Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
+            limited.connectTimeoutMilliseconds = min(
+                connectTimeoutMilliseconds, limited.totalTimeoutMilliseconds)
+            return limited
+        }
+    }
+
+    /// Which servers a transport may go to.
+    package enum Reach: Hashable, Sendable {
+        /// `https`, and `http` on loopback.
+        case secured
+        /// `http` to any host: for data that is public and signed itself (OCSP, RFC 6960 appendix
+        /// A).
+        case plain
+        /// The same, but never to this machine: for addresses from untrusted input.
+        case plainElsewhere
     }
 }

@@ -1,15 +1,15 @@
 import Glibc
 
-/// A thread of the system, outside Swift's pool, joined when its owner lets it go.
+/// A system thread outside Swift's thread pool, joined when its owner is destroyed.
 ///
-/// Blocking calls of libcurl belong here: Swift's pool has only as many threads as cores.
+/// For the blocking calls of libcurl: Swift's pool has only as many threads as cores.
 struct DedicatedThread: ~Copyable {
     private let thread: pthread_t
 
     /// `nil` when the system refuses another thread.
     ///
-    /// All signals are blocked in it: handling them is the main thread's business, and a write to
-    /// a closed connection must not end the process with SIGPIPE.
+    /// All signals are blocked in it: the main thread handles them, and a write to a closed
+    /// connection must not end the process with SIGPIPE.
     init?(running body: @escaping @Sendable () -> Void) {
         let work = unsafe Unmanaged.passRetained(Work(body))
         var thread = pthread_t()

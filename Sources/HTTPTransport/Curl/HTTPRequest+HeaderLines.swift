@@ -1,10 +1,10 @@
 extension HTTPRequest {
-    /// What the caller asks for in `Accept-Encoding`, which libcurl must hear as an option.
+    /// The value of `Accept-Encoding`, which libcurl takes as an option.
     var acceptEncoding: String? {
         headers.first { $0.name.lowercased() == "accept-encoding" }?.value
     }
 
-    /// The headers as libcurl wants them, after the check that none smuggles in another.
+    /// The headers in libcurl's form, after the check that none contains a line break.
     ///
     /// - Throws: `invalidRequest` for a header with a line break or NUL; it names the header,
     ///   never its value, which may be a token.
@@ -36,7 +36,7 @@ extension HTTPRequest {
         return lines
     }
 
-    /// RFC 9110, section 5.6.2, without the signs that no real header has.
+    /// The characters of RFC 9110, section 5.6.2, without those that no real header has.
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

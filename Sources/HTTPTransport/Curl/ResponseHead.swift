@@ -1,7 +1,7 @@
-/// Gathers header lines and keeps those of the final response only.
+/// Collects the header lines of the final response.
 ///
-/// A status line starts anew, so that `100 Continue`, `103 Early Hints` and what a proxy says are
-/// forgotten; lines after the empty one are trailers and ignored.
+/// A status line discards what came before: `100 Continue`, `103 Early Hints` and a proxy's
+/// response. Lines after the empty line are trailers and ignored.
 struct ResponseHead {
     private var bytes: [UInt8] = []
     private var isOpen = false

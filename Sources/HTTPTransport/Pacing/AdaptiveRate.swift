@@ -1,12 +1,13 @@
-/// The rate that the server tolerates: halved by a refusal, slowly raised again.
+/// The request rate that the server tolerates: halved after a 429, slowly raised again.
 ///
-/// A 429 below our own limit means that somebody else uses the same quota (the company's live
-/// servers do). Additive increase, multiplicative decrease finds what is left over.
+/// A 429 below our own limit means that somebody else uses the same quota, such as the company's
+/// own servers. Additive increase and multiplicative decrease finds the rate that is left.
 package struct AdaptiveRate: Sendable {
     /// From half back to the whole in ten minutes.
     private static let recoveryOfConfiguredPerSecond = 0.5 / 600
     private static let lowestShare = 1.0 / 64
-    /// Requests that were in flight together are refused together: that is one refusal.
+    /// Requests that were in flight at the same time are refused together, and count as one
+    /// refusal.
     private static let oneRefusal: Duration = .seconds(5)
 
     package let configuredPerSecond: Double
@@ -29,7 +30,7 @@ package struct AdaptiveRate: Sendable {
 
     /// Halves the rate, once for all requests that were refused together.
     ///
-    /// The recovery begins at `resumption`, when calls go on.
+    /// The recovery begins at `resumption`, when calls are made again.
     package mutating func wasRateLimited(at now: Duration, resumption: Duration) {
         if let lastCut, now < lastCut + Self.oneRefusal { return }
         afterCut = max(configuredPerSecond * Self.lowestShare, perSecond(at: now) / 2)

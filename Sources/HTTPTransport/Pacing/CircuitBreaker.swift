@@ -1,31 +1,32 @@
-/// Stops asking an endpoint that does not work, and finds out when it works again.
+/// Stops requests to an endpoint that does not work, and finds out when it works again.
 ///
-/// A row of faults opens it, and one request alone tries at once (a probe): the faults may have
-/// been those of a few questions. While the probes fail nobody else asks; each doubles the pause
-/// before the next. When nothing has come for as long as its patience, it gives up for good.
+/// A series of faults opens it, and a single request (the probe) is sent at once, because perhaps
+/// only a few requests fail. While probes fail, no other request is sent, and each failed probe
+/// doubles the pause before the next. Without any answer for the duration of `patience` it gives up
+/// for good.
 package struct CircuitBreaker: Sendable {
     /// What a request may do now.
     package enum Admission: Hashable, Sendable {
         case proceed
-        /// Alone; the outcome must be told by one of the events.
+        /// As the only request; its result must be reported by one of the events.
         case probe
-        /// Ask again then.
+        /// Ask again at this time.
         case wait(until: Duration)
         case refuse
     }
 
-    /// What an event changed that people should hear of.
+    /// A change of the endpoint's state that people should be told of.
     package enum Change: Hashable, Sendable {
-        /// It does not work; what happens next, and when waiting for it ends.
+        /// It does not work: when the next probe is sent, and when it is given up.
         case waits(until: Duration, givesUpAt: Duration)
         case worksAgain(since: Duration)
         case gaveUp
     }
 
     private enum State: Hashable {
-        /// Working; with how many faults in a row, and since when.
+        /// It works; how many faults in a row there were, and since when.
         case closed(faults: Int, since: Duration)
-        /// No pause yet: nothing is known but the row of faults.
+        /// It does not work. The pause is zero before the first probe.
         case open(until: Duration, pause: Duration, since: Duration)
         case probing(pause: Duration, since: Duration)
         case givenUp
@@ -34,17 +35,17 @@ package struct CircuitBreaker: Sendable {
     package static let faultsToOpen = 10
     package static let firstPause: Duration = .seconds(1)
     package static let longestPause: Duration = .seconds(60)
-    /// How often waiting requests look whether the probe has come back.
+    /// How often waiting requests check whether the probe has ended.
     package static let probeLook: Duration = .milliseconds(250)
 
     private let patience: Duration
     private let deadline: Duration?
     private var state = State.closed(faults: 0, since: .zero)
 
-    /// A closed one.
+    /// A closed circuit breaker.
     ///
-    /// It waits for `patience` since the first fault of a row. Nobody asks after `deadline`, so that
-    /// a pause rather ends a little before it than after.
+    /// It waits for `patience` after the first fault of a series. Nothing is sent after `deadline`,
+    /// so a pause ends a little before it instead of after it.
     package init(patience: Duration, deadline: Duration? = nil) {
         self.patience = patience
         self.deadline = deadline
@@ -72,7 +73,7 @@ package struct CircuitBreaker: Sendable {
         return admission
     }
 
-    /// The endpoint gave an answer that is no fault of its own, a refusal included.
+    /// The endpoint answered without a fault of its own; a refusal is no fault.
     package mutating func answerCame() -> Change? {
         defer { if state != .givenUp { state = .closed(faults: 0, since: .zero) } }
         switch state {
@@ -84,8 +85,8 @@ package struct CircuitBreaker: Sendable {
 
     /// The endpoint failed: a connection fault, or an answer of the 5xx class.
     ///
-    /// `asProbe` says that the request was the probe: those that were in flight when it opened say
-    /// nothing new. The pause that a probe earns grows to `longestPause`.
+    /// `asProbe` says that the request was the probe; other requests that were in flight when it
+    /// opened are ignored. The pause after failed probes grows up to `longestPause`.
     package mutating func faultOccurred(
         at now: Duration, asProbe: Bool = false, longestPause: Duration = Self.longestPause
     ) -> Change? {
@@ -111,19 +112,19 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// The probe never came back (it was cancelled): somebody else may try.
+    /// The probe was cancelled: another request may be the probe.
     package mutating func probeWasAbandoned(at now: Duration) {
         if case .probing(let pause, let since) = state {
             state = .open(until: now, pause: pause, since: since)
         }
     }
 
-    /// Nothing will work in this run; no need to find out by waiting.
+    /// The endpoint cannot work in this run, so there is no point in waiting.
     package mutating func hopeWasLost() {
         state = .givenUp
     }
 
-    /// The last moments of the patience, and those before the deadline, are worth a look.
+    /// The end of a pause, moved so that a last probe is sent before patience and deadline end.
     private func end(of pause: Duration, at now: Duration, givesUpAt: Duration) -> Duration {
         let until = min(now + pause, givesUpAt)
         guard let deadline, until > deadline - Self.firstPause else { return until }

@@ -1,13 +1,13 @@
-/// Hands out the moments at which calls may start.
+/// Assigns the times at which calls may start.
 ///
-/// A caller takes a slot and waits until it comes. Slots lie `1 / rate` apart; after a quiet time
-/// one second's worth may start at once. No hour ever sees more than `rate × 3600` calls.
-/// Times are durations since a fixed start, by a clock that never jumps.
+/// A caller takes a slot and waits for its time. Slots are `1 / rate` apart; after an idle time the
+/// calls of one second may start at once. No hour has more than `rate × 3600` calls. Times are
+/// durations since a fixed start, by a monotonic clock.
 package struct TokenBucket: Sendable {
     private static let burstSeconds = 1.0
 
     private var budget: HourlyBudget
-    /// The moment at which a bucket without any burst would give the next slot.
+    /// The time at which a bucket without bursts would assign the next slot.
     private var nextEven: Duration = .zero
     private var lastSlot: Duration = .zero
     private var limitReachedUntil: Duration = .zero
@@ -21,20 +21,21 @@ package struct TokenBucket: Sendable {
     /// When a call may start.
     package struct Slot: Hashable, Sendable {
         package var time: Duration
-        /// Whether the hour's calls are all made, so that this one waits for more than its turn; the
-        /// moment that a full hour of even calls costs does not count.
+        /// Whether it waits because the calls of an hour are used up.
+        ///
+        /// The short wait after an hour of evenly spaced calls does not count.
         package var isLimitReached: Bool
     }
 
     /// Takes the next slot at `ratePerSecond`; it lies at `now` or later.
     package mutating func slotWasTaken(at now: Duration, ratePerSecond: Double) -> Slot {
         let interval = Duration.seconds(1 / ratePerSecond)
-        // A whole second's worth, the slot itself included; slow rates get no burst at all.
+        // The calls of one second, including this one; slow rates have no burst.
         let tolerance = Duration.seconds(max(0, Self.burstSeconds - 1 / ratePerSecond))
         let even = max(nextEven, now - tolerance)
         let wanted = max(now, even, lastSlot)
         let slot = budget.earliest(from: wanted)
-        // A wait for the hour must not be followed by a burst.
+        // No burst may follow a wait for the end of the hour.
         nextEven = (slot > wanted ? slot : even) + interval
         lastSlot = slot
         budget.callWasMade(at: slot)
@@ -42,8 +43,63 @@ package struct TokenBucket: Sendable {
         return Slot(time: slot, isLimitReached: now < limitReachedUntil)
     }
 
-    /// Gives no slot before `time`, and none in a burst right after it.
+    /// Assigns no slot before `time`, and no burst right after it.
     package mutating func wasPaused(until time: Duration) {
         nextEven = max(nextEven, time)
+    }
+}
+
+/// Limits the calls of every period of 3,600 seconds, whenever it begins.
+///
+/// Apple states its limits per second and enforces them per hour ("Identifying rate limits"). Calls
+/// are counted by whole seconds. A second is dropped only when all of it is more than an hour ago,
+/// so that rounding never allows a call too many.
+package struct HourlyBudget: Sendable {
+    private static let windowSeconds: Int64 = 3600
+
+    package let limit: Int
+    private var seconds: [(second: Int64, calls: Int)] = []
+    /// The index in `seconds` at which the window begins; earlier elements are removed in batches.
+    private var first = 0
+    private var total = 0
+
+    package init(limit: Int) {
+        precondition(limit > 0, "an hourly limit must allow a call")
+        self.limit = limit
+    }
+
+    /// The earliest moment, not before `time`, at which one more call fits.
+    package func earliest(from time: Duration) -> Duration {
+        guard total >= limit else { return time }
+        var inWindow = total
+        for (second, calls) in seconds[first...] {
+            let leaves = second + Self.windowSeconds + 1
+            if leaves > time.components.seconds {
+                if inWindow < limit { return time }
+                // Not yet gone: the call must wait for this second to leave.
+                if inWindow - calls < limit { return .seconds(leaves) }
+            }
+            inWindow -= calls
+        }
+        return time
+    }
+
+    /// Counts a call; times must not go backwards.
+    package mutating func callWasMade(at time: Duration) {
+        let second = time.components.seconds
+        while first < seconds.count, seconds[first].second + Self.windowSeconds < second {
+            total -= seconds[first].calls
+            first += 1
+        }
+        if first > 512, first * 2 > seconds.count {
+            seconds.removeFirst(first)
+            first = 0
+        }
+        if seconds.count > first, seconds[seconds.count - 1].second >= second {
+            seconds[seconds.count - 1].calls += 1
+        } else {
+            seconds.append((second, 1))
+        }
+        total += 1
     }
 }
