@@ -1,14 +1,14 @@
-/// One thing that is wrong with a report: where it stands and what does not hold.
+/// One problem of a report: where it is and what is wrong.
 package struct AuditProblem: Hashable, Sendable, CustomStringConvertible {
     /// The run's folder below the report folder; `nil` for what concerns the report folder itself.
     package var run: String?
     /// The file inside that folder.
     package var file: String?
-    /// Counted from 1, as editors do.
+    /// Counted from 1.
     package var line: Int?
-    /// The entry of the ledger that is concerned.
+    /// The ledger entry that is concerned.
     package var ledgerEntry: Int64?
-    /// What does not hold, in one sentence without a full stop.
+    /// What is wrong, in one sentence without a full stop.
     package var text: String
 
     package init(
@@ -31,13 +31,13 @@ package struct AuditProblem: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Problems as they are found, kept up to a limit and counted beyond it.
+/// Problems in the order in which they are found, kept up to a limit and counted beyond it.
 package struct ProblemList: Hashable, Sendable {
-    /// A report in ruins must neither fill the memory nor the screen.
+    /// A badly damaged report must fill neither the memory nor the screen.
     package static let kept = 100
 
     package private(set) var problems: [AuditProblem] = []
-    /// Found beyond those that are kept.
+    /// How many problems were found beyond the kept ones.
     package private(set) var omitted = 0
 
     package var isEmpty: Bool { problems.isEmpty }
@@ -50,5 +50,30 @@ package struct ProblemList: Hashable, Sendable {
         } else {
             omitted += 1
         }
+    }
+}
+
+/// Collects the problems of one run.
+final class RunProblems {
+    private let folder: String
+    /// `nil` when the manifest cannot be read.
+    private let manifest: ManifestRecord?
+    private(set) var list = ProblemList()
+
+    init(folder: String, manifest: ManifestRecord?) {
+        self.folder = folder
+        self.manifest = manifest
+    }
+
+    var count: Int { list.count }
+
+    func add(_ file: String?, line: Int? = nil, entry: Int64? = nil, _ text: String) {
+        list.append(
+            AuditProblem(run: folder, file: file, line: line, ledgerEntry: entry, text: text))
+    }
+
+    /// Whether a record names this run; `true` when the manifest cannot be read.
+    func isOfRun(_ record: JSONRecord, _ member: String = "run_id") -> Bool {
+        manifest.map { $0.runID.isSame(as: record.text(member)) } ?? true
     }
 }

@@ -1,26 +1,26 @@
-/// What the audit of one run's folder came to.
+/// The result of auditing one run's folder.
 package struct RunAudit: Hashable, Sendable {
-    /// The folder below the report folder, or its name where it is audited alone.
+    /// The folder's path below the report folder, or its name where it is audited alone.
     package var folder: String
     package var runID: String
     /// SHA-256 of `manifest.json`; `nil` when there is none to read.
     package var manifestDigest: String?
-    /// What the manifest states as the newest hash of the ledger.
+    /// The newest hash of the ledger, as the manifest states it.
     package var ledgerHead: String?
     package var findings = 0
     package var corrections = 0
-    /// Corrections whose evidence was verified again and says what was written.
+    /// Corrections whose evidence was verified again and states the written values.
     package var reverifiedCorrections = 0
-    /// Corrections of which a payload was erased since: nothing is left to verify them against.
+    /// Corrections whose evidence was erased, so that they cannot be verified.
     package var onErased = 0
-    /// Payloads of which only a tombstone is left.
+    /// Erased payloads.
     package var tombstones = 0
-    /// Corrections that take an earlier one back: checked against that one, not against Apple.
+    /// Corrections that revert an earlier one: compared with that one, not with Apple.
     package var undone = 0
-    /// Roots that evidence led to.
+    /// The roots of the verified evidence.
     package var roots: Set<EvidenceRoot> = []
     package var problems = ProblemList()
-    /// What cannot be checked or should be known, but is no sign of tampering.
+    /// Remarks that are no sign of tampering, such as what could not be checked.
     package var notes: [String] = []
 
     init(folder: String, runID: String) {
@@ -29,7 +29,7 @@ package struct RunAudit: Hashable, Sendable {
     }
 }
 
-/// A root certificate that evidence led to.
+/// The root certificate of some evidence.
 package struct EvidenceRoot: Hashable, Comparable, Sendable {
     /// SHA-256 of its DER form in lowercase hexadecimal.
     package var fingerprint: String
@@ -40,9 +40,9 @@ package struct EvidenceRoot: Hashable, Comparable, Sendable {
     }
 }
 
-/// What the audit of a run's folder or of a whole report folder came to.
+/// The result of auditing a run's folder or a whole report folder.
 ///
-/// The runs themselves are handed out one by one while the audit goes on.
+/// The runs themselves are returned one by one during the audit.
 package struct AuditResult: Hashable, Sendable {
     /// Whether a whole report folder was audited, with the chain from run to run.
     package var isWholeFolder: Bool
@@ -53,17 +53,17 @@ package struct AuditResult: Hashable, Sendable {
     package var onErased = 0
     package var tombstones = 0
     package var roots: Set<EvidenceRoot> = []
-    /// What is wrong with the chain from run to run, the index and the link to the newest run.
+    /// Problems of the chain from run to run, of the index and of the link to the newest run.
     package var problems = ProblemList()
     package var notes: [String] = []
-    /// Breaks of the ledger that were declared.
+    /// Declared breaks of the ledger.
     package var breaks: [DeclaredBreak] = []
-    /// Entries of the ledger in the database that were held against the reports; `nil` where none
-    /// was to be.
+    /// How many ledger entries of the database were compared with the reports; `nil` when that was
+    /// not requested.
     package var ledgerEntries: Int?
-    /// Decisions about findings in the database that were checked; `nil` where none were to be.
+    /// How many decisions of the database were checked; `nil` when that was not requested.
     package var decisions: Int?
-    /// Problems of the runs and of the chain together.
+    /// The number of problems of the runs and of the chain together.
     package var problemCount = 0
     /// The newest run of the chain.
     package var newest: RunAudit?

@@ -1,23 +1,23 @@
 import Subscriptions
 
-/// Reads finished reports and says what is wrong with them.
+/// Reads finished reports and finds what is wrong with them.
 ///
-/// It shares nothing with the code that writes reports, ledger and corrections: what is wrong there
-/// cannot be wrong here in the same way. It needs no key, no network and no database, writes
-/// nothing, and its memory does not grow with the size of a report.
+/// It shares no code with what writes reports, ledger and corrections, so that an error there is
+/// not repeated here. It needs no key, no network and no database, writes nothing, and its memory
+/// does not grow with the size of a report.
 ///
-/// Two things no folder can show by itself: that its newest runs were taken away together with their
-/// traces, and that everything was written anew from some night on. Both show against an anchor, a
-/// digest written down elsewhere before.
+/// Two manipulations cannot be seen in the folder itself: the newest runs were removed with all
+/// their traces, or everything was written again from some run on. Both are found by an anchor, a
+/// digest that was recorded elsewhere before.
 package struct ReportAudit {
     private let trust: AuditTrust
     private let anchors: [String]
     private let database: DatabaseReading?
 
     /// - Parameters:
-    ///   - trust: Whose signatures count.
-    ///   - anchors: Digests of manifests or heads of the ledger that must still be in the chain.
-    ///   - database: Reads the chains in the database, where they are to be checked, too.
+    ///   - trust: The trusted roots.
+    ///   - anchors: Digests of manifests, or hashes of ledger entries, that must be in the chain.
+    ///   - database: Reads the chains in the database, if these are to be checked, too.
     /// - Throws: `.anchor` for an anchor that is no digest.
     package init(
         trust: AuditTrust, anchors: [String], database: DatabaseReading? = nil
@@ -30,13 +30,13 @@ package struct ReportAudit {
         self.database = database
     }
 
-    /// Audits the folder of a run, or a report folder with all its runs from the oldest to the
-    /// newest; which of them it is shows by what is in it.
+    /// Audits the folder of one run, or a report folder with all its runs from the oldest to the
+    /// newest; the contents of the folder decide which.
     ///
     /// - Parameters:
     ///   - directory: The folder.
     ///   - perRun: Takes each run as soon as it has been audited.
-    /// - Returns: What all of it came to.
+    /// - Returns: The result of all runs together.
     /// - Throws: `.noReport` when there is nothing to audit.
     package func audit(
         _ directory: String, perRun: (RunAudit) throws -> Void
@@ -94,8 +94,8 @@ extension AuditResult {
         problemCount += 1
     }
 
-    /// Every anchor must be the manifest or the ledger head of a run that is there, or be what the
-    /// oldest one rests on.
+    /// Every anchor must be the manifest or the ledger head of an existing run, or what the oldest
+    /// run follows.
     mutating func check(anchors: [String], known: Set<String>) {
         for anchor in anchors where !known.contains(anchor) {
             add(
@@ -103,6 +103,22 @@ extension AuditResult {
                     text: "the anchor \(anchor) is neither the manifest nor the ledger head of any "
                         + "run here: the newest runs were taken away, or the chain was written "
                         + "anew"))
+        }
+    }
+}
+
+/// Why nothing could be audited at all.
+package enum AuditFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The path is no readable folder, or contains no report.
+    case noReport(String)
+    /// A given root is no certificate.
+    case certificate(String)
+    /// A given anchor is no digest.
+    case anchor(String)
+
+    package var description: String {
+        switch self {
+        case .noReport(let text), .certificate(let text), .anchor(let text): text
         }
     }
 }

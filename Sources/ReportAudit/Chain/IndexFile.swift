@@ -3,16 +3,16 @@ import JSONWebSignature
 /// `index.csv` of the report folder: a line per run, deleted ones included.
 struct IndexFile {
     static let name = "index.csv"
-    /// Columns that the manifest states under another name or inside an object.
+    /// Columns that the manifest has under another name or inside an object.
     private static let places: [String: [String]] = [
         "exit_status": ["outcome", "exit_status"], "outcome": ["outcome", "name"],
         "in_scope": ["totals", "in_scope"], "matched": ["totals", "matched"],
         "discrepant": ["totals", "discrepant"], "undecided": ["totals", "undecided"],
         "excluded": ["totals", "excluded"],
     ]
-    /// What the folder itself says.
+    /// Columns that are not in the manifest.
     private static let own: Set<String> = ["folder", "manifest_sha256"]
-    /// Columns that every index has: one cannot be left out to hide what it says.
+    /// Columns that every index has, so that none can be removed to hide its values.
     private static let required = [
         "run_id", "folder", "manifest_sha256", "job", "mode", "started", "ended", "exit_status",
         "outcome", "in_scope", "matched", "discrepant", "undecided", "excluded", "findings",
@@ -29,7 +29,7 @@ struct IndexFile {
     var lines: [Line] = []
     /// Columns that it lacks.
     let missing: [String]
-    /// Columns that this version does not know, so that nothing vouches for them.
+    /// Columns that this version does not know and cannot check.
     let unknown: [String]
 
     /// - Throws: When it cannot be read, or a line has no meaning.
@@ -48,7 +48,7 @@ struct IndexFile {
         }
     }
 
-    /// The first column in which a line says something else than the manifest of its run.
+    /// The first column in which a line differs from the manifest of its run.
     static func otherColumn(_ line: Line, _ manifest: ManifestRecord) -> String? {
         if !line.manifestDigest.isSame(as: manifest.digest) { return "manifest_sha256" }
         return line.fields.keys.sorted().first { column in

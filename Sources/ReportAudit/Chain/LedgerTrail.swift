@@ -1,4 +1,5 @@
-/// The ledger as it goes on from run to run: numbers without gaps, each entry on the one before.
+/// Follows the ledger from run to run: numbers without gaps, each entry with the hash of the
+/// previous one.
 struct LedgerTrail {
     static let beginning = String(repeating: "0", count: 64)
 
@@ -9,15 +10,16 @@ struct LedgerTrail {
     }
 
     private var pages: [Page] = []
-    /// Declared breaks that have not been come to.
+    /// Declared breaks that have not been reached.
     private(set) var declared: [DeclaredBreak]
-    /// Entries that declare breaks: they stand in manifests.
+    /// Entries that declare breaks, which are in manifests.
     private var declarations: [Int64: JSONRecord] = [:]
-    /// Where the ledger went back without anybody having declared it, with what was before.
+    /// Losses of entries that nobody declared.
     private(set) var undeclared: [UndeclaredBreak] = []
-    /// Of the newest entry so far; `nil` before the first, or where only its hash is known.
+    /// The number of the newest entry so far; `nil` before the first, or where only its hash is
+    /// known.
     private(set) var number: Int64?
-    /// Of the newest entry so far; `nil` where the trail has not begun.
+    /// The hash of the newest entry so far; `nil` before the first.
     private(set) var hash: String?
     private var first: Int64?
     private var highest: Int64?
@@ -29,15 +31,15 @@ struct LedgerTrail {
         self.declared = declared
     }
 
-    /// Goes on to the next entry.
+    /// Adds the next entry.
     ///
-    /// - Returns: What is wrong with its place.
+    /// - Returns: What is wrong with its number or its previous hash.
     mutating func take(_ number: Int64, previous: String, hash: String) -> String? {
         first = min(first ?? number, number)
         highest = max(highest ?? number, number)
         firstNumber = firstNumber ?? number
         let hasGoneBack = goBack(to: previous, entry: number &- 1)
-        // A run killed at its last step reports its corrections; so does the next one.
+        // A run that was killed at its last step and the next run report the same corrections.
         if !hasGoneBack, let repeated = repeated(number), repeated.isSame(as: hash) { return nil }
         defer {
             self.number = number
@@ -67,7 +69,7 @@ struct LedgerTrail {
             ? nil : "it does not rest on the entry before, whose hash is \(last)"
     }
 
-    /// Goes on to an entry that declares a break.
+    /// Adds an entry that declares a break.
     mutating func take(declaration: JSONRecord) -> String? {
         guard let number = declaration.integer("ledger_entry"),
             let previous = declaration.text("ledger_previous"),
@@ -91,7 +93,7 @@ struct LedgerTrail {
         return true
     }
 
-    /// What was lost is no longer found under its numbers: others will have them.
+    /// Drops the lost entries, because new entries will have their numbers.
     private mutating func forget(after kept: Int64) {
         pages = pages.compactMap { page in
             guard page.numbers.lowerBound <= kept else { return nil }
@@ -135,13 +137,13 @@ struct LedgerTrail {
             : "its ledger_head has moved, but corrections.jsonl lists no entry of this run"
     }
 
-    /// Goes on behind a run whose entries cannot be read; `nil` when not even its head is known.
+    /// Skips a run whose entries cannot be read; `nil` when its head is unknown, too.
     mutating func skip(toHead head: String?) {
         hash = head
         number = nil
     }
 
-    /// An entry of an earlier run that is still there.
+    /// An entry of an earlier run whose report still exists.
     func entry(_ number: Int64) -> JSONRecord? {
         if let declaration = declarations[number] { return declaration }
         guard let page = pages.last(where: { $0.numbers.contains(number) }) else { return nil }
@@ -157,11 +159,11 @@ struct LedgerTrail {
     }
 }
 
-/// Where the ledger of the reports went back without anybody having declared it.
+/// A loss of ledger entries that nobody declared.
 package struct UndeclaredBreak: Hashable, Sendable {
-    /// Hash of the entry on which it went on.
+    /// The hash of the last entry that is left.
     package var keptHash: String
-    /// The last entry before; `nil` where its number is not known.
+    /// The last lost entry; `nil` where its number is not known.
     package var lostEntry: Int64?
     package var lostHash: String
 }

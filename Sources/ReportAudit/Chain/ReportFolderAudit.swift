@@ -3,7 +3,7 @@ import Subscriptions
 /// Audits a report folder: each run, the chain from run to run, the index and the link `latest`.
 struct ReportFolderAudit {
     static let latest = "latest"
-    /// What a report folder holds besides the runs.
+    /// The files of a report folder besides the runs.
     private static let own: Set<String> = [IndexFile.name, latest, DatabaseNote.name, ".lock"]
 
     private let directory: String
@@ -70,7 +70,7 @@ struct ReportFolderAudit {
         return result
     }
 
-    /// Declared breaks are said; one that is not there covers up something else.
+    /// Reports declared breaks, and those that the reports do not show.
     private mutating func tell(
         of breaks: [DeclaredBreak], _ trail: LedgerTrail, isFromTheBeginning: Bool
     ) {
@@ -94,7 +94,7 @@ struct ReportFolderAudit {
         result.add(AuditProblem(file: file, line: line, text: text))
     }
 
-    /// The complete runs, by folder; what else stands around is said.
+    /// The folders of complete runs; other files are noted.
     private mutating func runFolders() -> [String] {
         var folders: [String] = []
         for day in names where !Folder.isPartial(day) {
@@ -135,7 +135,7 @@ struct ReportFolderAudit {
         }
     }
 
-    /// A run's folder is named after it and stands under the day on which it began.
+    /// Checks that each folder is named after its run and is below the day on which the run began.
     private mutating func checkPlaces(_ chain: RunChain) {
         for link in chain.links {
             let expected = link.manifest.started.utcDay + "/" + link.manifest.runID
@@ -197,7 +197,7 @@ struct ReportFolderAudit {
         checkUnlisted(chain, listed, isReadable: index != nil)
     }
 
-    /// What the index still says of the last deleted run must be what the oldest one follows.
+    /// Checks that the oldest existing run follows the last deleted run in the index.
     private mutating func checkFront(
         _ lines: [IndexFile.Line], _ chain: RunChain, _ places: [String: Int]
     ) {
@@ -214,7 +214,8 @@ struct ReportFolderAudit {
         }
     }
 
-    /// Only the newest run may be missing from the index, and only while its draft lies there.
+    /// Only the newest run may be missing from the index, and only if the draft of the index has
+    /// it.
     private mutating func checkUnlisted(
         _ chain: RunChain, _ listed: Set<String>, isReadable: Bool
     ) {

@@ -1,9 +1,9 @@
 import Subscriptions
 
-/// The runs of a report folder in the order in which each follows the one before.
+/// The runs of a report folder, in the order of their chain.
 ///
-/// Every manifest states the digest of the one before it, so a run that was deleted, written anew,
-/// inserted or moved breaks the chain where it stood.
+/// Every manifest states the digest of the previous one, so a run that was deleted, replaced,
+/// inserted or moved breaks the chain at its place.
 struct RunChain {
     struct Link {
         let folder: String
@@ -12,7 +12,7 @@ struct RunChain {
 
     /// From the oldest to the newest.
     private(set) var links: [Link] = []
-    /// What is wrong, with the run it shows at.
+    /// The problems of the chain, each with the folder of its run.
     private(set) var problems: [(folder: String, text: String)] = []
 
     init(_ runs: [Link], index: IndexFile?) {
@@ -58,7 +58,7 @@ struct RunChain {
         (left.manifest.started, left.folder) < (right.manifest.started, right.folder)
     }
 
-    /// Only the oldest run may follow one that is no longer there.
+    /// Only the oldest run may follow one that no longer exists.
     private mutating func findBreaks(_ index: IndexFile?) {
         for (before, link) in zip(links, links.dropFirst())
         where link.manifest.previous != before.manifest.digest {
@@ -84,8 +84,9 @@ struct RunChain {
         }
     }
 
-    /// The lock lets a run begin only after the one before has ended; only a rehearsal's clock may
-    /// be set back.
+    /// Because of the lock a run begins only after the previous one has ended.
+    ///
+    /// Only the clock of a rehearsal may be set back.
     private mutating func findReversals() {
         for (before, link) in zip(links, links.dropFirst())
         where link.manifest.previous == before.manifest.digest
@@ -95,5 +96,46 @@ struct RunChain {
             problems.append(
                 (link.folder, "it began before \(before.folder), the run that it follows"))
         }
+    }
+}
+
+/// Checks that `database.json` and the manifests of a report folder name one database: two
+/// databases never share a folder.
+enum DatabaseNote {
+    static let name = "database.json"
+    private static let limitBytes = 1 << 16
+
+    static func problems(in directory: String, _ chain: RunChain) -> [AuditProblem] {
+        var problems: [AuditProblem] = []
+        var known: String?
+        var ledgerHead = LedgerTrail.beginning
+        for link in chain.links {
+            let before = ledgerHead
+            ledgerHead = link.manifest.ledgerHead
+            guard let database = link.manifest.database else { continue }
+            if let known, !known.isSame(as: database), link.manifest.breaks.isEmpty,
+                // A database that was recreated before its first ledger entry has lost nothing.
+                before != LedgerTrail.beginning
+            {
+                problems.append(
+                    AuditProblem(
+                        run: link.folder, file: FileCheck.manifest,
+                        text: "its database is \(database), the runs before are of \(known)"))
+            }
+            known = database
+        }
+        guard let known, Folder.entry(at: directory + "/" + name) != .nothing else {
+            return problems
+        }
+        let bytes = try? PlainFile.contents(of: directory + "/" + name, limit: limitBytes)
+        let stated = bytes.flatMap { JSONRecord($0) }?.text("database")
+        if !known.isSame(as: stated) {
+            problems.append(
+                AuditProblem(
+                    file: name,
+                    text: "it names the database \(stated ?? "of nobody"), the newest run is of "
+                        + known))
+        }
+        return problems
     }
 }

@@ -1,13 +1,13 @@
 import AppStoreServerAPI
 import JSONWebSignature
 
-/// Whom an audit trusts: Apple's root, and roots that somebody gave by hand.
+/// The roots that an audit trusts: Apple's, and roots that the caller gave.
 ///
-/// What a report says of its own roots is never a reason to trust them.
+/// The roots that a report names itself are never trusted because of that.
 package struct AuditTrust: Sendable {
-    /// Believes Apple's root alone.
+    /// Trusts only Apple's root.
     let apple: JWSVerifier
-    /// Believes the given roots alone; `nil` when none was given.
+    /// Trusts only the given roots; `nil` when none was given.
     let given: JWSVerifier?
     private let givenFingerprints: Set<String>
 
@@ -25,7 +25,7 @@ package struct AuditTrust: Sendable {
         }
     }
 
-    /// Judges every chain at its payload's own date; one without a date was valid at no time.
+    /// Checks every chain at its payload's date; a payload without a date is never valid.
     static func verifier(for roots: TrustedRoots) throws(JSONWebSignatureError) -> JWSVerifier {
         try JWSVerifier(roots: roots, markers: AppleCertificates.markers, now: { .min })
     }
@@ -35,9 +35,10 @@ package struct AuditTrust: Sendable {
             || givenFingerprints.contains(fingerprint)
     }
 
-    /// The verifier for a chain that brings this root along.
+    /// The verifier for a chain that contains this root.
     ///
-    /// Apple's root is never mixed with others: what is said to lead to it does.
+    /// Apple's root is never mixed with others, so that evidence that counts as Apple's leads to
+    /// it.
     func verifier(forRoot fingerprint: String?) -> JWSVerifier {
         fingerprint == AppleCertificates.rootG3Fingerprint ? apple : given ?? apple
     }

@@ -4,12 +4,12 @@ import Subscriptions
 
 /// `evidence.jsonl` of one run: checked line by line, then looked up by digest.
 ///
-/// Memory stays the same however many payloads there are: the lines stand in the order of their
-/// digests, so one is found by halving the file.
+/// Memory does not depend on the number of payloads: the lines are sorted by digest, so a line is
+/// found by binary search in the file.
 final class EvidenceFile {
     static let name = "evidence.jsonl"
     private static let keptStatements = 256
-    /// What stands around the digest at the end of a line.
+    /// The text around the digest at the end of a line.
     private static let tail = (open: "\"sha256\":\"", close: "\"}")
 
     private let lines: SortedLines
@@ -21,10 +21,10 @@ final class EvidenceFile {
         self.verifier = verifier
     }
 
-    /// Checks that each line is a payload under its own digest, or a tombstone, in order; hands out
+    /// Checks that each line is a payload with its digest, or a tombstone, in order; reports
     /// problems.
     ///
-    /// - Returns: How many lines are tombstones.
+    /// - Returns: The number of tombstones.
     static func check(
         folder: String, endOfRun: Timestamp?, _ report: (_ line: Int, _ text: String) -> Void
     ) throws(UnreadableFile) -> Int {
@@ -60,7 +60,7 @@ final class EvidenceFile {
         return tombstones
     }
 
-    /// When the payload was erased of which a line is the tombstone; `nil` where it is none.
+    /// When the payload of a tombstone was erased; `nil` for other lines.
     private static func erasure(of record: JSONRecord) -> Timestamp? {
         guard record["jws"] == nil else { return nil }
         return record.text("erased_at").flatMap { Timestamp(rfc3339: $0) }
@@ -80,9 +80,9 @@ final class EvidenceFile {
         try record(of: digest).flatMap(Self.erasure)
     }
 
-    /// The verified statement of a digest, or that it was erased.
+    /// The verified statement with a digest, or that it was erased.
     ///
-    /// - Throws: When the payload is not there, or why it cannot be believed.
+    /// - Throws: When the payload is missing or not valid.
     func statement(
         of digest: String, for app: ManifestRecord.App
     ) async throws(UnreadableFile) -> EvidenceStatement {

@@ -3,21 +3,21 @@ import Crypto
 import JSONWebSignature
 import Subscriptions
 
-/// What a verified payload states.
+/// The contents of a verified payload.
 enum EvidenceStatement {
     case transaction(SignedTransaction)
     case renewal(SignedRenewal)
     case notification(RecordedNotification)
     /// Genuine, but made for another app or environment than the one asked about.
     case foreign
-    /// There is nothing left to verify: it was erased on purpose, and when.
+    /// Erased on purpose at this time, so that nothing is left to verify.
     case erased(Timestamp)
 }
 
-/// Verifies the signed payloads of one run again, as of the dates that they state.
+/// Verifies the signed payloads of one run again, at their own dates.
 ///
-/// A chain that leads to a root of the manifest which nobody trusts is verified by that root, so
-/// that everything else is checked too, and the root is remembered for the report of the audit.
+/// A chain whose root only the manifest names is verified with that root, so that everything else
+/// can be checked, and the root is reported.
 final class EvidenceVerifier {
     private let trust: AuditTrust
     private let manifest: ManifestRecord
@@ -25,9 +25,9 @@ final class EvidenceVerifier {
     /// Fingerprint of the third certificate by header segment: nearly all payloads share one.
     private var fingerprints: [[UInt8]: String] = [:]
 
-    /// Trusted roots that payloads led to.
+    /// The trusted roots of the verified payloads.
     private(set) var roots: Set<EvidenceRoot> = []
-    /// Roots that only the manifest names.
+    /// Roots of verified payloads that only the manifest names.
     private(set) var rehearsalRoots: Set<String> = []
 
     private static let keptHeaders = 32
@@ -46,7 +46,7 @@ final class EvidenceVerifier {
 
     /// Verifies a payload for an app of the manifest.
     ///
-    /// - Throws: Why it cannot be believed, in words.
+    /// - Throws: Why it is not valid, in words.
     func statement(
         of jws: [UInt8], for app: ManifestRecord.App
     ) async throws(UnreadableFile) -> EvidenceStatement {
@@ -62,7 +62,7 @@ final class EvidenceVerifier {
         do throws(VerificationFailure) {
             statement = try await verify(jws, signed)
         } catch {
-            // Signature and chain are checked first: app and environment are read from what holds.
+            // These reasons come after signature and chain, so the payload is genuine.
             guard error.reason == .app || error.reason == .environment else {
                 throw UnreadableFile(
                     error.reason == .chain
@@ -97,7 +97,7 @@ final class EvidenceVerifier {
         case transaction, renewal, notification
     }
 
-    /// Which reader to use; nothing else is taken from a payload before its signature holds.
+    /// The kind of payload; nothing else is read from a payload before its signature is verified.
     private static func form(of jws: [UInt8]) -> Form {
         let segments = jws.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard segments.count == 3, let bytes = Base64.decodeURL(segments[1]),
@@ -107,7 +107,7 @@ final class EvidenceVerifier {
         return payload["transactionId"] == nil ? .renewal : .transaction
     }
 
-    /// The root that the payload brings along.
+    /// The fingerprint of the root that the payload contains.
     private func rootFingerprint(of jws: [UInt8]) -> String? {
         guard let point = jws.firstIndex(of: UInt8(ascii: ".")) else { return nil }
         let header = Array(jws[..<point])

@@ -1,9 +1,9 @@
 import JSONWebSignature
 import Subscriptions
 
-/// Holds a finding against the signed payload that it names.
+/// Compares a finding with the signed payload that it names.
 struct FindingEvidenceCheck {
-    /// Kinds whose `apple_value` is a column of the payload, told by `field`.
+    /// Kinds whose `apple_value` is the payload's value of the column in `field`.
     private static let comparing: Set<String> = [
         "expiry", "grace_missed", "identity", "latest_transaction", "ownership", "product",
         "renewal_preference", "revocation_date",
@@ -14,14 +14,14 @@ struct FindingEvidenceCheck {
     let manifest: ManifestRecord
     let evidence: EvidenceFile
 
-    /// What does not hold; a finding that rests on no payload has nothing to check.
+    /// The problems of a finding; none for a finding without evidence.
     func problems(of finding: JSONRecord) async -> [String] {
         guard finding.states("evidence") else { return [] }
         guard let digest = finding.text("evidence"), digest.isDigest,
             let kind = finding.text("kind")
         else { return ["its evidence is no digest"] }
         do throws(UnreadableFile) {
-            // That it does not verify is what this kind says.
+            // Findings of this kind say that the payload does not verify.
             if kind == "verification_failed" {
                 if try evidence.payload(digest) != nil { return [] }
                 if try evidence.erasure(of: digest) != nil { return [] }

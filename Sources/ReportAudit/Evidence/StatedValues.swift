@@ -1,10 +1,11 @@
 import Subscriptions
 
-/// What the two signed payloads of a correction say of each column, as canonical JSON text.
+/// The values of the two signed payloads of a correction, by column, as canonical JSON.
 ///
-/// Written from Apple's documentation of the payloads and docs/columns.md, not from the code
-/// that made the correction. Source: App Store Server API, JWSTransactionDecodedPayload and
-/// JWSRenewalInfoDecodedPayload; docs/columns.md.
+/// Written from Apple's documentation of the payloads and docs/columns.md, and not from the code
+/// that makes corrections; the time constants below are repeated here for the same reason. Source:
+/// App Store Server API, JWSTransactionDecodedPayload and JWSRenewalInfoDecodedPayload;
+/// docs/columns.md.
 struct StatedValues {
     let transaction: SignedTransaction
     let renewal: SignedRenewal?
@@ -14,8 +15,8 @@ struct StatedValues {
         renewal.map { min(transaction.signedDate, $0.signedDate) } ?? transaction.signedDate
     }
 
-    /// A column's value in the table `subscriptions`; `nil` where no payload decides it: the
-    /// customer is the company's, the status is not signed.
+    /// A column's value in the table `subscriptions`; `nil` where no payload states it: the
+    /// customer is the company's, and the status is not signed.
     func subscriptionValue(of column: String) -> CanonicalJSON? {
         switch column {
         case "original_transaction_id": .string(transaction.originalTransactionID)
@@ -43,7 +44,7 @@ struct StatedValues {
         }
     }
 
-    /// A column's value in the table `transactions`; all of it comes from the one payload.
+    /// A column's value in the table `transactions`, from the transaction alone.
     func periodValue(of column: String) -> CanonicalJSON? {
         switch column {
         case "transaction_id": .string(transaction.transactionID)
@@ -60,10 +61,10 @@ struct StatedValues {
         }
     }
 
-    /// Why an unsigned status cannot stand beside the signed fields; `nil` when it can.
+    /// Why an unsigned status contradicts the signed fields; `nil` when it does not.
     ///
-    /// Times count from the signatures. An hour is left for what Apple books late, a day for charges
-    /// that come early, a minute for the clocks of two machines.
+    /// Times are compared with the dates of signing. The tolerance is an hour for changes that
+    /// Apple records late, a day for early charges, and a minute for different clocks.
     func contradiction(ofStatus status: Int64) -> String? {
         let retries = renewal?.isInBillingRetryPeriod == true
         switch status {
@@ -87,7 +88,7 @@ struct StatedValues {
         transaction.revocationDate != nil && transaction.revocationType != "REFUND_PRORATED"
     }
 
-    /// The end of what was paid for, by either payload.
+    /// The end of the paid period, by either payload.
     private var end: Timestamp? {
         [transaction.expiresDate, renewal?.renewalDate].compactMap(\.self).max()
     }
@@ -97,7 +98,7 @@ struct StatedValues {
         return isAhead(end, by: 0)
     }
 
-    /// Why a status that gives no access takes away what is signed.
+    /// Why a status without access contradicts the signed fields.
     private func takenAway(_ end: Timestamp?, leaving milliseconds: Int64) -> String? {
         if graceIsRunning { return "the signed grace period goes on" }
         guard transaction.revocationDate == nil, !transaction.isUpgraded, let end,

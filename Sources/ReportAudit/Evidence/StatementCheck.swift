@@ -1,33 +1,32 @@
 import JSONWebSignature
 import Subscriptions
 
-/// Holds a correction against the signed payloads that it rests on.
+/// Compares a correction with its signed evidence.
 ///
-/// An edited value or an exchanged payload shows here even when every digest was computed anew.
+/// This finds an edited value or an exchanged payload even when every digest was recomputed.
 struct StatementCheck {
     let manifest: ManifestRecord
     let evidence: EvidenceFile
 
-    /// What came of it.
     struct Outcome {
         var problems: [String]
-        /// Whether a payload that it rests on was erased: then nothing of it was verified again.
+        /// Whether its evidence was erased, so that it could not be verified.
         var restsOnErased = false
     }
 
-    /// What the payloads of a correction state.
+    /// The evidence of a correction.
     private enum Statements {
         case values(StatedValues)
         case erased(Timestamp)
     }
 
-    /// What does not hold about a correction, or about one that is only planned.
+    /// Checks a correction, written or planned.
     func check(_ entry: JSONRecord) async -> Outcome {
         await check(entry) { values in problems(of: entry, values) }
     }
 
-    /// What does not hold about the evidence of an entry that takes another one back: it is that
-    /// one's, so it says nothing of the values.
+    /// Checks an entry that reverts another one: the evidence is that entry's, so only its identity
+    /// is compared and not the values.
     func check(undoing entry: JSONRecord) async -> Outcome {
         await check(entry) { values in identityProblems(of: entry, values) }
     }
@@ -50,8 +49,10 @@ struct StatementCheck {
         }
     }
 
-    /// Nothing is written without evidence, so a correction is older than the tombstone it rests on;
-    /// only what takes one back needs none.
+    /// A correction must be older than the erasure of its evidence, because nothing is written
+    /// without evidence.
+    ///
+    /// Reverting needs none.
     private func problems(of entry: JSONRecord, erased: Timestamp) -> [String] {
         guard !entry.states("undo_of"),
             let written = entry.text("written_at").flatMap({ Timestamp(rfc3339: $0) }),

@@ -1,6 +1,6 @@
 import JSONWebSignature
 
-/// The records of a CSV file of RFC 4180, one by one, with the columns named by its first line.
+/// Reads the records of a CSV file (RFC 4180) one by one; its first line names the columns.
 final class CSVRecords {
     private let lines: LineFile
     let columns: [String]
@@ -10,7 +10,7 @@ final class CSVRecords {
         columns = try Self.record(of: lines) ?? []
     }
 
-    /// Of the last line of the record that was handed out last.
+    /// The last line of the record that was returned last.
     var lineNumber: Int { lines.lineNumber }
 
     /// The next record by column; `nil` at the end.
@@ -25,7 +25,7 @@ final class CSVRecords {
         return Dictionary(zip(columns, fields)) { first, _ in first }
     }
 
-    /// A quoted field may hold line feeds; the record goes on while its quotes are not closed.
+    /// A quoted field may contain line feeds, so a record continues while a quote is open.
     private static func record(of lines: LineFile) throws(UnreadableFile) -> [String]? {
         guard var bytes = try lines.next() else { return nil }
         while bytes.count(where: { $0 == UInt8(ascii: "\"") }) % 2 == 1 {
@@ -67,13 +67,13 @@ final class CSVRecords {
     }
 }
 
-/// How a JSON value stands in a CSV field.
+/// Compares CSV fields with JSON values.
 enum CSVField {
-    /// Whether a field says what a JSON value says.
+    /// Whether a field has a JSON value.
     ///
-    /// Null is an empty field, a list its elements with blanks between. A text that a spreadsheet
-    /// would run has an apostrophe in front, and before each sign inside that it would run; NUL is
-    /// shown as U+FFFD.
+    /// Null is an empty field, a list its elements separated by spaces. A text that a spreadsheet
+    /// would evaluate has an apostrophe in front, and before each such sign inside; NUL becomes
+    /// U+FFFD.
     static func agrees(_ field: String, with value: JSONValue?) -> Bool {
         guard let value, !value.isNull else { return field.isEmpty }
         if value.isArray {
@@ -83,7 +83,7 @@ enum CSVField {
         return agrees(field, withText: text)
     }
 
-    /// Whether a field says what a text says.
+    /// Whether a field has a text.
     static func agrees(_ field: String, withText text: String) -> Bool {
         let shown = String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
@@ -92,7 +92,8 @@ enum CSVField {
                 && isDefused(field.unicodeScalars.dropFirst(), shown)
     }
 
-    /// Whether a field is a text with nothing but apostrophes added, each before what may run.
+    /// Whether a field is the text with only apostrophes added, each before a sign that a
+    /// spreadsheet would evaluate.
     private static func isDefused(
         _ field: String.UnicodeScalarView.SubSequence, _ text: String
     ) -> Bool {

@@ -1,7 +1,7 @@
 import Crypto
 import Subscriptions
 
-/// What identifies the bytes of a file.
+/// The digest and size of a file.
 struct FileSeal: Hashable {
     private static let chunkBytes = 1 << 20
 
@@ -41,7 +41,8 @@ extension String {
             }
     }
 
-    /// Whether two texts have the same bytes; `==` takes some different ones for equal.
+    /// Whether two texts have the same bytes; `==` also treats canonically equivalent ones as
+    /// equal.
     func isSame(as other: String?) -> Bool {
         guard let other else { return false }
         return utf8.elementsEqual(other.utf8)

@@ -1,13 +1,13 @@
 import FoundationEssentials
 import Glibc
 
-/// What stands in a folder.
+/// Reads folders.
 enum Folder {
     enum Entry {
         case nothing, file, folder, link, other
     }
 
-    /// What a path itself is; a link is not followed.
+    /// The kind of a path; links are not followed.
     static func entry(at path: String) -> Entry {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return .nothing }
@@ -32,7 +32,7 @@ enum Folder {
         try? FileManager.default.destinationOfSymbolicLink(atPath: path)
     }
 
-    /// What is being written, or was left by a killed run: no part of a report yet.
+    /// Whether a name is that of a draft, which is being written or was left by a killed run.
     static func isPartial(_ name: String) -> Bool { name.hasSuffix(".partial") }
 
     /// `yyyy-MM-dd`: the folders that hold runs.

@@ -1,8 +1,8 @@
 import JSONWebSignature
 
-/// A JSON object whose members are found by name; one that names a member twice is none.
+/// A JSON object with access to its members by name; an object with a duplicate member is refused.
 ///
-/// Members that nobody asks for are tolerated: later versions add some.
+/// Unknown members are tolerated, because later versions add some.
 struct JSONRecord {
     private let members: [(name: String, value: JSONValue)]
     private let source: [UInt8]?
@@ -44,18 +44,18 @@ struct JSONRecord {
     /// A nested object.
     func record(_ name: String) -> JSONRecord? { JSONRecord(self[name]) }
 
-    /// Whether a member is there and is not null.
+    /// Whether a member exists and is not null.
     func states(_ name: String) -> Bool { self[name].map { !$0.isNull } ?? false }
 
-    /// The object's text with its members in the order of their names, one of them left out.
+    /// The object's text with its members sorted by name, without one of them.
     ///
-    /// Made from the members as they stand, so that it depends on nothing but this text. No name of
-    /// ours needs an escape.
+    /// Made from the source text of the members, so that it depends on nothing else. None of our
+    /// names needs an escape.
     func text(leavingOut dropped: String? = nil) -> String {
         text { $0 != dropped }
     }
 
-    /// The same with the members that are wanted.
+    /// The same with the selected members.
     func text(of isWanted: (String) -> Bool) -> String {
         let kept = members.filter { isWanted($0.name) }
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
@@ -64,7 +64,7 @@ struct JSONRecord {
         return "{" + kept.joined(separator: ",") + "}"
     }
 
-    /// Whether the text is spelled in the one way that the writer has.
+    /// Whether the text is canonical JSON, as the writer makes it.
     var isCanonical: Bool {
         guard let source else { return true }
         return text().utf8.elementsEqual(source)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file cannot be read: gone, no plain file, not permitted, or the disk fails.
+/// Why a file cannot be read, or a record in it has no meaning.
 struct UnreadableFile: Error {
     let reason: String
 
@@ -18,7 +18,7 @@ final class PlainFile {
     private let descriptor: Int32
     let bytes: Int
 
-    /// - Throws: Also for a link, a pipe and anything else that is no plain file.
+    /// - Throws: Also for a link, a pipe and everything else that is no plain file.
     init(_ path: String) throws(UnreadableFile) {
         descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -65,14 +65,14 @@ final class PlainFile {
 /// A file read line by line in constant memory.
 final class LineFile {
     private static let chunkBytes = 1 << 18
-    /// Longer lines are cut, so that they read as broken: a JWS may have a mebibyte.
+    /// Longer lines are truncated and then cannot be parsed; a JWS may have a mebibyte.
     static let lineLimitBytes = 1 << 23
 
     private let file: PlainFile
     private var buffer: [UInt8] = []
     private var position = 0
     private var offset = 0
-    /// Of the line that was handed out last, from 1.
+    /// The number of the line that was returned last, from 1.
     private(set) var lineNumber = 0
 
     init(_ path: String) throws(UnreadableFile) {
@@ -91,7 +91,7 @@ final class LineFile {
             }
             searched = buffer.count
             if searched - position > Self.lineLimitBytes + Self.chunkBytes {
-                // What is over the limit is dropped; the rest of the line goes on to be searched.
+                // What exceeds the limit is dropped, and the end of the line is searched further.
                 buffer.removeLast(searched - position - Self.lineLimitBytes - 1)
                 searched = buffer.count
             }
@@ -120,6 +120,64 @@ extension [UInt8] {
                 let found = unsafe memchr(base + start, 0x0A, bytes.count - start)
             else { return nil }
             return unsafe UnsafeRawPointer(found) - base
+        }
+    }
+}
+
+/// A file whose lines are sorted by a key: binary search in constant memory.
+final class SortedLines {
+    private static let chunkBytes = 1 << 16
+
+    private let file: PlainFile
+
+    init(_ path: String) throws(UnreadableFile) {
+        file = try PlainFile(path)
+    }
+
+    /// Where the wanted line is, seen from another line.
+    enum Direction {
+        case before, here, after
+    }
+
+    /// The line that `direction` calls `here`, without its line feed; `nil` when there is none.
+    func line(_ direction: ([UInt8]) -> Direction) throws(UnreadableFile) -> [UInt8]? {
+        var low = 0
+        var high = file.bytes
+        while low < high {
+            let middle = low + (high - low) / 2
+            guard let start = try firstLineStart(from: middle), start < high else {
+                high = middle
+                continue
+            }
+            let line = try line(at: start)
+            switch direction(line) {
+            case .here: return line
+            case .before: high = middle
+            case .after: low = start + line.count + 1
+            }
+        }
+        return nil
+    }
+
+    /// The first start of a line at or after an offset.
+    private func firstLineStart(from offset: Int) throws(UnreadableFile) -> Int? {
+        guard offset > 0 else { return 0 }
+        var position = offset - 1
+        while true {
+            let chunk = try file.read(upTo: Self.chunkBytes, at: position)
+            if chunk.isEmpty { return nil }
+            if let end = chunk.firstLineFeed(from: 0) { return position + end + 1 }
+            position += chunk.count
+        }
+    }
+
+    private func line(at start: Int) throws(UnreadableFile) -> [UInt8] {
+        var line: [UInt8] = []
+        while true {
+            let chunk = try file.read(upTo: Self.chunkBytes, at: start + line.count)
+            if let end = chunk.firstLineFeed(from: 0) { return line + chunk[..<end] }
+            line += chunk
+            if chunk.isEmpty || line.count > LineFile.lineLimitBytes { return line }
         }
     }
 }

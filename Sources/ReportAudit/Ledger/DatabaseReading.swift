@@ -1,23 +1,21 @@
-/// One column of a table in the database, as it stands there.
+/// One stored value of a table in the database.
 package enum StoredColumn: Hashable, Sendable {
     case null
     case integer(Int64)
     case text(String)
-    /// A number with a fraction or bytes, which no column of these tables holds.
+    /// A number with a fraction, or bytes; neither occurs in these tables.
     case other
 }
 
-/// Hands out the chains in the database, row by row and column by column as they stand there, in the
-/// order of their numbers.
+/// Returns the stored rows of the chains in the database, in the order of their numbers.
 ///
-/// Whoever opens the database reads it for the audit: what the columns mean, and whether they hold,
-/// is found out here without the code that wrote them.
+/// The caller opens the database and reads the raw values. Their meaning, and whether the chains
+/// are intact, is decided here without the code that wrote them.
 package struct DatabaseReading {
     package typealias Rows = (_ body: ([String: StoredColumn]) throws -> Void) throws -> Void
 
-    /// Of the ledger.
     package let ledger: Rows
-    /// Of the decisions about findings.
+    /// The decisions about findings.
     package let decisions: Rows
     /// The highest number of a decision that a stored run refers to; `nil` where none does.
     package let highestDecisionInUse: () throws -> Int64?
@@ -32,7 +30,7 @@ package struct DatabaseReading {
     }
 }
 
-/// The columns of one row, each read as what it must be.
+/// One stored row, with typed access to its columns.
 struct StoredRow {
     let columns: [String: StoredColumn]
 

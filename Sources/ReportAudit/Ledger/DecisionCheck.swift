@@ -1,11 +1,11 @@
 import Crypto
 import Subscriptions
 
-/// Holds the chain of decisions about findings in the database against itself.
+/// Checks the chain of decisions about findings in the database.
 ///
-/// Its end cannot be seen by the chain: a decision that stored runs refer to must be there.
+/// The chain does not show that its end was cut off, so decisions that stored runs refer to must
+/// exist.
 enum DecisionCheck {
-    /// What came of it.
     struct Outcome {
         var problems: [AuditProblem] = []
         var decisions = 0
@@ -62,7 +62,7 @@ extension DecisionCheck.Outcome {
     }
 }
 
-/// A decision about a finding, put together from the columns of the database.
+/// A decision about a finding, read from the columns of the database.
 private struct StoredDecision {
     let number: Int64
     let previous: String
@@ -87,7 +87,7 @@ private struct StoredDecision {
         ]
     }
 
-    /// Whether the hash is that of the contents.
+    /// Whether the hash is the hash of the contents.
     var holds: Bool {
         let sealed = previous + CanonicalJSON.object(members).rendered
         return SHA256.hash(data: Array(sealed.utf8)).hexadecimal.isSame(as: hash)

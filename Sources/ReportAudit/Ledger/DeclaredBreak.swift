@@ -1,13 +1,13 @@
 import Crypto
 import Subscriptions
 
-/// A break of the ledger that was declared: the database was restored from a backup, or rebuilt, and
-/// lacks entries that reports show.
+/// A declared break of the ledger: the database was restored from a backup, or rebuilt, and lacks
+/// entries that reports show.
 ///
-/// The declaration is an entry of the ledger itself, of the table `ledger`: it says from which entry
-/// to which the ledger went back, why, and by whom.
+/// The declaration is an entry of the ledger itself, with the table `ledger`. It states which
+/// entries were lost, why, and who declared it.
 package struct DeclaredBreak: Hashable, Sendable {
-    /// The entry after which the ledger went on; 0 for a database that was rebuilt.
+    /// The last entry that is left; 0 for a rebuilt database.
     package var keptEntry: Int64
     package var keptHash: String
     /// The last entry that was lost; `nil` where its number is not known.
@@ -17,7 +17,7 @@ package struct DeclaredBreak: Hashable, Sendable {
     package var actor: String
     package var runID: String
 
-    /// What was lost, for people.
+    /// A sentence that names the lost entries.
     package var description: String {
         let lost = lostEntry.map { last in
             last == keptEntry &+ 1 ? "entry \(last)" : "entries \(keptEntry &+ 1) to \(last)"
@@ -47,7 +47,7 @@ package struct DeclaredBreak: Hashable, Sendable {
 }
 
 extension JSONRecord {
-    /// What keeps the text from being an entry of the ledger with the hash that it states.
+    /// Why the record is not a ledger entry with the hash that it states; `nil` when it is.
     var sealProblem: String? {
         guard let previous = text("ledger_previous"), previous.isDigest,
             let hash = text("ledger_hash"), hash.isDigest

@@ -1,15 +1,14 @@
-/// Holds the ledger in the database against itself and against what the reports show of it.
+/// Checks the chain of the ledger in the database, and compares it with the reports.
 struct LedgerCheck {
     private static let name = "the ledger in the database"
 
     /// The ledger as the reports have it.
     let trail: LedgerTrail
-    /// Of the newest run.
+    /// The ledger head of the newest run.
     let head: String?
-    /// Whether every report there is was read, so that none of its entries may be missing there.
+    /// Whether all reports were read, so that every entry must be in one of them.
     let isWholeFolder: Bool
 
-    /// What came of it.
     struct Outcome {
         var problems: [AuditProblem] = []
         var entries = 0

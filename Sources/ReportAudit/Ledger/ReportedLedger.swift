@@ -1,8 +1,8 @@
 import JSONWebSignature
 
-/// The ledger as the reports of a folder show it, without any judgement of the reports.
+/// The ledger as the reports of a folder show it; the reports are not checked.
 ///
-/// It says what a database lacks that was restored or rebuilt.
+/// It shows which entries a restored or rebuilt database lacks.
 package struct ReportedLedger {
     private let trail: LedgerTrail
     /// The digest of the newest run's manifest.
@@ -10,7 +10,7 @@ package struct ReportedLedger {
     /// The hash of the newest entry.
     package let head: String
 
-    /// - Throws: `.noReport` when there is none, or what cannot be read.
+    /// - Throws: `.noReport` when there is no report, or one cannot be read.
     package init(_ directory: String) throws(AuditFailure) {
         let links = Self.links(in: directory)
         guard let newest = links.last else {
@@ -41,8 +41,8 @@ package struct ReportedLedger {
         head = trail.hash ?? newest.manifest.ledgerHead
     }
 
-    /// The newest entry's hash by the newest report alone, which costs one small file; `nil` where
-    /// there is none to read.
+    /// The newest entry's hash, read only from the newest manifest; `nil` where that cannot be
+    /// read.
     package static func newestHead(in directory: String) -> String? {
         let path = directory + "/" + ReportFolderAudit.latest + "/" + FileCheck.manifest
         return (try? ManifestRecord(ofFileAt: path))?.ledgerHead
@@ -51,7 +51,7 @@ package struct ReportedLedger {
     /// The number of the newest entry, where it is known.
     package var number: Int64? { trail.number }
 
-    /// Where the ledger of the reports went back without anybody having declared it.
+    /// Losses of ledger entries that nobody declared.
     package var breaks: [UndeclaredBreak] { trail.undeclared }
 
     /// The hash of an entry; `nil` where no report shows it.

@@ -1,6 +1,6 @@
 import JSONWebSignature
 
-/// Checks `corrections.jsonl` entry by entry, together with its CSV form and its inverse.
+/// Checks `corrections.jsonl` entry by entry, together with `corrections.csv` and `undo.json`.
 struct CorrectionCheck {
     static let name = "corrections.jsonl"
     private static let csvName = "corrections.csv"
@@ -16,7 +16,6 @@ struct CorrectionCheck {
         var undo: SealedList?
     }
 
-    /// Goes through all entries.
     func check(
         trail: inout LedgerTrail, audit: inout RunAudit
     ) async throws(UnreadableFile) {
@@ -49,7 +48,7 @@ struct CorrectionCheck {
         checkEnds(companions)
     }
 
-    /// Hash, number and link to the entry before.
+    /// Checks hash, number and previous hash.
     private func checkPlace(
         of entry: JSONRecord, _ number: Int64, _ trail: inout LedgerTrail,
         _ report: (String) -> Void
@@ -100,7 +99,7 @@ struct CorrectionCheck {
         if outcome.restsOnErased { audit.onErased += 1 }
     }
 
-    /// The CSV file has a line per changed field, in the order of their names.
+    /// The CSV file has a line for each changed field, in the order of their names.
     private func checkCSV(of entry: JSONRecord, _ companions: Companions, line: Int) {
         guard let csv = companions.csv else { return }
         let after = entry.record("after")
@@ -155,7 +154,7 @@ struct CorrectionCheck {
         }
     }
 
-    /// Nothing may be left in the companions.
+    /// Checks that both other files end here, too.
     private func checkEnds(_ companions: Companions) {
         do throws(UnreadableFile) {
             if try companions.csv?.next() != nil {
@@ -175,6 +174,48 @@ struct CorrectionCheck {
             }
         } catch {
             problems.add(UndoCheck.name, error.reason)
+        }
+    }
+}
+
+/// Compares the items of `undo.json` with the corrections that they revert.
+struct UndoCheck {
+    static let name = "undo.json"
+    private static let shared = [
+        "app", "environment", "evidence", "evidence_renewal", "ledger_hash",
+        "original_transaction_id", "table", "transaction_id",
+    ]
+
+    /// Why an item is not the inverse of a correction; `nil` when it is.
+    static func problem(of item: JSONRecord, undoing entry: JSONRecord) -> String? {
+        for name in shared where !JSONValue.areSame(item[name], entry[name]) {
+            return "its \(name) is not that of the correction"
+        }
+        guard JSONValue.areSame(item["undo_of"], entry["ledger_entry"]) else {
+            return "it takes back another ledger entry than the next correction"
+        }
+        guard JSONValue.areSame(item["before"], entry["after"]),
+            JSONValue.areSame(item["after"], entry["before"])
+        else { return "its before and after are not those of the correction exchanged" }
+        guard item.text("action") == inverse(of: entry) else {
+            return "its action does not take the correction back"
+        }
+        return nil
+    }
+
+    /// The action that reverts an entry.
+    ///
+    /// Old entries state none: those versions only inserted periods, and inserted a subscription
+    /// only when it was missing.
+    private static func inverse(of entry: JSONRecord) -> String {
+        switch entry.text("action") {
+        case "insert": return "delete"
+        case "delete": return "insert"
+        case "update": return "update"
+        default:
+            let kinds = entry["kinds"]?.elements.compactMap(\.text) ?? []
+            return entry.text("table") == "transactions" || kinds.contains("missing_locally")
+                ? "delete" : "update"
         }
     }
 }

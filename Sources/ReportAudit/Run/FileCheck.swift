@@ -1,8 +1,8 @@
-/// Holds the files of a run's folder against `manifest.json` and `SHA256SUMS`.
+/// Compares the files of a run's folder with `manifest.json` and `SHA256SUMS`.
 struct FileCheck {
     static let manifest = "manifest.json"
     static let sums = "SHA256SUMS"
-    /// What every report holds (docs/report-files.md); a manifest cannot leave one out.
+    /// The files of every report (docs/report-files.md), also when the manifest lists fewer.
     static let expected: Set<String> = [
         "README.txt", "corrections.csv", "corrections.jsonl", "discrepancies.csv",
         "discrepancies.jsonl", "evidence.jsonl", "not_found.csv", "notifications.csv", "plan.json",

@@ -1,6 +1,7 @@
 import JSONWebSignature
 
-/// Checks `discrepancies.jsonl` line by line, together with its CSV form and `not_found.csv`.
+/// Checks `discrepancies.jsonl` line by line, together with `discrepancies.csv` and
+/// `not_found.csv`.
 struct FindingCheck {
     static let name = "discrepancies.jsonl"
     private static let csvName = "discrepancies.csv"
@@ -14,7 +15,7 @@ struct FindingCheck {
 
     private final class Companions {
         var csv: CSVRecords?
-        /// Only where no narrowing left findings out.
+        /// `nil` for narrowed runs, which leave out findings.
         var notFound: CSVRecords?
     }
 
@@ -53,7 +54,7 @@ struct FindingCheck {
         checkEnd(&companions.notFound, Self.notFoundName)
     }
 
-    /// Holds the next record of a CSV file against a finding.
+    /// Compares the next record of a CSV file with a finding.
     private func check(
         _ finding: JSONRecord, against csv: inout CSVRecords?, _ name: String, _ line: Int,
         columns: (String) -> Bool

@@ -3,7 +3,7 @@ import Crypto
 import JSONWebSignature
 import Subscriptions
 
-/// A `manifest.json` as far as it is held against everything else.
+/// The parts of a `manifest.json` that other files are compared with.
 struct ManifestRecord {
     /// The newest format that this version can check.
     static let format: Int64 = 1
@@ -37,7 +37,7 @@ struct ManifestRecord {
         let certificate: String?
     }
 
-    /// Whether every root is Apple's: the run was no rehearsal.
+    /// Whether every root is Apple's, so that the run was no rehearsal.
     var isProduction: Bool {
         !roots.isEmpty
             && roots.allSatisfy { $0.fingerprint == AppleCertificates.rootG3Fingerprint }
@@ -45,7 +45,7 @@ struct ManifestRecord {
 
     var ended: Timestamp? { record.text("ended").flatMap { Timestamp(rfc3339: $0) } }
 
-    /// Whether only a part of the job was done.
+    /// Whether the run covered only a part of its job.
     var isNarrowed: Bool { record.states("scope") }
 
     var breaks: [DeclaredBreak] { declarations.compactMap(DeclaredBreak.init) }

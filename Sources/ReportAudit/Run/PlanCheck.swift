@@ -2,16 +2,17 @@ import Crypto
 import JSONWebSignature
 import Subscriptions
 
-/// Checks `plan.json`: seal, identity, run, and every planned value against the payload it rests on.
+/// Checks `plan.json`: seal, identity, run, and every planned value against its evidence.
 struct PlanCheck {
     static let name = "plan.json"
-    /// What the head repeats of the manifest.
+    /// Members of the head that are also in the manifest.
     private static let shared = ["mode", "run_id", "settings_digest", "started", "tool_version"]
-    /// What it repeats too, unless the plan was made by an earlier run.
+    /// The same, unless the plan was made by an earlier run.
     private static let ofOwnPlan = ["job", "scope"]
 
-    /// What the head says of the run that left the file, and not of the plan: its identity covers
-    /// the rest of the head, and every item without what became of it.
+    /// Members of the head about the run that wrote the file.
+    ///
+    /// The identity of the plan covers the other members, and every item without its fate.
     private static let ofFile: Set<String> = [
         "corrections", "format", "guards", "job_file", "mode", "notice", "plan_only",
         "plan_sha256", "run_id", "settings_digest", "started", "tool_version",

@@ -2,14 +2,14 @@ import Subscriptions
 
 /// Audits the folder of one run.
 ///
-/// First the files as bytes, then what is in them, line by line, then the totals of what was
-/// counted. Everything that is wrong is listed, not only the first.
+/// First the bytes of the files, then their contents line by line, then the totals. All problems
+/// are listed, not only the first one.
 struct RunAuditor {
-    /// From which files a folder is known to be a run's.
+    /// The files by which a run's folder is recognised.
     static let signs = [FileCheck.manifest, FileCheck.sums, SummaryCheck.name]
 
     let path: String
-    /// The folder as it is named to people.
+    /// The folder's name in messages.
     let folder: String
     let manifest: ManifestRecord?
     private let problems: RunProblems
@@ -32,9 +32,9 @@ struct RunAuditor {
     /// Audits the folder.
     ///
     /// - Parameters:
-    ///   - trust: Whose signatures count.
-    ///   - trail: The ledger up to this run; it is taken further.
-    /// - Returns: What is in it, and what is wrong.
+    ///   - trust: The trusted roots.
+    ///   - trail: The ledger up to this run; the run's entries are added.
+    /// - Returns: The counts and problems of the run.
     func audit(trust: AuditTrust, trail: inout LedgerTrail) async -> RunAudit {
         let name = folder.split(separator: "/").last.map(String.init) ?? folder
         var audit = RunAudit(folder: folder, runID: manifest?.runID ?? name)
@@ -115,7 +115,7 @@ struct RunAuditor {
         SummaryCheck(manifest: manifest, counts: counts) { problems.add($0, $1) }
             .check(folder: path)
         audit.roots = verifier.roots
-        // Nothing is proven by a root that nobody vouches for.
+        // A root that only the manifest names proves nothing.
         if !verifier.rehearsalRoots.isEmpty { audit.reverifiedCorrections = 0 }
         for root in verifier.rehearsalRoots.sorted() {
             problems.add(

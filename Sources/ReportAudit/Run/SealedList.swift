@@ -1,18 +1,18 @@
 import Crypto
 import Subscriptions
 
-/// `plan.json` and `undo.json`: a head, one item a line, and the digest of everything before the
-/// last line in the last line.
+/// Reads `plan.json` and `undo.json`: a head, one item a line, and in the last line the digest of
+/// all lines before it.
 struct SealedList {
-    /// What is wrong, with the line where it stands.
+    /// Takes a problem and its line.
     typealias Report = (_ line: Int, _ text: String) -> Void
 
     private let lines: LineFile
     private var hash = SHA256()
-    /// Handed out last, or read ahead, and not sealed yet.
+    /// The next line, read ahead because the last line is the seal.
     private var ahead: [UInt8]?
 
-    /// The head, without the list; `nil` when the first line is none.
+    /// The head without the list; `nil` when the first line is no head.
     let head: JSONRecord?
 
     /// Opens a file and reads its head.

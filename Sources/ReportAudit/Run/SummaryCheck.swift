@@ -1,10 +1,10 @@
 import JSONWebSignature
 
-/// Holds `summary.json` against the manifest and against what was counted line by line.
+/// Compares `summary.json` with the manifest and with the counts of the other files.
 struct SummaryCheck {
     static let name = "summary.json"
     private static let limitBytes = 1 << 26
-    /// What both files state.
+    /// The members that both files have.
     private static let shared = [
         "ended", "job", "ledger_head", "mode", "outcome", "run_id", "scope", "settings_digest",
         "started", "tool_version", "totals",
@@ -19,7 +19,7 @@ struct SummaryCheck {
         do throws(UnreadableFile) {
             bytes = try PlainFile.contents(of: folder + "/" + Self.name, limit: Self.limitBytes)
         } catch {
-            // That it is missing is said with the files.
+            // `FileCheck` reports that it is missing.
             return
         }
         guard let summary = JSONRecord(bytes) else {
@@ -55,7 +55,7 @@ struct SummaryCheck {
             "its \(what) is \(stated.map(String.init) ?? "missing"), \(file) has \(counted)")
     }
 
-    /// The tie-out: in scope = matched + discrepant + undecided + excluded.
+    /// Checks that in_scope = matched + discrepant + undecided + excluded.
     private func checkTotals(_ summary: JSONRecord) {
         let totals = summary.record("totals")
         let parts = ["matched", "discrepant", "undecided", "excluded"]
