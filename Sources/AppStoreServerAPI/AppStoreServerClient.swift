@@ -1,12 +1,13 @@
 import JSONWebSignature
 package import Subscriptions
 
-/// The App Store Server API of one app: builds calls, decodes answers, verifies what is signed.
+/// The App Store Server API of one app: builds calls, decodes answers and verifies their signed
+/// parts.
 ///
-/// Pacing, authorization and retries are the sender's. An answer is believed in this order: it can
-/// be decoded, its envelope names this app, each signed part holds, and the parts agree with each
-/// other and with the unsigned ids around them. One broken entry is a `RejectedStatement`; the
-/// others of its answer go on.
+/// The sender does pacing, authorization and retries. An answer is checked in this order: it can be
+/// decoded, its envelope names this app, each signed part is valid, and the parts agree with each
+/// other and with the unsigned ids around them. An entry that fails becomes a `RejectedStatement`;
+/// the other entries of the answer are used.
 package struct AppStoreServerClient: Sendable {
     private let sender: any APISending
     private let verifier: SignedDataVerifier
@@ -76,7 +77,7 @@ package struct AppStoreServerClient: Sendable {
                 transaction.transactionID, transaction.originalTransactionID,
                 transaction.previousOriginalTransactionID,
             ]
-            // A proxy may deliver an answer to somebody else's question.
+            // A proxy may return the answer to another request.
             guard ids.contains(id.text) else {
                 return undecodable("the answer is about another transaction", .transactionInfo)
             }
@@ -97,7 +98,7 @@ package struct AppStoreServerClient: Sendable {
             return undecodable(error.description, .transactionHistory)
         }
         if let rejected = envelopeRejection(of: response) { return .unverified(rejected) }
-        // Without these two a page could end the reading early, unnoticed.
+        // Without these two members the reading could end early without notice.
         guard let newRevision = response.revision, let hasMore = response.hasMore else {
             return undecodable("the history page lacks revision or hasMore", .transactionHistory)
         }

@@ -1,4 +1,4 @@
-/// Why a JWS was refused or could not be made; never quotes a payload or a key.
+/// Why a JWS was refused or could not be created; never quotes a payload or a key.
 package struct JSONWebSignatureError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Reason: Hashable, Sendable {
         /// Not a compact JWS, not ES256, no usable `x5c`, or a payload that is not a JSON object.
@@ -7,12 +7,12 @@ package struct JSONWebSignatureError: Error, Hashable, Sendable, CustomStringCon
         case chainLength
         /// An `x5c` entry, or a configured root, is not base64 of a DER certificate.
         case certificate
-        /// The chain does not hold, does not end at a trusted root, was not valid when signed, or a
-        /// certificate of it is revoked.
+        /// The chain is invalid, does not lead to a trusted root, was not valid when the payload
+        /// was signed, or contains a revoked certificate.
         case chain
         /// The signature does not verify with the leaf's key.
         case signature
-        /// Everything that was checked holds, but whether a certificate is revoked is not known.
+        /// Everything else is valid, but it is unknown whether a certificate is revoked.
         case undetermined
         /// A private key cannot be read.
         case key

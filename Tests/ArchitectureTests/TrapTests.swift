@@ -44,7 +44,6 @@ import Testing
         "AppStoreServerAPI/Requests/ClockSkew.swift": (
             ["abs": 3], "the one number without a positive is asked for before"
         ),
-        "AppStoreServerAPI/Requests/Denial.swift": (["abs": 2], "an HTTP date has a year of 9999"),
         "Reports/Renderings/SummaryJSON.swift": (
             ["uniqueKeysWithValues": 1], "one key for each case of an enum"
         ),

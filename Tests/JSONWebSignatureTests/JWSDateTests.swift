@@ -50,7 +50,7 @@ import Testing
         #expect(await fixture.refusal(of: try chain.sign(VerifierFixture.payload())) == nil)
         let later = try chain.sign(
             VerifierFixture.payload(signedDate: (Self.signedSecond + 1) * 1000))
-        #expect(fixture.verifier.rememberedLeaves == 1)
+        #expect(fixture.verifier.cachedLeaves == 1)
         #expect(await fixture.refusal(of: later) == .chain)
     }
 

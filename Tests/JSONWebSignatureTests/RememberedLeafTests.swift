@@ -10,13 +10,15 @@ import Testing
             _ = try await fixture.verify(try chain.sign("{\"n\":\(number),\"signedDate\":null}"))
         }
         #expect(fixture.verifier.validatedChains == 1)
-        #expect(fixture.verifier.rememberedLeaves == 1)
+        #expect(fixture.verifier.cachedLeaves == 1)
     }
 
-    @Test func `knows nothing before the first meeting`() throws {
+    @Test func `knows nothing before the first meeting`() async throws {
         let chain = try TestSigningChain()
         let fixture = try VerifierFixture(trusting: chain)
-        #expect(try fixture.verifyRemembered(chain.sign(VerifierFixture.payload())) == nil)
+        #expect(fixture.verifier.cachedLeaves == 0)
+        _ = try await fixture.verify(try chain.sign(VerifierFixture.payload()))
+        #expect(fixture.verifier.validatedChains == 1)
     }
 
     @Test func `never remembers a refused chain`() async throws {
@@ -24,7 +26,7 @@ import Testing
         let fixture = try VerifierFixture(trusting: TestSigningChain())
         let compact = try foreign.sign(VerifierFixture.payload())
         for _ in 0..<2 { #expect(await fixture.refusal(of: compact) == .chain) }
-        #expect(fixture.verifier.rememberedLeaves == 0)
+        #expect(fixture.verifier.cachedLeaves == 0)
     }
 
     @Test func `never remembers a leaf on the word of a bad signature`() async throws {
@@ -33,7 +35,7 @@ import Testing
         let genuine = try chain.sign(VerifierFixture.payload()).split(separator: ".")
         let compact = "\(genuine[0]).e30.\(genuine[2])"
         #expect(await fixture.refusal(of: compact) == .signature)
-        #expect(fixture.verifier.rememberedLeaves == 0)
+        #expect(fixture.verifier.cachedLeaves == 0)
     }
 
     @Test func `refuses a bad signature under a remembered leaf`() async throws {
@@ -43,7 +45,8 @@ import Testing
         _ = try await fixture.verify(genuine)
         let parts = genuine.split(separator: ".")
         let forged = "\(parts[0]).e30.\(parts[2])"
-        #expect(throws: JSONWebSignatureError.self) { try fixture.verifyRemembered(forged) }
+        #expect(await fixture.refusal(of: forged) == .signature)
+        #expect(fixture.verifier.validatedChains == 1)
     }
 
     @Test func `asks again when a header differs in one byte`() async throws {
@@ -51,7 +54,7 @@ import Testing
         let fixture = try VerifierFixture(trusting: chain)
         _ = try await fixture.verify(try chain.sign(VerifierFixture.payload()))
         let other = try TestSigningChain().sign(VerifierFixture.payload())
-        #expect(try fixture.verifyRemembered(other) == nil)
+        #expect(await fixture.refusal(of: other) == .chain)
     }
 
     @Test func `holds no more than its limit`() async throws {
@@ -65,7 +68,7 @@ import Testing
                 VerifierFixture.payload(), algorithm: "\(algorithm)\"\(spaced),\"n\":\"\(number)")
             _ = try await fixture.verify(compact)
         }
-        #expect(fixture.verifier.rememberedLeaves == JWSLimits.cachedLeaves)
+        #expect(fixture.verifier.cachedLeaves == JWSLimits.cachedLeaves)
     }
 
     @Test func `is shared by concurrent callers`() async throws {
@@ -79,6 +82,6 @@ import Testing
             return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
         #expect(accepted == 64)
-        #expect(fixture.verifier.rememberedLeaves == 1)
+        #expect(fixture.verifier.cachedLeaves == 1)
     }
 }

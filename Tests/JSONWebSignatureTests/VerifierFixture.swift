@@ -35,11 +35,6 @@ struct VerifierFixture {
         }
     }
 
-    func verifyRemembered(_ compact: String) throws(JSONWebSignatureError) -> VerifiedJWS? {
-        try verifier.verifyByRememberedLeaf(
-            UnverifiedJWS(compact), signedDate: Self.signedDate(in:))
-    }
-
     private static func signedDate(in payload: JSONDocument) -> Int64? {
         payload.root.members.first { $0.name.isText("signedDate") }?.value.integer
     }

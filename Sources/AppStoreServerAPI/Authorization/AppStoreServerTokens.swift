@@ -8,9 +8,9 @@ import Synchronization
 /// thousands of calls. Source: Generating JSON Web Tokens for API requests.
 package final class AppStoreServerTokens: AuthorizationTokens {
     package static let lifetimeSeconds: Int64 = 20 * 60
-    /// A token is replaced this long before its end, so that none ends on its way to Apple.
+    /// A token is replaced this long before its end, so that none expires on its way to Apple.
     package static let renewalMarginSeconds: Int64 = 60
-    /// `iat` lies this far in the past: a clock slightly ahead of Apple's must not matter.
+    /// `iat` is set this far in the past, because our clock may be slightly ahead of Apple's.
     package static let backdatingSeconds: Int64 = 30
 
     private struct State {
@@ -68,7 +68,7 @@ package final class AppStoreServerTokens: AuthorizationTokens {
         }
     }
 
-    /// Also false after the clock was set back: the token would come from the future.
+    /// `false` also after the clock was set back: then the token would be from the future.
     private static func isUsable(issuedAt: Int64, at second: Int64) -> Bool {
         let age = second - issuedAt
         return age >= 0 && age < lifetimeSeconds + backdatingSeconds - renewalMarginSeconds
@@ -96,5 +96,24 @@ package final class AppStoreServerTokens: AuthorizationTokens {
         } catch {
             throw AuthorizationError(description: error.detail)
         }
+    }
+}
+
+/// The source of bearer tokens for one app.
+package protocol AuthorizationTokens: Sendable {
+    /// The current token; a new one is signed shortly before it expires, by the wall clock.
+    func current() throws(AuthorizationError) -> String
+
+    /// A token other than `rejected`, to which Apple answered 401. Concurrent callers that were
+    /// refused with the same token get the same new one.
+    func renewed(after rejected: String) throws(AuthorizationError) -> String
+}
+
+/// Why no token could be signed; never quotes the key.
+package struct AuthorizationError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init(description: String) {
+        self.description = description
     }
 }

@@ -2,7 +2,7 @@ package import Subscriptions
 
 /// The payload with which Apple asks a server for a retention message; it names no bundle.
 ///
-/// The job never meets it; `inspect` shows it. Source: the published conformance vectors.
+/// Only `inspect` reads it. Source: the published conformance vectors.
 package struct DecodedRealtimeRequestBody: AppStoreModel {
     package static let modelName = "realtimeRequest"
 

@@ -13,7 +13,7 @@ package struct ErrorPayload: AppStoreModel, Hashable {
         errorMessage = try reader.text("errorMessage")
     }
 
-    /// Reads what there is; never fails.
+    /// Reads what is readable; never fails.
     package init(body: [UInt8]) {
         do {
             self = try ErrorPayload(json: body)

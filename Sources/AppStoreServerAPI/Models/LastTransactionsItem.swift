@@ -2,7 +2,7 @@ package import Subscriptions
 
 /// One subscription in a status answer: an unsigned status and two signed parts, not verified yet.
 ///
-/// Everything is loose: a broken entry must not take the others of its answer along.
+/// All members are read loosely, so that a broken entry does not make the whole answer undecodable.
 ///
 /// Source: App Store Server API, LastTransactionsItem.
 package struct LastTransactionsItem: AppStoreModel {

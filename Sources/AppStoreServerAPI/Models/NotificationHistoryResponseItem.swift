@@ -8,7 +8,7 @@ package struct NotificationHistoryResponseItem: AppStoreModel {
 
     package let signedPayload: ArraySlice<UInt8>?
     package let sendAttempts: [SendAttemptItem]
-    /// Deprecated; the only account of a delivery where `sendAttempts` is empty.
+    /// Deprecated; the only record of a delivery where `sendAttempts` is empty.
     package let firstSendAttemptResult: String?
     package let unknowns: [UnknownValue]
 

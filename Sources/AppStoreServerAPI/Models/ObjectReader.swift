@@ -1,20 +1,20 @@
 package import JSONWebSignature
 package import Subscriptions
 
-/// Reads the members of one JSON object by name and keeps account of those nobody asked for.
+/// Reads the members of one JSON object by name, and collects the members that were not read.
 ///
-/// Apple sends members in a fixed order, and models read them in that order, so that a look-up is
-/// nearly always one comparison.
+/// Apple sends members in a fixed order, and models read them in that order, so a look-up is nearly
+/// always one comparison.
 package struct ObjectReader {
-    /// What a member of another JSON type means.
+    /// What happens when a member has an unexpected JSON type.
     package enum Demand {
-        /// We decide by it: the whole object is undecodable.
+        /// For members that decisions depend on: the whole object is undecodable.
         case strict
-        /// We do not need it: it counts as unknown and is left out.
+        /// For other members: it counts as unknown and is left out.
         case loose
     }
 
-    /// Unknown members and values that are kept for one object; the rest is only too many.
+    /// How many unknown members and values are kept for one object; further ones are dropped.
     package static let keptUnknowns = 32
     private static let keptTextLength = 100
 
@@ -100,7 +100,7 @@ package struct ObjectReader {
         try value(member, demand) { $0.isArray ? $0.elements : nil }
     }
 
-    /// An object that is kept as it is: its contents do not matter to us.
+    /// An object whose contents are not read.
     package mutating func rawObject(_ member: String) throws(UndecodableModel) -> JSONValue? {
         try value(member, .loose) { $0.isObject ? $0 : nil }
     }
@@ -117,12 +117,12 @@ package struct ObjectReader {
         return model
     }
 
-    /// Everything unknown so far, and the members that nobody asked for; asking again adds nothing.
+    /// All unknown values so far, and the members that were not read; calling it again adds
+    /// nothing.
     ///
-    /// - Throws: When a member that was asked for stands there twice: readers differ in which one
-    ///   counts, so neither may.
+    /// - Throws: When a member that was read is there twice: parsers differ in which one they use.
     package mutating func finish() throws(UndecodableModel) -> [UnknownValue] {
-        // Models ask for a few dozen members; what was sent may have any number.
+        // Models read a few dozen members; an object that was sent may have any number.
         for (index, member) in members.enumerated() where !isTaken[index] {
             if let twice = takenNames.first(where: member.name.isText) {
                 throw UndecodableModel("\(name) has the member \(twice) twice")

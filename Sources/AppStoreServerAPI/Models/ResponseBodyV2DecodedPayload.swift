@@ -18,8 +18,7 @@ package struct ResponseBodyV2DecodedPayload: AppStoreModel {
     /// Members and values that this version does not know.
     package let unknowns: [UnknownValue]
 
-    /// Whether it holds one of the four kinds of content that this version knows; the app is named
-    /// in these alone.
+    /// Whether it has one of the four known kinds of content, in which alone the app is named.
     package var hasKnownContent: Bool {
         data != nil || summary != nil || externalPurchaseToken != nil || appData != nil
     }

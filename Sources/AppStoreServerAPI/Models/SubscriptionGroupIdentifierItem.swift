@@ -2,7 +2,8 @@ package import Subscriptions
 
 /// The subscriptions of one group in a status answer.
 ///
-/// The group's id is loose: without it its entries are refused, but not those of other groups.
+/// The group's id is read loosely: without it its entries are refused, but not those of other
+/// groups.
 ///
 /// Source: App Store Server API, SubscriptionGroupIdentifierItem.
 package struct SubscriptionGroupIdentifierItem: AppStoreModel {

@@ -13,7 +13,7 @@ struct CallCounter {
         calls[Key(endpoint: endpoint, result: result), default: 0] += 1
     }
 
-    /// A 200 turned out to be none.
+    /// A 200 that was counted as answered could not be decoded.
     mutating func answerWasUndecodable(_ endpoint: Endpoint) {
         let ok = Key(endpoint: endpoint, result: .ok)
         if let count = calls[ok], count > 0 { calls[ok] = count > 1 ? count - 1 : nil }
@@ -29,5 +29,32 @@ struct CallCounter {
                 }
             }
         }
+    }
+}
+
+/// How an HTTP attempt ended, as `CallCount` names it.
+enum CallResult: String, Hashable, CaseIterable {
+    case ok
+    case notFound = "not_found"
+    case rateLimited = "rate_limited"
+    case serverError = "server_error"
+    case connection
+    case undecodable
+    case refused
+    case unauthorized
+
+    init(_ reading: Reading) {
+        self =
+            switch reading {
+            case .answered: .ok
+            case .unauthorized: .unauthorized
+            case .rateLimited: .rateLimited
+            case .misconfigured: .refused
+            case .refused(404, _, _): .notFound
+            case .refused: .refused
+            case .failed: .serverError
+            case .foreign: .refused
+            case .undecodable: .undecodable
+            }
     }
 }

@@ -1,12 +1,12 @@
 import HTTPTransport
 import Subscriptions
 
-/// How far the clock of this machine is from Apple's, by the `Date` of an answer.
+/// The difference between the clock of this machine and Apple's, by the `Date` header of answers.
 ///
-/// A clock that is some minutes off makes tokens that Apple refuses sooner or later, calls rows in
-/// flight that are not, and dates what is written wrongly; nothing else of a run shows it.
+/// With a clock that is minutes wrong, Apple may refuse tokens, rows count as in flight by mistake,
+/// and what is written gets wrong dates; nothing else in a run shows that.
 struct ClockSkew {
-    /// Beyond it a person must know: tokens live for minutes.
+    /// A larger difference is reported: tokens live for minutes.
     private static let suspiciousMilliseconds: Int64 = 60_000
 
     private(set) var aheadMilliseconds: Int64?
@@ -17,8 +17,8 @@ struct ClockSkew {
         compare(serverDate: serverDate, wallClock: wallClock)
     }
 
-    /// Of several answers the one that agrees best counts: a slow answer, or one out of a cache on
-    /// the way, is older than its arrival.
+    /// Of several answers the one with the smallest difference counts, because a slow answer, or
+    /// one from a cache, was dated long before it arrived.
     mutating func compare(serverDate: String?, wallClock: Timestamp) {
         guard let serverDate, let server = HTTPDate.unixMilliseconds(serverDate) else { return }
         let (ahead, overflow) = wallClock.unixMilliseconds.subtractingReportingOverflow(server)
@@ -26,13 +26,43 @@ struct ClockSkew {
         aheadMilliseconds = ahead
     }
 
-    /// `nil` while the clocks agree, or nothing is known.
+    /// `nil` while the clocks agree, and before the first answer.
     var sentence: String? {
         guard let ahead = aheadMilliseconds, abs(ahead) > Self.suspiciousMilliseconds else {
             return nil
         }
-        // The header has whole seconds, and the answer took its time: rounded, not cut.
+        // The header has whole seconds and the answer took some time, so this is rounded.
         return "the clock of this machine is \((abs(ahead) + 500) / 1000) seconds"
             + " \(ahead > 0 ? "ahead of" : "behind") Apple's. Set it right (NTP)."
+    }
+}
+
+/// Explains why Apple probably answered 401, as far as it can be known here.
+struct Denial {
+    let app: AppIdentity
+    let keyID: String
+    /// The `Date` header of the refusal.
+    let serverDate: String?
+    let wallClock: Timestamp
+
+    /// A sentence or three; the key id is not a secret, the token would be.
+    var text: String {
+        let refusal =
+            "Apple refuses key \(keyID) for \(app.bundleID) in \(app.environment.rawValue)"
+            + " with 401, also with a new token."
+        if let skew { return refusal + " " + skew }
+        let key =
+            " Likely: the key is revoked or not an In-App Purchase key, or key_id, issuer_id and"
+            + " bundle_id do not belong together."
+        switch app.environment {
+        case .production:
+            return refusal + key
+                + " Apple also answers so in production for an app without a production release."
+        case .sandbox: return refusal + key
+        }
+    }
+
+    private var skew: String? {
+        ClockSkew(serverDate: serverDate, wallClock: wallClock).sentence.map { "Likely: " + $0 }
     }
 }

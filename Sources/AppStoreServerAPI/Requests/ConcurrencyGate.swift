@@ -1,7 +1,7 @@
 import Subscriptions
 import Synchronization
 
-/// Lets a bounded number of tasks through at once, the others in the order of their coming.
+/// Admits a bounded number of tasks at once; the others wait in the order of their arrival.
 final class ConcurrencyGate: Sendable {
     private struct Waiter {
         let number: Int
@@ -32,7 +32,7 @@ final class ConcurrencyGate: Sendable {
         let isInside = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isInside: Bool? = state.withLock { state in
-                    // Cancelled before it could queue: the handler found nobody to send away.
+                    // Cancelled before it was queued: the handler found no waiter to resume.
                     if Task.isCancelled { return false }
                     if state.free > 0 {
                         state.free -= 1

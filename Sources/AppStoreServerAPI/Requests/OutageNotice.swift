@@ -1,9 +1,9 @@
 package import Subscriptions
 
-/// What people should hear of an endpoint that does not work.
+/// A notice for people about an endpoint that does not work.
 package struct OutageNotice: Hashable, Sendable {
     package enum Event: Hashable, Sendable {
-        /// Nobody asks until the first moment; at the second, waiting for it ends.
+        /// No request until the first time; at the second the endpoint is given up.
         case waits(until: Timestamp, givesUpAt: Timestamp)
         case worksAgain(afterSeconds: Int64)
         case gaveUp

@@ -5,15 +5,15 @@ import Synchronization
 /// One attempt of a call: admission, token, exchange.
 extension PacedRequests {
     private enum Admitted {
-        case starting(EndpointLane.Start)
+        case starting(EndpointLimiter.Start)
         case never(String)
     }
 
-    /// Sends once, when it is allowed to.
+    /// Waits for admission and sends once.
     ///
-    /// The token is made when the request starts, however long it waited: another one than
-    /// `refusedToken` where Apple refused that. What comes back names the token that was used, for
-    /// the case that it was refused.
+    /// The token is made when the request is sent, however long it waited, and differs from
+    /// `refusedToken`, which Apple refused. The result contains the used token, in case that it is
+    /// refused, too.
     func attempt(
         _ message: HTTPRequest, at endpoint: Endpoint, refusedToken: String?,
         _ progress: inout RequestState.Progress
@@ -21,7 +21,7 @@ extension PacedRequests {
         guard let gate = gates[endpoint] else { preconditionFailure("an endpoint without a gate") }
         try await gate.enter()
         defer { gate.leave() }
-        let start: EndpointLane.Start
+        let start: EndpointLimiter.Start
         switch try await admission(to: endpoint) {
         case .starting(let admitted): start = admitted
         case .never(let text): return (.done(.unavailable(text)), "")
@@ -41,12 +41,12 @@ extension PacedRequests {
             isTokenRenewed: refusedToken != nil)
         let step = try settle(attempt, await exchange(sent, token: token), &progress)
         guard start.isCheck else { return (step, token) }
-        // The check's answer is nobody's; the question that waited for it comes next.
+        // Nobody uses the answer to a check; now the call itself is tried.
         if case .renewToken = step { return (step, token) }
         return (.again, token)
     }
 
-    /// Lets everybody know what came, and says what the call does next.
+    /// Updates the shared state with the result, and decides what the call does next.
     private func settle(
         _ attempt: RequestState.Attempt, _ result: Result<HTTPResponse, HTTPTransportError>,
         _ progress: inout RequestState.Progress
@@ -66,7 +66,7 @@ extension PacedRequests {
             case .failure(let error):
                 let step = try state.transferFailed(
                     error, of: attempt, at: now, wallClock: wallClock, &changed)
-                // Cut off by the deadline: the next attempt would not be made either.
+                // The deadline ended the transfer, and no further attempt would be made.
                 if isPastDeadline(now) { throw RunStop.deadlineReached }
                 return step
             }
@@ -78,7 +78,7 @@ extension PacedRequests {
     ) async -> Result<HTTPResponse, HTTPTransportError> {
         var message = message
         message.headers.append(("Authorization", "Bearer \(token)"))
-        // What was asked in time may still be answered a moment later, but not much later.
+        // A request that was sent in time may be answered shortly after the deadline.
         message.timeLimit = deadline.map { max(.zero, $0 - time.now()) + Self.lastAnswers }
         do throws(HTTPTransportError) {
             return .success(try await transport.send(message))
@@ -87,7 +87,7 @@ extension PacedRequests {
         }
     }
 
-    /// How long after the deadline an answer may come to what was asked before it.
+    /// How long after the deadline the answer to an earlier request may come.
     private static let lastAnswers: Duration = .seconds(2)
 
     /// Waits for a slot of the endpoint, and for as long as the endpoint is paused or broken.
@@ -103,7 +103,7 @@ extension PacedRequests {
             case .refused(let text):
                 return .never("\(endpoint.rawValue) does not work, given up for this run: \(text)")
             case .broken(let until), .postponed(let until):
-                // No fault of the quota: what does not work now has no time left to work again.
+                // Not the quota: the endpoint does not work, and no time is left to wait for it.
                 if isPastDeadline(until) { throw .deadlineReached }
                 try await wait(until: until)
             case .paused(let until):
@@ -112,7 +112,7 @@ extension PacedRequests {
                 try await waitAsOrdered(until: slot)
                 if let start = try startNow(endpoint) { return .starting(start) }
             case .slot(let slot, isQuotaUsedUp: false):
-                // With its share of the quota, the run was not done in its time.
+                // The share of the quota was too small to finish before the deadline.
                 if isPastDeadline(slot) { throw .deadlineReached }
                 if slot > now { try await wait(until: slot) }
                 if let start = try startNow(endpoint) { return .starting(start) }
@@ -120,14 +120,14 @@ extension PacedRequests {
         }
     }
 
-    private func startNow(_ endpoint: Endpoint) throws(RunStop) -> EndpointLane.Start? {
+    private func startNow(_ endpoint: Endpoint) throws(RunStop) -> EndpointLimiter.Start? {
         let now = time.now()
         return try state.withLock { state throws(RunStop) in
             try state.slotCame(endpoint, at: now)
         }
     }
 
-    /// The wait that a 429 ordered, or the hour's limit.
+    /// Waits as a 429 or the limit of the hour demands.
     private func waitAsOrdered(until end: Duration) async throws(RunStop) {
         guard !isPastDeadline(end) else {
             throw .quotaWaitPastDeadline(until: wallClock().adding(end - time.now()))
@@ -156,7 +156,7 @@ extension PacedRequests {
         }
     }
 
-    /// A token other than the refused one, the same for all who were refused with it.
+    /// A token other than the refused one, the same for all calls that were refused with it.
     private func newToken(after refused: String) throws(RunStop) -> String {
         do throws(AuthorizationError) {
             let token = try tokens.renewed(after: refused)

@@ -4,9 +4,9 @@ import Synchronization
 
 /// The calls of one app: paced, authorized, retried, counted.
 ///
-/// All requests of an endpoint share its rate, its pause after a 429, its breaker and its bound of
-/// requests in flight. Waiting uses a clock that never jumps; the wall clock is only asked where
-/// Apple names a moment.
+/// All requests of an endpoint share its rate, its pause after a 429, its circuit breaker and its
+/// limit of requests in flight. Waiting uses a monotonic clock; the wall clock is only used where
+/// Apple states a time.
 package final class PacedRequests: APISending {
     private let baseURL: String
     let transport: any HTTPTransport
@@ -18,11 +18,11 @@ package final class PacedRequests: APISending {
     let gates: [Endpoint: ConcurrencyGate]
     let state: Mutex<RequestState>
 
-    /// Makes the calls of one app; nothing is sent yet.
+    /// Creates the sender of one app; nothing is sent yet.
     ///
-    /// `concurrencyLimit` bounds the requests in flight of each endpoint. An endpoint that does not
-    /// work is waited for as long as `maxOutage`, and `hear` is told. No wait passes `deadline`.
-    /// `seed` makes the jitter of retries repeatable.
+    /// `concurrencyLimit` limits the requests in flight of each endpoint. A run waits for an
+    /// endpoint that does not work for at most `maxOutage`, and `hear` gets notices about that. No
+    /// wait goes beyond `deadline`. `seed` makes the jitter of retries repeatable.
     package init<C: Clock>(
         app: AppIdentity, keyID: String, baseURL: String, transport: any HTTPTransport,
         tokens: any AuthorizationTokens, rates: QuotaRates, concurrencyLimit: Int = 32,
@@ -57,7 +57,7 @@ package final class PacedRequests: APISending {
         defer { state.withLock { $0.callEnded(endpoint, progress) } }
         var refusedToken: String?
         while true {
-            if let why = state.withLock({ $0.putOff(endpoint, &progress) }) {
+            if let why = state.withLock({ $0.postpone(endpoint, &progress) }) {
                 return .unavailable(why)
             }
             let attempt = try await attempt(
@@ -100,5 +100,18 @@ package final class PacedRequests: APISending {
     private static func host(of baseURL: String) -> String {
         let start = baseURL.firstRange(of: "://")?.upperBound ?? baseURL.startIndex
         return String(baseURL[start...].prefix { $0 != "/" })
+    }
+}
+
+/// Any clock, as durations since a fixed start, which pacing calculates with.
+struct MonotonicTime: Sendable {
+    let now: @Sendable () -> Duration
+    let sleep: @Sendable (_ until: Duration) async throws -> Void
+
+    init<C: Clock>(_ clock: C, start: C.Instant) where C.Duration == Duration {
+        now = { start.duration(to: clock.now) }
+        sleep = { until in
+            try await clock.sleep(until: start.advanced(by: until), tolerance: .zero)
+        }
     }
 }

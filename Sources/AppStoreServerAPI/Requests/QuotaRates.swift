@@ -1,6 +1,6 @@
 package import Subscriptions
 
-/// How many calls per second each endpoint may get from us.
+/// How many calls per second this program may make to each endpoint.
 package struct QuotaRates: Hashable, Sendable {
     /// Apple, "Identifying rate limits": 50 calls per second per app for each endpoint we use.
     package static let productionPerSecond = 50.0
@@ -11,7 +11,7 @@ package struct QuotaRates: Hashable, Sendable {
 
     /// Apple's documented limits, times the share that the job may use.
     ///
-    /// The company's own servers live from the rest of the same quota.
+    /// The company's own servers use the rest of the same quota.
     package static func documented(
         environment: AppStoreEnvironment, share: Double
     ) -> QuotaRates {

@@ -1,20 +1,20 @@
 import HTTPTransport
 
-/// What a complete HTTP response says, before any decision about it.
+/// The meaning of a complete HTTP response, before any decision about it.
 enum Reading {
     /// A 200 that looks like JSON.
     case answered([UInt8])
     case unauthorized
     case rateLimited(retryAfter: String?)
-    /// The settings are wrong, says Apple.
+    /// Apple does not know the configured app.
     case misconfigured(code: Int, message: String)
-    /// Apple's own refusal.
+    /// Any other refusal of Apple's.
     case refused(status: Int, code: Int, message: String)
     /// The server, or one before it, has a fault (5xx).
     case failed(Fault)
-    /// An error that is not Apple's: it has no error body.
+    /// An error without Apple's error body, so from somebody else.
     case foreign(String)
-    /// Not what the API sends; the text says why.
+    /// Not a response of the API; the text says why.
     case undecodable(String)
 
     /// An answer of the 5xx class.
@@ -24,11 +24,11 @@ enum Reading {
         let code: Int?
         let message: String
         let retryAfter: String?
-        /// For people, without who said it.
+        /// For messages; does not say who answered.
         let text: String
     }
 
-    /// InvalidAppIdentifier and AppNotFound: they hold for every call of the run.
+    /// InvalidAppIdentifier and AppNotFound, which concern every call of the run.
     private static let configurationCodes: Set<Int> = [4_000_002, 4_040_003]
 
     init(_ response: HTTPResponse) {
@@ -42,35 +42,47 @@ enum Reading {
         case 401: self = .unauthorized
         case 429: self = .rateLimited(retryAfter: response.header("retry-after"))
         default:
-            self = Self.error(response, APIErrorBody(response.body))
+            self = Self.error(response)
         }
     }
 
-    private static func error(_ response: HTTPResponse, _ error: APIErrorBody) -> Reading {
+    private static func error(_ response: HTTPResponse) -> Reading {
+        let isSmall = response.body.count < mostErrorBytes
+        let error = ErrorPayload(body: isSmall ? response.body : [])
+        let said = plain(error.errorMessage)
         let status = response.status
         let isFault = (500...599).contains(status)
         guard let code = error.errorCode else {
             let text = ForeignAnswer(response: response).text
-            return isFault ? .failed(fault(response, error, text: text)) : .foreign(text)
+            return isFault ? .failed(fault(response, nil, said, text: text)) : .foreign(text)
         }
         guard !configurationCodes.contains(code) else {
-            return .misconfigured(code: code, message: error.errorMessage)
+            return .misconfigured(code: code, message: said)
         }
-        let message = error.errorMessage.isEmpty ? "" : ": \(error.errorMessage)"
+        let message = said.isEmpty ? "" : ": \(said)"
         return isFault
-            ? .failed(fault(response, error, text: "\(status) \(code)\(message)"))
-            : .refused(status: status, code: code, message: error.errorMessage)
+            ? .failed(fault(response, code, said, text: "\(status) \(code)\(message)"))
+            : .refused(status: status, code: code, message: said)
     }
 
     private static func fault(
-        _ response: HTTPResponse, _ error: APIErrorBody, text: String
+        _ response: HTTPResponse, _ code: Int?, _ message: String, text: String
     ) -> Fault {
         Fault(
-            status: response.status, code: error.errorCode, message: error.errorMessage,
+            status: response.status, code: code, message: message,
             retryAfter: response.header("retry-after"), text: text)
     }
 
-    /// A captive portal or a proxy answers 200 as well, but in HTML.
+    private static let mostErrorBytes = 65_536
+    private static let longestMessage = 200
+
+    /// Apple's message without control characters: it is printed in reports and on the terminal.
+    private static func plain(_ message: String?) -> String {
+        let shown = (message ?? "").unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }
+        return String(String.UnicodeScalarView(shown.prefix(longestMessage)))
+    }
+
+    /// A captive portal or a proxy also answers 200, but with HTML.
     private static func success(_ response: HTTPResponse) -> Reading {
         if response.header("content-type")?.lowercased().contains("html") == true {
             return .undecodable("HTML instead of JSON: a proxy or a portal answered, not Apple")
@@ -88,7 +100,7 @@ enum Reading {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
-    /// The host alone: path and query of a redirect may hold what nobody should read.
+    /// Only the host: path and query of a redirect may contain secrets.
     private static func redirectHost(_ location: String?) -> String {
         guard let location else { return "nowhere" }
         guard let slashes = location.firstRange(of: "//") else { return "another path" }
@@ -98,5 +110,60 @@ enum Reading {
             scalar.isASCII && scalar.value > 0x20 && scalar.value != 0x7F
         }
         return host.isEmpty || !isPlain ? "an unreadable address" : String(host.prefix(255))
+    }
+}
+
+/// An error without Apple's error body, from a proxy, a firewall or a failing server.
+///
+/// Its description helps to find out whose it is: status, content type and the first words,
+/// sanitised.
+struct ForeignAnswer {
+    private static let longestType = 60
+    private static let mostWords = 80
+    private static let mostBytesRead = 4096
+
+    let response: HTTPResponse
+
+    /// `403 (text/html) "Access denied"`.
+    var text: String {
+        var text = "\(response.status)"
+        let type = Self.plain(response.header("content-type") ?? "").prefix(Self.longestType)
+        if !type.isEmpty { text += " (\(type))" }
+        if !words.isEmpty { text += " \"\(words)\"" }
+        return text
+    }
+
+    /// The first words of the body without its markup.
+    ///
+    /// A proxy may print the request with its token; then nothing is quoted.
+    private var words: String {
+        let body = String(decoding: response.body.prefix(Self.mostBytesRead), as: UTF8.self)
+        guard !body.contains("eyJ"), !body.lowercased().contains("bearer") else { return "" }
+        var visible = ""
+        var isInTag = false
+        for character in body {
+            switch character {
+            case "<":
+                isInTag = true
+                visible += " "
+            case ">" where isInTag: isInTag = false
+            default: if !isInTag { visible.append(character) }
+            }
+        }
+        return String(Self.plain(visible).prefix(Self.mostWords))
+    }
+
+    /// One line of visible text: no control characters, no changes of direction, single spaces.
+    private static func plain(_ text: String) -> String {
+        let shown = text.unicodeScalars.map { scalar -> Character in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse,
+                .unassigned, .spaceSeparator:
+                " "
+            default: Character(scalar)
+            }
+        }
+        return String(shown).split(separator: " ").joined(separator: " ")
+            .replacing("\"", with: "'")
     }
 }

@@ -1,12 +1,12 @@
 import HTTPTransport
 import Subscriptions
 
-/// What the end of an attempt means for its call and for all others.
+/// The consequences of an attempt's result for its call and for all others.
 extension RequestState {
-    /// What was sent: by whose turn, to whom and with which token.
+    /// One request that was sent.
     struct Attempt {
         let endpoint: Endpoint
-        let start: EndpointLane.Start
+        let start: EndpointLimiter.Start
         /// Without its token.
         let message: HTTPRequest
         let token: String
@@ -16,7 +16,7 @@ extension RequestState {
 
     /// A complete response came.
     ///
-    /// - Throws: what ends the run.
+    /// - Throws: The reason when it ends the run.
     mutating func responseCame(
         _ response: HTTPResponse, to attempt: Attempt, at now: Duration, wallClock: Timestamp,
         _ progress: inout Progress
@@ -51,8 +51,8 @@ extension RequestState {
             let pause =
                 RetryAfter.wait(for: retryAfter, nowUnixMilliseconds: wallClock.unixMilliseconds)
                 ?? pauseWithoutRetryAfter(progress)
-            withLane(endpoint) { $0.wasRateLimited(at: now, until: now + pause) }
-            // An ordered wait is no hammering: it costs an attempt, but not the retry budget.
+            withLimiter(endpoint) { $0.wasRateLimited(at: now, until: now + pause) }
+            // A wait that Apple ordered costs an attempt, but not the retry budget.
             return progress.attempts < Self.policy.attemptLimit ? .again : .done(.rateLimited)
         case .refused(let status, let code, let message):
             let failure = RetryPolicy.Failure.answer(status: status, code: code)
@@ -77,11 +77,11 @@ extension RequestState {
         _ progress: inout Progress
     ) -> Step {
         let cause = "\(fault.code == nil ? host : "Apple") answered \(fault.text)"
-        // 5000000 included: a server that knows nothing else any more is not working.
+        // Includes 5000000: a server that answers nothing else does not work.
         note(fault: cause, attempt, at: now, wallClock)
         let wait = RetryAfter.wait(
             for: fault.retryAfter, nowUnixMilliseconds: wallClock.unixMilliseconds)
-        if let wait { withLane(attempt.endpoint) { $0.wasPostponed(until: now + wait) } }
+        if let wait { withLimiter(attempt.endpoint) { $0.wasPostponed(until: now + wait) } }
         guard !attempt.start.isCheck else { return .again }
         progress.attempts += 1
         let failure = RetryPolicy.Failure.answer(status: fault.status, code: fault.code)
@@ -95,7 +95,7 @@ extension RequestState {
         return retryAfterFault(failure, of: attempt.endpoint, &progress, cause: cause)
     }
 
-    /// Any response but a fault shows that the endpoint works; only some are Apple's for certain.
+    /// Every response but a fault shows that the endpoint works; only some are certainly Apple's.
     private mutating func noteAnswer(
         _ reading: Reading, to attempt: Attempt, at now: Duration, _ wallClock: Timestamp
     ) {
@@ -104,22 +104,24 @@ extension RequestState {
         case .answered, .refused:
             hasAnswer = true
             foreignInARow = 0
-            withLane(attempt.endpoint) { $0.answerCame(to: attempt.message) }
+            withLimiter(attempt.endpoint) { $0.answerCame(to: attempt.message) }
         case .unauthorized, .misconfigured, .rateLimited, .undecodable: break
         }
-        let change = withLane(attempt.endpoint) { $0.responseCame() }
+        let change = withLimiter(attempt.endpoint) { $0.responseCame() }
         note(change, of: attempt.endpoint, at: now, wallClock: wallClock)
     }
 
     private mutating func note(
         fault text: String, _ attempt: Attempt, at now: Duration, _ wallClock: Timestamp
     ) {
-        let change = withLane(attempt.endpoint) { $0.faultOccurred(at: now, text, attempt.start) }
+        let change = withLimiter(attempt.endpoint) {
+            $0.faultOccurred(at: now, text, attempt.start)
+        }
         note(change, of: attempt.endpoint, at: now, wallClock: wallClock)
     }
 
-    /// Before anything of Apple's came, somebody in between refuses everything, and waiting does not
-    /// help; later it is a fault like another.
+    /// Before the first answer of Apple's, somebody in between refuses everything and waiting does
+    /// not help; later it is a fault like any other.
     private mutating func noteForeign(
         _ text: String, _ attempt: Attempt, at now: Duration, _ wallClock: Timestamp
     ) {
@@ -129,13 +131,13 @@ extension RequestState {
         guard !hasAnswer else { return }
         foreignInARow += 1
         if foreignInARow >= Self.foreignAnswersToGiveUp {
-            withLane(attempt.endpoint) { $0.hopeWasLost(text) }
+            withLimiter(attempt.endpoint) { $0.hopeWasLost(text) }
         }
     }
 
     /// No complete response came.
     ///
-    /// - Throws: what ends the run.
+    /// - Throws: The reason when it ends the run.
     mutating func transferFailed(
         _ error: HTTPTransportError, of attempt: Attempt, at now: Duration, wallClock: Timestamp,
         _ progress: inout Progress
@@ -157,13 +159,12 @@ extension RequestState {
             if hasAnswer {
                 note(fault: text, attempt, at: now, wallClock)
             } else {
-                withLane(endpoint) { $0.hopeWasLost(text) }
+                withLimiter(endpoint) { $0.hopeWasLost(text) }
             }
             return .done(.unavailable(text))
-        case .connectionLost where !progress.hasReplacedConnection && isTrusted(endpoint):
-            // A server that retires a connection (GOAWAY) takes the requests on it along; every
-            // call of ours only reads, so that asking again harms nobody and says nothing about
-            // the server.
+        case .connectionLost where !progress.hasReplacedConnection && mayRepeatSilently(endpoint):
+            // A server that closes a connection (GOAWAY) drops the requests on it, which says
+            // nothing about its health. All our calls only read, so repeating one is harmless.
             counter.attemptEnded(endpoint, .connection)
             progress.hasReplacedConnection = true
             return .again

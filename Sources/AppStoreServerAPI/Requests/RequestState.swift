@@ -1,65 +1,68 @@
 import HTTPTransport
 import Subscriptions
 
-/// What the requests of one app have in common, and every decision that depends on it.
+/// The state that all requests of one app share, and every decision that depends on it.
 ///
-/// Pure: times and random numbers come in, the next step goes out. `PacedRequests` holds it under
-/// a lock and does what it says.
+/// Pure: times and random numbers come in, the next step goes out. `PacedRequests` keeps it under a
+/// lock and does what it says. In the order of a call: `callWasMade`, `requestWasWanted` and
+/// `slotCame` for each attempt, `responseCame` or `transferFailed` with its result
+/// (`RequestState+Results.swift`), perhaps `retry`, and `callEnded`.
 struct RequestState {
     /// What a call does after an attempt.
     enum Step: Sendable {
         case done(APIOutcome)
-        /// At once, when the endpoint admits it.
+        /// Try again at once, as soon as the endpoint's limiter admits it.
         case again
-        /// The text says what the last attempt failed on.
+        /// Try again after a pause; the text says how the last attempt failed.
         case againAfter(Duration, String)
-        /// With another token than the refused one.
+        /// Try again with another token than the refused one.
         case renewToken
     }
 
-    /// Where one call stands.
+    /// The progress of one call.
     struct Progress: Sendable {
         var attempts = 0
         var hasReplacedConnection = false
-        /// Whether it counts among those that may find out whether the endpoint works.
+        /// Whether it counts as one of the calls that may find out whether the endpoint works.
         var isOutstanding = true
-        /// How many questions of the endpoint Apple had answered at this one's first fault.
+        /// How many requests of the endpoint Apple had answered when this call first failed.
         var answersBefore: Int?
     }
 
-    /// Apple's "errors to retry", complete.
+    /// All of Apple's "errors to retry".
     static let policy = RetryPolicy(retriedCodes: [4_040_002, 4_040_004, 4_040_006, 5_000_001])
 
-    /// Attempts of a question that fails while others are answered: it is asked again at the end of
-    /// the run, and must not hold up the others until then.
+    /// How often a call is attempted that fails while others are answered.
+    ///
+    /// It is repeated at the end of the run and must not delay the others until then.
     static let attemptsAmongAnswers = 2
 
-    /// So many different questions are tried when the first of a run all fail.
+    /// How many different calls are tried when the first ones of a run all fail.
     ///
-    /// With the 32 that were on their way, a hundred bad ids at the front of a table do not stop a
-    /// night.
+    /// Together with the 32 that are in flight, a hundred bad ids at the front of a table do not
+    /// stop a run.
     static let probesInDoubt = 72
 
-    /// So many errors in a row that are not Apple's, with nothing of Apple's before, are enough to
-    /// know that no call gets through.
+    /// After so many errors in a row that are not Apple's, before any answer of Apple's, no call is
+    /// expected to succeed.
     static let foreignAnswersToGiveUp = 50
 
     let app: AppIdentity
     let keyID: String
-    /// Who is asked, for people.
+    /// The host of the requests, for messages.
     let host: String
     private(set) var stop: RunStop?
     var counter = CallCounter()
     var clockSkew = ClockSkew()
-    /// A token made because another was refused, until Apple accepts it; never printed.
+    /// A token that replaced a refused one, until Apple accepts it; never printed.
     var unprovenToken: String?
-    /// Whether anything came that only Apple says.
+    /// Whether there was any answer that only Apple can give.
     var hasAnswer = false
     var foreignInARow = 0
-    private var lanes: [Endpoint: EndpointLane]
-    /// Calls that are not ended or put off.
+    private var limiters: [Endpoint: EndpointLimiter]
+    /// How many calls have neither ended nor been postponed.
     var outstanding: [Endpoint: Int] = [:]
-    /// Endpoints that several questions waited for at once.
+    /// Endpoints for which several calls waited at once.
     var crowded: Set<Endpoint> = []
     var budget = RetryBudget()
     var generator: SeededGenerator
@@ -72,11 +75,11 @@ struct RequestState {
         self.app = app
         self.keyID = keyID
         self.host = host
-        lanes = Dictionary(
+        limiters = Dictionary(
             uniqueKeysWithValues: Endpoint.allCases.map {
                 (
                     $0,
-                    EndpointLane(
+                    EndpointLimiter(
                         requestsPerSecond: rates.perSecond(of: $0), patience: maxOutage,
                         deadline: deadline,
                         probesInDoubt: Self.isAskedAgain($0) ? Self.probesInDoubt : 0)
@@ -106,35 +109,40 @@ struct RequestState {
 
     mutating func requestWasWanted(
         _ endpoint: Endpoint, at now: Duration
-    ) throws(RunStop) -> EndpointLane.Admission {
+    ) throws(RunStop) -> EndpointLimiter.Admission {
         if let stop { throw stop }
-        return withLane(endpoint) { $0.requestWasWanted(at: now) }
+        return withLimiter(endpoint) { $0.requestWasWanted(at: now) }
     }
 
     mutating func slotCame(
         _ endpoint: Endpoint, at now: Duration
-    ) throws(RunStop) -> EndpointLane.Start? {
+    ) throws(RunStop) -> EndpointLimiter.Start? {
         if let stop { throw stop }
-        return withLane(endpoint) { $0.slotCame(at: now) }
+        return withLimiter(endpoint) { $0.slotCame(at: now) }
     }
 
     mutating func requestWasAbandoned(
-        _ endpoint: Endpoint, at now: Duration, _ start: EndpointLane.Start
+        _ endpoint: Endpoint, at now: Duration, _ start: EndpointLimiter.Start
     ) {
-        withLane(endpoint) { $0.requestWasAbandoned(at: now, start) }
+        withLimiter(endpoint) { $0.requestWasAbandoned(at: now, start) }
     }
 
-    func isTrusted(_ endpoint: Endpoint) -> Bool { lanes[endpoint]?.isTrusted ?? false }
-
-    func givenUp(_ endpoint: Endpoint) -> String? { lanes[endpoint]?.givenUpOn }
-
-    mutating func withLane<T>(_ endpoint: Endpoint, _ body: (inout EndpointLane) -> T) -> T {
-        guard var lane = lanes[endpoint] else { preconditionFailure("an endpoint without a lane") }
-        defer { lanes[endpoint] = lane }
-        return body(&lane)
+    /// Whether a call whose connection was lost may be repeated silently.
+    func mayRepeatSilently(_ endpoint: Endpoint) -> Bool {
+        limiters[endpoint]?.mayRepeatSilently ?? false
     }
 
-    /// Keeps what people should hear, until somebody takes it.
+    func givenUp(_ endpoint: Endpoint) -> String? { limiters[endpoint]?.givenUpOn }
+
+    mutating func withLimiter<T>(_ endpoint: Endpoint, _ body: (inout EndpointLimiter) -> T) -> T {
+        guard var limiter = limiters[endpoint] else {
+            preconditionFailure("an endpoint without a limiter")
+        }
+        defer { limiters[endpoint] = limiter }
+        return body(&limiter)
+    }
+
+    /// Keeps a notice for people until `takeNotices`.
     mutating func note(
         _ change: CircuitBreaker.Change?, of endpoint: Endpoint, at now: Duration,
         wallClock: Timestamp
@@ -150,7 +158,7 @@ struct RequestState {
             case .worksAgain(let since): .worksAgain(afterSeconds: (now - since).components.seconds)
             case .gaveUp: .gaveUp
             }
-        let cause = withLane(endpoint) { $0.lastFault }
+        let cause = withLimiter(endpoint) { $0.lastFault }
         notices.append(OutageNotice(app: app, endpoint: endpoint, event: event, cause: cause))
     }
 
@@ -164,5 +172,80 @@ extension Timestamp {
     func adding(_ duration: Duration) -> Timestamp {
         let (seconds, attoseconds) = duration.components
         return adding(milliseconds: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+    }
+}
+
+/// Decides whether, and after which pause, a failed call is repeated.
+extension RequestState {
+    /// Only status calls are repeated at the end of a run, so only they can be postponed.
+    static func isAskedAgain(_ endpoint: Endpoint) -> Bool { endpoint == .subscriptionStatuses }
+
+    /// Postpones a failed call in favour of another one, and says why; `nil` when it may be
+    /// repeated.
+    ///
+    /// Before the first answer, an outage and a series of bad ids look alike, and repeating the
+    /// same calls would never distinguish them.
+    mutating func postpone(
+        _ endpoint: Endpoint, _ progress: inout Progress
+    ) -> String? {
+        let limiter = withLimiter(endpoint) { $0 }
+        guard progress.attempts > 0, limiter.isInDoubt, outstanding[endpoint, default: 0] > 1 else {
+            return nil
+        }
+        outstanding[endpoint, default: 0] -= 1
+        progress.isOutstanding = false
+        return "\(limiter.lastFault) (\(progress.attempts) attempts, then put off for others)"
+    }
+
+    /// Whether this is the only call left that can find out when the endpoint works again.
+    ///
+    /// Not for a call that was alone from the beginning: whether it or the endpoint fails is
+    /// unknown, so it has only its retry budget.
+    private mutating func isLastProbe(_ endpoint: Endpoint) -> Bool {
+        Self.isAskedAgain(endpoint) && outstanding[endpoint, default: 0] == 1
+            && crowded.contains(endpoint)
+            && withLimiter(endpoint) { $0.isSilent }
+    }
+
+    /// Repeats the call after a pause, when policy and budget allow it.
+    mutating func retry(
+        _ failure: RetryPolicy.Failure, _ progress: Progress, cause: String
+    ) -> Step {
+        guard
+            let pause = Self.policy.pause(
+                after: failure, attempts: progress.attempts, using: &generator)
+        else { return .done(.unavailable("\(cause) (\(progress.attempts) attempts)")) }
+        guard budget.retryWasWanted() else {
+            return .done(.unavailable("\(cause) (no more retries: this run made too many)"))
+        }
+        return .againAfter(pause, cause)
+    }
+
+    /// Repeats the call after a fault of the endpoint, unless probably only this call fails.
+    mutating func retryAfterFault(
+        _ failure: RetryPolicy.Failure, of endpoint: Endpoint, _ progress: inout Progress,
+        cause: String
+    ) -> Step {
+        if let text = postpone(endpoint, &progress) {
+            return .done(.unavailable(text))
+        }
+        // The circuit breaker limits its attempts.
+        if isLastProbe(endpoint) { return .again }
+        let answers = withLimiter(endpoint) { $0.answers }
+        let before = progress.answersBefore ?? answers
+        progress.answersBefore = before
+        guard answers == before || progress.attempts < Self.attemptsAmongAnswers else {
+            return .done(
+                .unavailable(
+                    "\(cause) (\(progress.attempts) attempts, while others were answered)"))
+        }
+        return retry(failure, progress, cause: cause)
+    }
+
+    /// The pause after a 429 without a usable `Retry-After`.
+    mutating func pauseWithoutRetryAfter(_ progress: Progress) -> Duration {
+        let bound = Self.policy.bound(afterAttempts: progress.attempts)
+        return max(
+            RetryAfter.shortestWait, bound * Double.random(in: 0.5...1, using: &generator))
     }
 }

@@ -3,10 +3,10 @@ package import JSONWebSignature
 
 /// Sends OCSP requests as plain HTTP POST (RFC 6960, appendix A.1).
 ///
-/// The transport bounds time and size, follows no redirect and decides where it may go. What comes
-/// back is signed and looked at by others; here counts only whether it is an OCSP answer at all.
-package struct OCSPOverHTTP: RevocationResponder {
-    /// How often one request is sent before its responder counts as out of reach.
+/// The transport limits time and size, follows no redirect and decides which addresses are allowed.
+/// The response is signed and verified elsewhere; here only its status and media type are checked.
+package struct OCSPOverHTTP: OCSPResponder {
+    /// How often one request is sent before its responder counts as unreachable.
     package static let attempts = 2
     package static let pauseBetweenAttempts = Duration.seconds(1)
 
@@ -14,7 +14,7 @@ package struct OCSPOverHTTP: RevocationResponder {
     private let sleep: @Sendable (Duration) async throws -> Void
 
     /// - Parameters:
-    ///   - transport: One whose reach fits addresses that stand in certificates.
+    ///   - transport: One that may connect to the addresses in certificates.
     ///   - sleep: Waits between attempts.
     package init(
         transport: any HTTPTransport,
@@ -26,21 +26,21 @@ package struct OCSPOverHTTP: RevocationResponder {
         self.sleep = sleep
     }
 
-    package func answer(
+    package func response(
         to request: [UInt8], at address: String
-    ) async -> Result<[UInt8], RevocationFault> {
+    ) async -> Result<[UInt8], OCSPFault> {
         let message = HTTPRequest(
             method: "POST", url: address,
             headers: [
                 (name: "Content-Type", value: "application/ocsp-request"),
                 (name: "Accept", value: "application/ocsp-response"),
             ], body: request)
-        var last = RevocationFault("it was not asked")
+        var last = OCSPFault("it was not asked")
         for attempt in 1...Self.attempts {
             switch await outcome(of: message) {
             case .answered(let body): return .success(body)
             case .final(let fault): return .failure(fault)
-            case .passing(let fault): last = fault
+            case .temporary(let fault): last = fault
             }
             guard attempt < Self.attempts else { break }
             do {
@@ -54,9 +54,10 @@ package struct OCSPOverHTTP: RevocationResponder {
 
     private enum Outcome {
         case answered([UInt8])
-        /// Another attempt right away would bring the same.
-        case final(RevocationFault)
-        case passing(RevocationFault)
+        /// Another attempt right away would fail in the same way.
+        case final(OCSPFault)
+        /// Another attempt may succeed.
+        case temporary(OCSPFault)
     }
 
     private func outcome(of message: HTTPRequest) async -> Outcome {
@@ -64,21 +65,21 @@ package struct OCSPOverHTTP: RevocationResponder {
         do {
             response = try await transport.send(message)
         } catch {
-            let fault = RevocationFault(error.description)
+            let fault = OCSPFault(error.description)
             return switch error {
-            case .connectionFailed, .timedOut, .connectionLost: .passing(fault)
+            case .connectionFailed, .timedOut, .connectionLost: .temporary(fault)
             case .untrustedServer, .bodyTooLarge, .malformedResponse, .cancelled, .invalidRequest:
                 .final(fault)
             }
         }
         guard response.status == 200 else {
-            let fault = RevocationFault("it answers with HTTP status \(response.status)")
+            let fault = OCSPFault("it answers with HTTP status \(response.status)")
             return response.status >= 500 || response.status == 429
-                ? .passing(fault) : .final(fault)
+                ? .temporary(fault) : .final(fault)
         }
         let type = response.header("content-type")?.split(separator: ";").first ?? ""
         guard type.lowercased().filter({ $0 != " " }) == "application/ocsp-response" else {
-            return .final(RevocationFault("its answer is no application/ocsp-response"))
+            return .final(OCSPFault("its answer is no application/ocsp-response"))
         }
         return .answered(response.body)
     }

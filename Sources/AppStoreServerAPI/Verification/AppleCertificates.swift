@@ -1,12 +1,12 @@
 package import JSONWebSignature
 
-/// What Apple's signing chains are recognised by.
+/// The root and the markers of Apple's signing chains.
 ///
 /// Source: Apple PKI; JWSDecodedHeader of the App Store Server API.
 package enum AppleCertificates {
     /// SHA-256 of Apple Root CA - G3, valid 2014-04-30 to 2039-04-30.
     ///
-    /// Every chain brings the certificate itself, so there is no file to ship or to swap.
+    /// Every chain contains the certificate itself, so no file has to be shipped or replaced.
     package static let rootG3Fingerprint =
         "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"
 

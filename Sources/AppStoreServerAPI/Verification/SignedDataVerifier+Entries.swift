@@ -1,7 +1,7 @@
 import JSONWebSignature
 import Subscriptions
 
-/// A refused entry as an error, for `Result`.
+/// A rejected entry as an `Error`, for `Result`.
 struct Rejection: Error, Hashable, Sendable {
     let statement: RejectedStatement
 
@@ -10,7 +10,7 @@ struct Rejection: Error, Hashable, Sendable {
     }
 }
 
-/// Entries of answers: each holds or is refused by itself.
+/// Verifies the entries of answers, each on its own.
 extension SignedDataVerifier {
     /// One entry of a status answer.
     ///

@@ -1,9 +1,8 @@
 package import Subscriptions
 
-/// Verified payloads in the words of the job.
+/// Converts verified payloads to the values of `Subscriptions`.
 extension SignedDataVerifier {
-    /// - Throws: `.format` also when the payload lacks one of its ids or its date: without them it
-    ///   states nothing.
+    /// - Throws: `.format` also when the payload lacks one of its ids or its date.
     package func signedTransaction(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> SignedTransaction {
@@ -65,9 +64,9 @@ extension SignedDataVerifier {
         return statement
     }
 
-    /// A notification with everything signed inside it verified too.
+    /// A notification, with the signed parts inside verified, too.
     ///
-    /// - Throws: Also when a part inside does not hold, or the parts name different subscriptions.
+    /// - Throws: Also when a part inside is invalid, or the parts name different subscriptions.
     package func recordedNotification(
         _ jws: ArraySlice<UInt8>, sendAttempts: [SendAttempt]
     ) async throws(VerificationFailure) -> RecordedNotification {

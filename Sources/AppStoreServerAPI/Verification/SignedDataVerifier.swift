@@ -3,25 +3,25 @@ package import Subscriptions
 
 /// Verifies and decodes Apple's signed data for one app in one environment.
 ///
-/// First the signature, chain and dates (`JWSVerifier`), then what the payload says of its app and
-/// environment, the app first. Data that claims to come from Xcode or from local testing is not
-/// signed by the App Store and is never accepted: those environments cannot even be configured.
+/// First the signature, chain and dates (`JWSVerifier`), then the payload's app, then its
+/// environment. Data from Xcode or local testing is not signed by the App Store and is never
+/// accepted; these environments cannot be configured.
 package struct SignedDataVerifier: Sendable {
     package let app: AppIdentity
     private let appAppleID: Int64?
     private let verifier: JWSVerifier
 
     /// - Parameters:
-    ///   - app: Whose data is accepted.
-    ///   - appAppleID: The app's id in the App Store; without it no production notification passes.
-    ///   - verifier: Shared by all apps, so that all of them profit from what it remembers.
+    ///   - app: The app and environment whose data is accepted.
+    ///   - appAppleID: The app's id in the App Store; needed for production notifications.
+    ///   - verifier: Shared by all apps, so that they share its cache.
     package init(app: AppIdentity, appAppleID: Int64?, verifier: JWSVerifier) {
         self.app = app
         self.appAppleID = appAppleID
         self.verifier = verifier
     }
 
-    /// What a person should know of revocation, in sentences; empty while all is well.
+    /// Remarks on revocation, in sentences for the person on call; empty when there is no problem.
     package var remarks: [String] {
         guard let mode = verifier.revocationMode else { return [] }
         let tally = verifier.revocationTally
@@ -57,7 +57,7 @@ package struct SignedDataVerifier: Sendable {
         return verified
     }
 
-    /// Renewal info names no app; callers must hold it against the transaction beside it.
+    /// Renewal info names no app; callers must compare it with the transaction beside it.
     package func renewalInfo(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<JWSRenewalInfoDecodedPayload> {
@@ -67,11 +67,10 @@ package struct SignedDataVerifier: Sendable {
         return verified
     }
 
-    /// The signed parts inside the notification are other payloads and stay unverified.
+    /// The signed parts inside the notification are not verified here.
     ///
-    /// Apple adds kinds of content with new types. One of a kind that this version does not know
-    /// names no app in a place where it could be compared: that is unknown and not forged, and the
-    /// reader of the history of one app must be able to read on.
+    /// Apple adds kinds of content with new types. A notification with unknown content names no app
+    /// that could be compared. It is accepted, so that reading the history can go on.
     package func notification(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<ResponseBodyV2DecodedPayload> {
@@ -94,7 +93,7 @@ package struct SignedDataVerifier: Sendable {
     func envelopeFailure(of envelope: some AnswerEnvelope) -> VerificationFailure? {
         expected.failure(
             of: StatedIdentity(
-                // Apple's model has it optional: an answer without it is held to the rest.
+                // Optional in Apple's model: without it the other members are compared.
                 namesAppAppleID: envelope.appAppleId != nil, bundleID: envelope.bundleId,
                 appAppleID: envelope.appAppleId, environment: envelope.environment))
     }
@@ -106,18 +105,11 @@ package struct SignedDataVerifier: Sendable {
         do throws(JSONWebSignatureError) {
             let unverified = try UnverifiedJWS(jws)
             var decoded: Model?
-            let read: (JSONDocument) throws(JSONWebSignatureError) -> Int64? = {
+            let verified = try await verifier.verify(unverified) {
                 (payload) throws(JSONWebSignatureError) in
                 let model = try Self.decode(payload, as: type)
                 decoded = model
                 return signedDate(model)?.unixMilliseconds
-            }
-            let remembered = try verifier.verifyByRememberedLeaf(unverified, signedDate: read)
-            let verified: VerifiedJWS
-            if let remembered {
-                verified = remembered
-            } else {
-                verified = try await verifier.verify(unverified, signedDate: read)
             }
             guard let decoded else {
                 throw JSONWebSignatureError(.format, "the payload was not read")
@@ -164,4 +156,12 @@ extension VerificationFailure {
             }
         self.init(reason: reason, detail: error.detail)
     }
+}
+
+/// A decoded payload whose signature, chain, dates, app and environment are verified.
+///
+/// Only `SignedDataVerifier` creates one.
+package struct VerifiedModel<Model: AppStoreModel>: Sendable {
+    package let model: Model
+    package let evidence: SignedPayload
 }

@@ -1,8 +1,8 @@
 package import Subscriptions
 
-/// What a payload says of the app that it is for.
+/// The app and environment that a payload names.
 package struct StatedIdentity: Hashable, Sendable {
-    /// `false` for payloads that have no such member by Apple's design.
+    /// `false` for kinds of payloads that have no such member.
     package var namesBundle = true
     package var namesAppAppleID = false
     package var bundleID: String?
@@ -10,10 +10,10 @@ package struct StatedIdentity: Hashable, Sendable {
     package var environment: String?
 }
 
-/// Whose payloads are wanted; what is `nil` is not compared.
+/// The app and environment that payloads are compared with; what is `nil` is not compared.
 package struct ExpectedIdentity: Hashable, Sendable {
     package var bundleID: String?
-    /// Needed for whatever names it in production.
+    /// Needed for production payloads that name it.
     package var appAppleID: Int64?
     package var environment: AppStoreEnvironment?
 
@@ -46,7 +46,7 @@ package struct ExpectedIdentity: Hashable, Sendable {
         return nil
     }
 
-    /// Sandbox data need not carry the App Store's id of the app.
+    /// Sandbox data need not have the app's id in the App Store.
     private func appAppleIDFailure(of stated: StatedIdentity) -> VerificationFailure? {
         let isProduction =
             environment.map { $0 == .production }
@@ -66,7 +66,7 @@ package struct ExpectedIdentity: Hashable, Sendable {
     }
 }
 
-/// Environments whose data no App Store signs: they are refused everywhere.
+/// Environments whose data the App Store does not sign; it is refused everywhere.
 package enum UnsignedEnvironment: String, Hashable, Sendable, CaseIterable {
     case xcode = "Xcode"
     case localTesting = "LocalTesting"
@@ -103,7 +103,7 @@ extension ResponseBodyV2DecodedPayload {
             stated.environment = summary.environment
         } else if let token = externalPurchaseToken {
             (stated.bundleID, stated.appAppleID) = (token.bundleId, token.appAppleId)
-            // The only sign of the environment is a prefix of the id.
+            // Only a prefix of the id shows the environment.
             stated.environment = token.externalPurchaseId.map {
                 $0.utf8.starts(with: "SANDBOX".utf8)
                     ? AppStoreEnvironment.sandbox.rawValue : AppStoreEnvironment.production.rawValue

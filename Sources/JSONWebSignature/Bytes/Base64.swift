@@ -1,8 +1,8 @@
 /// Strict base64 of RFC 4648 over bytes, in both alphabets.
 ///
-/// Refused: other characters (white space and line breaks too), padding where there must be none or
-/// none where there must be some, an impossible length, and unused bits that are not zero. Strictness
-/// keeps one text per value: a JWS cannot be altered without altering its bytes.
+/// Refused are other characters (also white space and line breaks), unexpected or missing padding,
+/// an impossible length, and unused bits that are not zero. So every value has exactly one text,
+/// and a JWS cannot be changed without changing its bytes.
 package enum Base64 {
     private static let invalid: UInt8 = 0xFF
     private static let urlValues = values(plus: UInt8(ascii: "-"), slash: UInt8(ascii: "_"))

@@ -1,7 +1,7 @@
 /// Searches and compares bytes eight at a time.
 ///
-/// Byte-wise loops over the 5 KB of a JWS cost as much as a fifth of its signature check; these
-/// few loops are the only place of the module that reads memory without a bounds check.
+/// Byte-wise loops over the 5 KB of a JWS would cost up to a fifth of its signature check. These
+/// loops are the only place of the module that reads memory without a bounds check.
 enum ByteScan {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080

@@ -35,7 +35,7 @@ struct CertificateChain {
 
     /// The leaf's key for ES256.
     ///
-    /// - Throws: `.signature` when it is on another curve: then no ES256 signature can hold.
+    /// - Throws: `.signature` when it is on another curve: then no ES256 signature can be valid.
     func leafKey() throws(JSONWebSignatureError) -> P256.Signing.PublicKey {
         guard let key = P256.Signing.PublicKey(leaf.publicKey) else {
             throw JSONWebSignatureError(.signature, "the leaf certificate's key is not P-256")
@@ -43,11 +43,11 @@ struct CertificateChain {
         return key
     }
 
-    /// Validates the path (RFC 5280, section 6) except for its dates, which the result tells.
+    /// Validates the path (RFC 5280, section 6) except for its dates, which the result contains.
     ///
-    /// Dates are judged apart, at the time of each signature, so that an archived payload outlives
-    /// its leaf and a verified chain never outlives its own dates. The third entry is an anchor only
-    /// when its fingerprint is trusted, and is never used as anything else.
+    /// The dates are checked for each signature at its own time: archived payloads stay valid after
+    /// their leaf has expired, and a cached chain is never used beyond its dates. The third entry
+    /// is a trust anchor only when its fingerprint is trusted, and is not used otherwise.
     func path(
         toOneOf roots: TrustedRoots, policy: MarkedChainPolicy
     ) async throws(JSONWebSignatureError) -> TrustedPath {

@@ -3,7 +3,7 @@ import FoundationEssentials
 import SwiftASN1
 import X509
 
-/// What a certificate says of itself, for a person to read.
+/// The contents of a certificate, for display.
 package struct CertificateFacts: Hashable, Sendable {
     package let subject: String
     /// The common name of the subject; the whole subject where it has none.
@@ -41,9 +41,9 @@ package struct CertificateFacts: Hashable, Sendable {
 }
 
 extension UnverifiedJWS {
-    /// The certificates that the header brings, the leaf first; nobody has checked them.
+    /// The certificates in the header, the leaf first; not verified.
     ///
-    /// Empty when the header is not one of ES256 with three certificates.
+    /// Empty when the header does not state ES256 with three certificates.
     package var claimedCertificates: [CertificateFacts] {
         guard let header = try? ProtectedHeader(segment: header) else { return [] }
         let facts = header.certificates.compactMap { try? CertificateFacts(der: $0) }
@@ -52,9 +52,9 @@ extension UnverifiedJWS {
 }
 
 extension TrustedRoots {
-    /// The trusted root that issued the intermediate of a JWS whose chain holds.
+    /// The trusted root that issued the intermediate certificate of a verified JWS.
     ///
-    /// `nil` when none did. It explains a verdict and takes no part in it.
+    /// `nil` when none did. It explains a verdict and does not influence it.
     package func anchor(of jws: UnverifiedJWS) -> CertificateFacts? {
         guard let header = try? ProtectedHeader(segment: jws.header),
             let intermediate = try? CertificateChain.certificate(fromDER: header.certificates[1])
@@ -72,7 +72,7 @@ extension TrustedRoots {
         return nil
     }
 
-    /// What the roots that were given as certificates say of themselves.
+    /// The contents of the roots that were given as certificates.
     package var certificateFacts: [CertificateFacts] {
         listing.compactMap { $0.certificate.flatMap { try? CertificateFacts(der: $0) } }
     }

@@ -1,12 +1,12 @@
 import SwiftASN1
 import X509
 
-/// What a chain must fulfil beyond RFC 5280's basic path validation.
+/// The requirements on a chain beyond RFC 5280's basic path validation.
 ///
-/// Exactly three certificates, the markers, and key usage where it is stated: `keyCertSign` on
-/// issuers, `digitalSignature` on the leaf (RFC 5280, section 4.2.1.3; swift-certificates leaves key
-/// usage unchecked on purpose). RFC 5280 would let the leaf be an authority itself, and another
-/// authority key identifier pass; no genuine chain has either.
+/// Exactly three certificates, the markers, and the right key usage where it is stated:
+/// `keyCertSign` on issuers, `digitalSignature` on the leaf (RFC 5280, section 4.2.1.3;
+/// swift-certificates does not check key usage, on purpose). RFC 5280 would also accept a leaf that
+/// is a certificate authority, and a wrong authority key identifier; no genuine chain has either.
 struct MarkedChainPolicy: VerifierPolicy {
     private let intermediateMarker: ASN1ObjectIdentifier
     private let leafMarker: ASN1ObjectIdentifier
@@ -62,5 +62,20 @@ struct MarkedChainPolicy: VerifierPolicy {
             }
         }
         return nil
+    }
+}
+
+/// Extensions whose presence shows the purpose of a certificate.
+///
+/// A trusted root signs intermediates and leaves for many purposes; the markers identify those for
+/// this one. Only presence counts, not the extension's value.
+package struct CertificateMarkers: Hashable, Sendable {
+    /// Object identifiers in dotted decimal form.
+    package let intermediate: String
+    package let leaf: String
+
+    package init(intermediate: String, leaf: String) {
+        self.intermediate = intermediate
+        self.leaf = leaf
     }
 }

@@ -1,9 +1,10 @@
+import FoundationEssentials
 import SwiftASN1
 @_spi(DisableValidityCheck) import X509
 
-/// Leaf, intermediate and trusted root of a chain that holds, apart from its dates.
+/// Leaf, intermediate and trusted root of a chain that is valid, apart from its dates.
 ///
-/// The root is the anchor that the path ends at, whatever the chain brought as its third entry.
+/// The root is the trust anchor of the path, whatever the chain has as its third entry.
 struct TrustedPath: Sendable {
     let leaf: Certificate
     let intermediate: Certificate
@@ -23,7 +24,7 @@ struct TrustedPath: Sendable {
         self.policy = policy
     }
 
-    /// What a further policy has against this very path; `nil` when nothing.
+    /// Why a further policy rejects this path; `nil` when it does not.
     func objection(by further: some VerifierPolicy & Sendable) async -> String? {
         var verifier = Verifier(rootCertificates: CertificateStore([root])) {
             RFC5280Policy.withValidityCheckDisabled()
@@ -37,5 +38,34 @@ struct TrustedPath: Sendable {
         case .couldNotValidate(let failures):
             return failures.first.map { "\($0.policyFailureReason)" } ?? "the path does not hold"
         }
+    }
+}
+
+/// The time during which every certificate of a chain is valid, in whole UNIX seconds.
+///
+/// RFC 5280 counts in seconds, both ends included (section 4.1.2.5).
+struct ValidityPeriod: Hashable, Sendable {
+    let firstSecond: Int64
+    let lastSecond: Int64
+
+    init(of chain: some Sequence<Certificate>) {
+        var first = Int64.min
+        var last = Int64.max
+        for certificate in chain {
+            first = max(first, Self.seconds(certificate.notValidBefore))
+            last = min(last, Self.seconds(certificate.notValidAfter))
+        }
+        firstSecond = first
+        lastSecond = last
+    }
+
+    func contains(unixMilliseconds: Int64) -> Bool {
+        let (quotient, remainder) = unixMilliseconds.quotientAndRemainder(dividingBy: 1000)
+        let second = remainder < 0 ? quotient - 1 : quotient
+        return firstSecond <= second && second <= lastSecond
+    }
+
+    private static func seconds(_ date: Date) -> Int64 {
+        Int64(date.timeIntervalSince1970.rounded(.down))
     }
 }

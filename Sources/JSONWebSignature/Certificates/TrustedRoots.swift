@@ -2,16 +2,16 @@ import FoundationEssentials
 import SwiftASN1
 import X509
 
-/// The certificates that chains may end at.
+/// The trusted root certificates.
 ///
-/// A root is named by its SHA-256 fingerprint, then the chain must bring the certificate itself as
-/// its third entry; or it is given as a certificate, then the chain need not.
+/// A root is given by its SHA-256 fingerprint; then the chain must contain the certificate as its
+/// third entry. Or it is given as a certificate; then the chain need not contain it.
 package struct TrustedRoots: Sendable {
     let fingerprints: Set<SHA256Digest>
     let certificates: [Certificate]
 
-    /// The fingerprint of every root, in lowercase hexadecimal and sorted, with its DER where it was
-    /// given as a certificate.
+    /// The fingerprint of every root, in lowercase hexadecimal and sorted, with its DER where it
+    /// was given as a certificate.
     package let listing: [(fingerprint: String, certificate: [UInt8]?)]
 
     /// - Parameters:

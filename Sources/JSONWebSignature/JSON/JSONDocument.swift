@@ -1,4 +1,4 @@
-/// A JSON text that has been read strictly; its values are views into the bytes.
+/// A JSON text, parsed strictly; its values are views into the bytes.
 package final class JSONDocument: Sendable {
     let bytes: [UInt8]
     let nodes: [JSONNode]
@@ -12,4 +12,19 @@ package final class JSONDocument: Sendable {
     }
 
     package var root: JSONValue { JSONValue(document: self, index: 0) }
+}
+
+/// One value of a JSON text: its position in the bytes, and the index of the next sibling.
+struct JSONNode: Sendable {
+    enum Kind: UInt8, Sendable {
+        case null, `true`, `false`, number, text, escapedText, array, object
+    }
+
+    var kind: Kind
+    /// First byte; for texts the one after the quote.
+    var start: Int32
+    /// One past the last byte; for texts the closing quote.
+    var end: Int32
+    /// Index of the node after this one and everything inside it.
+    var next: Int32
 }

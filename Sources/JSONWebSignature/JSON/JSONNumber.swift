@@ -1,4 +1,4 @@
-/// Exact integers out of JSON numbers, never by way of a double.
+/// Converts JSON numbers to integers exactly, without floating point.
 enum JSONNumber {
     /// The number as an `Int64`.
     ///
@@ -71,7 +71,7 @@ enum JSONNumber {
         return overflowToo ? nil : sum
     }
 
-    /// Exponents beyond six digits are beyond every integer that fits.
+    /// An exponent with more than six digits is larger than that of any integer that fits.
     private static func exponent(_ text: ArraySlice<UInt8>) -> Int? {
         guard text.count <= 7 else { return nil }
         return Int(String(decoding: text, as: UTF8.self))

@@ -1,5 +1,5 @@
-/// Reads one JSON text of RFC 8259 strictly: UTF-8 without a byte order mark, no comments, no
-/// trailing commas, no bare control characters, every escape and surrogate pair whole.
+/// Parses one JSON text of RFC 8259 strictly: UTF-8 without a byte order mark, no comments, no
+/// trailing commas, no unescaped control characters, only complete escapes and surrogate pairs.
 ///
 /// Iterative with a depth limit, so that no input overflows the stack.
 struct JSONScanner {
@@ -26,7 +26,7 @@ struct JSONScanner {
         }
     }
 
-    /// Scans a scalar, or opens a container (then true).
+    /// Scans a scalar and returns `false`, or opens a container and returns `true`.
     private mutating func scanValue() throws(JSONWebSignatureError) -> Bool {
         guard let byte = peek() else { throw fault("ends where a value should be") }
         switch byte {
@@ -37,15 +37,15 @@ struct JSONScanner {
             position += 1
             return true
         case UInt8(ascii: "\""): try scanText()
-        case UInt8(ascii: "t"): try scanLiteral("true", as: .yes)
-        case UInt8(ascii: "f"): try scanLiteral("false", as: .no)
+        case UInt8(ascii: "t"): try scanLiteral("true", as: .true)
+        case UInt8(ascii: "f"): try scanLiteral("false", as: .false)
         case UInt8(ascii: "n"): try scanLiteral("null", as: .null)
         default: try scanNumber()
         }
         return false
     }
 
-    /// Goes on to the next value after a comma (true), or out of everything (false at the end).
+    /// Moves to the next value after a comma and returns `true`, or returns `false` at the end.
     private mutating func advanceAfterValue() throws(JSONWebSignatureError) -> Bool {
         while let container = open.last {
             skipSpace()

@@ -15,8 +15,8 @@ package struct JSONValue: Sendable {
 
     package var boolean: Bool? {
         switch node.kind {
-        case .yes: true
-        case .no: false
+        case .true: true
+        case .false: false
         default: nil
         }
     }
@@ -38,8 +38,8 @@ package struct JSONValue: Sendable {
         return JSONNumber.integer(document.bytes[range], roundsDown: false)
     }
 
-    /// A number as an `Int64`, a fraction dropped towards the past: some senders state moments with
-    /// fractions of a millisecond.
+    /// A number as an `Int64`, rounded down: some senders state times with fractions of a
+    /// millisecond.
     package var integerRoundedDown: Int64? {
         guard node.kind == .number else { return nil }
         return JSONNumber.integer(document.bytes[range], roundsDown: true)
@@ -74,7 +74,7 @@ package struct JSONValue: Sendable {
 
     /// Whether this is exactly the given text, escapes resolved.
     package func isText(_ expected: String) -> Bool {
-        // Models look every member up by name; a plain text is compared where it lies.
+        // Every member is looked up by name, so a plain text is compared without a copy.
         guard node.kind == .text else {
             return textBytes?.elementsEqual(expected.utf8) ?? false
         }
@@ -95,5 +95,53 @@ package struct JSONValue: Sendable {
             child = Int(document.nodes[child].next)
         }
         return children
+    }
+}
+
+extension JSONValue {
+    /// The value without the white space between its parts; texts and numbers exactly as they
+    /// stand.
+    ///
+    /// - Parameter replacing: What stands in place of a value, by its path (member names and array
+    ///   indexes joined by dots); `nil` keeps it.
+    /// - Returns: One line of JSON.
+    package func compact(
+        replacing: (_ path: String, _ value: JSONValue) -> String? = { _, _ in nil }
+    ) -> String {
+        var output = ""
+        appendCompact(at: "", replacing, to: &output)
+        return output
+    }
+
+    /// Recursive, because no document is nested deeper than `JWSLimits.jsonDepth`.
+    private func appendCompact(
+        at path: String, _ replacing: (String, JSONValue) -> String?, to output: inout String
+    ) {
+        if let replacement = replacing(path, self) {
+            output += replacement
+        } else if isObject {
+            output += "{"
+            for (index, member) in members.enumerated() {
+                if index > 0 { output += "," }
+                output += member.name.source + ":"
+                let inner = Self.path(path, member.name.text ?? "")
+                member.value.appendCompact(at: inner, replacing, to: &output)
+            }
+            output += "}"
+        } else if isArray {
+            output += "["
+            for (index, element) in elements.enumerated() {
+                if index > 0 { output += "," }
+                element.appendCompact(at: Self.path(path, String(index)), replacing, to: &output)
+            }
+            output += "]"
+        } else {
+            output += source
+        }
+    }
+
+    /// The path of a part: for example `data.0.lastTransactions`.
+    package static func path(_ path: String, _ part: String) -> String {
+        path.isEmpty ? part : path + "." + part
     }
 }

@@ -1,19 +1,18 @@
-/// Learns by OCSP whether the certificates of a path are revoked, once for each certificate.
+/// Checks by OCSP whether the certificates of a path are revoked, once for each certificate.
 ///
-/// It is asked only about paths that already lead to a trusted root, so the addresses that it has
-/// called were written by an authority that is trusted anyway. A verified answer counts until its
-/// nextUpdate, in this run and, through the shelf, in the next ones. A round that brought nothing is
-/// remembered too: the same responder is asked again after a pause that grows, and at most
-/// `RevocationLimits.failedRounds` times.
+/// It checks only paths that already lead to a trusted root, so the responders' addresses come from
+/// a trusted authority. A verified response is used until its nextUpdate, in this run and, through
+/// the cache, in later ones. After a failed request the same responder is asked again after growing
+/// pauses, at most `RevocationLimits.failedRounds` times.
 package actor RevocationCheck {
     package nonisolated let mode: RevocationMode
-    private let responder: any RevocationResponder
-    private let shelf: (any RevocationAnswerShelf)?
+    private let responder: any OCSPResponder
+    private let cache: (any OCSPResponseCache)?
     private let now: @Sendable () -> Int64
-    private var standings: [RevocationAnswerKey: Standing] = [:]
-    private var asking: [RevocationAnswerKey: Task<Standing, Never>] = [:]
+    private var standings: [OCSPResponseKey: Standing] = [:]
+    private var asking: [OCSPResponseKey: Task<Standing, Never>] = [:]
 
-    /// What is known of one certificate, and until when without asking again.
+    /// What is known about one certificate, and until when it is used without another request.
     private struct Standing: Sendable {
         enum Verdict: Sendable {
             case good
@@ -29,24 +28,24 @@ package actor RevocationCheck {
 
     /// - Parameters:
     ///   - mode: What callers do with `undetermined`; it changes nothing here.
-    ///   - responder: The way to the network.
-    ///   - shelf: Answers of earlier runs; `nil` for commands that keep nothing.
+    ///   - responder: Sends the requests.
+    ///   - cache: The responses of earlier runs; `nil` for commands that keep nothing.
     ///   - now: The wall clock in UNIX milliseconds: revocation is a question about the present.
     package init(
-        mode: RevocationMode, responder: any RevocationResponder,
-        shelf: (any RevocationAnswerShelf)?, now: @escaping @Sendable () -> Int64
+        mode: RevocationMode, responder: any OCSPResponder,
+        cache: (any OCSPResponseCache)?, now: @escaping @Sendable () -> Int64
     ) {
         self.mode = mode
         self.responder = responder
-        self.shelf = shelf
+        self.cache = cache
         self.now = now
     }
 
-    /// What both certificates below the root are worth together.
+    /// The common verdict on both certificates below the root.
     ///
-    /// One that is revoked outweighs one that could not be determined.
+    /// A revoked certificate outweighs one whose status could not be determined.
     func verdict(on path: TrustedPath) async -> RevocationVerdict {
-        if let objection = await OCSPAnswer.objection(to: path) {
+        if let objection = await OCSPResponse.objection(to: path) {
             return .undetermined(Self.shortened(objection), until: .max)
         }
         async let leaf = standing(of: .leaf, in: path)
@@ -61,22 +60,22 @@ package actor RevocationCheck {
     }
 
     private func standing(
-        of role: OCSPQuestion.Role, in path: TrustedPath
+        of role: OCSPRequest.Role, in path: TrustedPath
     ) async -> Standing {
-        let question: OCSPQuestion
+        let request: OCSPRequest
         do {
-            question = try OCSPQuestion(about: role, of: path)
+            request = try OCSPRequest(about: role, of: path)
         } catch {
             let detail = "no OCSP request can be made about the \(role) certificate"
             return Standing(verdict: .undetermined(detail), until: .max)
         }
-        let known = standings[question.key]
+        let known = standings[request.key]
         if let known, now() < known.until { return known }
-        // Payloads that meet the same new certificate at once share one question.
+        // Payloads with the same new certificate share one request.
         let task =
-            asking[question.key]
-            ?? Task { await learn(question, in: path, failedRounds: known?.failedRounds ?? 0) }
-        asking[question.key] = task
+            asking[request.key]
+            ?? Task { await learn(request, in: path, failedRounds: known?.failedRounds ?? 0) }
+        asking[request.key] = task
         return await withTaskCancellationHandler {
             await task.value
         } onCancel: {
@@ -85,55 +84,55 @@ package actor RevocationCheck {
     }
 
     private func learn(
-        _ question: OCSPQuestion, in path: TrustedPath, failedRounds: Int
+        _ request: OCSPRequest, in path: TrustedPath, failedRounds: Int
     ) async -> Standing {
-        let standing = await ask(question, in: path, failedRounds: failedRounds)
-        asking[question.key] = nil
-        // A cancelled question says nothing about the responder.
-        if !Task.isCancelled { remember(standing, of: question.key) }
+        let standing = await ask(request, in: path, failedRounds: failedRounds)
+        asking[request.key] = nil
+        // A cancelled request says nothing about the responder.
+        if !Task.isCancelled { remember(standing, of: request.key) }
         return standing
     }
 
     private func ask(
-        _ question: OCSPQuestion, in path: TrustedPath, failedRounds: Int
+        _ request: OCSPRequest, in path: TrustedPath, failedRounds: Int
     ) async -> Standing {
-        if let kept = await shelf?.answer(for: question.key) {
-            let verdict = await OCSPAnswer(bytes: kept).verdict(on: question, in: path, at: now())
-            if let standing = Self.standing(verdict, question) { return standing }
+        if let kept = await cache?.response(for: request.key) {
+            let verdict = await OCSPResponse(bytes: kept).verdict(on: request, in: path, at: now())
+            if let standing = Self.standing(verdict, request) { return standing }
         }
-        guard let address = question.address else {
+        guard let address = request.address else {
             return Standing(
-                verdict: .undetermined("\(question.subject) names no OCSP responder"), until: .max)
+                verdict: .undetermined("\(request.subject) names no OCSP responder"), until: .max)
         }
         let fault: String
-        switch await responder.answer(to: question.request, at: address) {
+        switch await responder.response(to: request.encoded, at: address) {
         case .failure(let failure): fault = failure.detail
         case .success(let bytes):
-            let verdict = await OCSPAnswer(bytes: bytes).verdict(on: question, in: path, at: now())
-            if let standing = Self.standing(verdict, question) {
-                await shelf?.keep(bytes, for: question.key, until: standing.until)
+            let verdict = await OCSPResponse(bytes: bytes).verdict(on: request, in: path, at: now())
+            if let standing = Self.standing(verdict, request) {
+                await cache?.keep(bytes, for: request.key, until: standing.until)
                 return standing
             }
             fault = if case .unusable(let why) = verdict { why } else { "its answer was lost" }
         }
         return Standing(
             verdict: .undetermined(
-                "whether \(question.subject) is revoked could not be learned from \(address): "
+                "whether \(request.subject) is revoked could not be learned from \(address): "
                     + Self.shortened(fault)),
             until: retryTime(afterRound: failedRounds + 1), failedRounds: failedRounds + 1)
     }
 
-    /// `nil` for an answer that proves nothing.
+    /// `nil` for a response that proves nothing.
     private static func standing(
-        _ verdict: OCSPAnswer.Verdict, _ question: OCSPQuestion
+        _ verdict: OCSPResponse.Verdict, _ request: OCSPRequest
     ) -> Standing? {
         switch verdict {
         case .good(let until): Standing(verdict: .good, until: until)
         case .revoked(let until):
             Standing(
                 verdict: .revoked(
-                    "\(question.subject) is revoked, by a signed answer of "
-                        + question.key.responder),
+                    "\(request.subject) is revoked, by a signed answer of "
+                        + request.key.responder),
                 until: until)
         case .unusable: nil
         }
@@ -145,7 +144,7 @@ package actor RevocationCheck {
         return now() + min(doubled, RevocationLimits.longestPauseMilliseconds)
     }
 
-    private func remember(_ standing: Standing, of key: RevocationAnswerKey) {
+    private func remember(_ standing: Standing, of key: OCSPResponseKey) {
         if standings[key] == nil, standings.count >= RevocationLimits.rememberedCertificates,
             let oldest = standings.min(by: { $0.value.until < $1.value.until })?.key
         {
@@ -160,12 +159,37 @@ package actor RevocationCheck {
     }
 }
 
-/// What is known of the revocation of a whole path.
+/// What is known about the revocation of a whole path.
 enum RevocationVerdict: Hashable, Sendable {
-    /// Until when without asking again, in UNIX milliseconds.
+    /// Until when no further request is needed, in UNIX milliseconds.
     case good(until: Int64)
     /// The text names the certificate.
     case revoked(String)
-    /// Why nothing is known, and when to ask again, in UNIX milliseconds.
+    /// Why the status is unknown, and when to ask again, in UNIX milliseconds.
     case undetermined(String, until: Int64)
+}
+
+/// How to treat a payload when it could not be determined whether its certificates are revoked.
+///
+/// A certificate that is revoked by a signed response is refused in both modes.
+package enum RevocationMode: String, Hashable, Sendable {
+    /// It is accepted and counted.
+    case soft
+    /// It is not accepted, but not called invalid either.
+    case hard
+}
+
+/// Counts the effects of revocation on payloads that are valid in every other respect.
+package struct RevocationTally: Hashable, Sendable {
+    /// Payloads whose revocation status is unknown: accepted in soft mode, not accepted in hard
+    /// mode.
+    package var undetermined = 0
+    /// Why, for the latest of these.
+    package var doubt = ""
+    /// Payloads refused because one of their certificates is revoked.
+    package var revoked = 0
+    /// Which certificate, and by which responder.
+    package var revocation = ""
+
+    package init() {}
 }

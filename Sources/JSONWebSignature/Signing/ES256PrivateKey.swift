@@ -2,7 +2,7 @@ package import Crypto
 
 /// A P-256 private key for ES256.
 ///
-/// It prints as redacted and has no way out but signatures.
+/// It prints as redacted, and can only be used to sign.
 package struct ES256PrivateKey: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {

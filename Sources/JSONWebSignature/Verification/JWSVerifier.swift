@@ -2,16 +2,17 @@ import Crypto
 import FoundationEssentials
 import Synchronization
 
-/// Verifies compact JWS that carry their certificate chain: `UnverifiedJWS` → `VerifiedJWS`.
+/// Verifies compact JWS that contain their certificate chain: `UnverifiedJWS` → `VerifiedJWS`.
 ///
 /// In this order: segments, header (ES256, exactly three certificates), signature over the bytes as
 /// received, chain to a trusted root with both markers, payload as a JSON object, and last the
-/// chain's dates at the moment that the payload states. Nothing is read from a payload, not even
-/// that moment, before its signature and its chain hold. A leaf that held is remembered, so that
-/// later payloads with the same header cost one signature check.
+/// chain's dates at the time that the payload states. Nothing is read from a payload, not even that
+/// time, before its signature and its chain are valid. A valid leaf is cached, so that later
+/// payloads with the same header cost one signature check.
 ///
-/// Without a `RevocationCheck` there is no network access of any kind. With one, revocation is asked
-/// last, of chains that hold in every other respect; a remembered leaf does not outlive the answers.
+/// Without a `RevocationCheck` there is no network access of any kind. With one, revocation is
+/// checked last, for chains that are valid otherwise; a cached leaf is not used beyond the OCSP
+/// responses.
 package final class JWSVerifier: Sendable {
     private let roots: TrustedRoots
     private let policy: MarkedChainPolicy
@@ -22,10 +23,10 @@ package final class JWSVerifier: Sendable {
     private let learned = Atomic<Int>(0)
 
     /// - Parameters:
-    ///   - roots: Where chains may end; nothing else is trusted.
-    ///   - markers: Extensions that intermediate and leaf must carry.
-    ///   - revocation: How to learn whether a certificate is revoked; `nil` to leave it open.
-    ///   - now: The wall clock in UNIX milliseconds, for payloads that state no moment.
+    ///   - roots: The only trusted roots.
+    ///   - markers: Extensions that intermediate and leaf must have.
+    ///   - revocation: Checks whether certificates are revoked; `nil` for no such check.
+    ///   - now: The wall clock in UNIX milliseconds, for payloads without a date.
     /// - Throws: `.format` when a marker is no object identifier.
     package init(
         roots: TrustedRoots, markers: CertificateMarkers, revocation: RevocationCheck? = nil,
@@ -38,53 +39,33 @@ package final class JWSVerifier: Sendable {
     }
 
     /// How many certificate chains have been validated: one for each distinct header, apart from
-    /// concurrent first meetings.
+    /// concurrent first uses of it.
     package var validatedChains: Int { learned.load(ordering: .relaxed) }
 
-    /// How many leaves are remembered; never more than `JWSLimits.cachedLeaves`.
-    package var rememberedLeaves: Int { cache.count }
+    /// How many leaves are cached; never more than `JWSLimits.cachedLeaves`.
+    package var cachedLeaves: Int { cache.count }
 
-    /// What revocation has meant so far.
+    /// The effects of revocation so far.
     package var revocationTally: RevocationTally { tally.withLock { $0 } }
 
-    /// How revocation is asked; `nil` when it is not.
+    /// How unknown revocation is treated; `nil` when revocation is not checked.
     package var revocationMode: RevocationMode? { revocation?.mode }
 
-    /// Verifies a JWS whose leaf is remembered, without suspending.
+    /// Verifies a JWS; where its leaf is cached, with one signature check and without suspending.
     ///
-    /// - Parameters:
-    ///   - jws: The JWS.
-    ///   - signedDate: Reads when it was signed, in UNIX milliseconds, from a payload whose signature
-    ///     and chain hold; `nil` means that it states none, and the present time counts.
-    /// - Returns: `nil` when the leaf is not remembered: then ask `verify`.
-    /// - Throws: Why the JWS is refused.
-    package func verifyByRememberedLeaf(
-        _ jws: UnverifiedJWS,
-        signedDate: (JSONDocument) throws(JSONWebSignatureError) -> Int64?
-    ) throws(JSONWebSignatureError) -> VerifiedJWS? {
-        guard let leaf = cache.leaf(forHeader: jws.header),
-            leaf.usableUntil == .max || now() < leaf.usableUntil
-        else { return nil }
-        let digest = try checkSignature(of: jws, key: leaf.key, hash: leaf.hashAfterHeader)
-        let verified = try dated(
-            jws, digest: digest, validity: leaf.validity, signedDate: signedDate)
-        if let doubt = leaf.doubt { try weigh(doubt) }
-        return verified
-    }
-
-    /// Verifies a JWS, its certificate chain too where the leaf is not remembered.
-    ///
-    /// - Parameters:
-    ///   - jws: The JWS.
-    ///   - signedDate: As in `verifyByRememberedLeaf`.
+    /// - Parameters: - jws: The JWS. - signedDate: Reads the date of signing, in UNIX milliseconds,
+    ///   from a payload whose signature and chain are valid; `nil` for a payload without one, which
+    ///   is judged at the present time.
     /// - Returns: The verified JWS.
     /// - Throws: Why the JWS is refused.
     package func verify(
         _ jws: UnverifiedJWS,
         signedDate: (JSONDocument) throws(JSONWebSignatureError) -> Int64?
     ) async throws(JSONWebSignatureError) -> VerifiedJWS {
-        if let verified = try verifyByRememberedLeaf(jws, signedDate: signedDate) {
-            return verified
+        if let leaf = cache.leaf(forHeader: jws.header),
+            leaf.usableUntil == .max || now() < leaf.usableUntil
+        {
+            return try verify(jws, by: leaf, signedDate: signedDate)
         }
         let header = try ProtectedHeader(segment: jws.header)
         let chain = try CertificateChain(entries: header.certificates)
@@ -96,11 +77,11 @@ package final class JWSVerifier: Sendable {
         var leaf = TrustedLeaf(
             header: Array(jws.header), key: key, hashAfterHeader: hash, validity: path.validity)
         if let revocation {
-            // A payload that is refused anyway is no reason to ask anybody.
+            // Nobody is asked because of a payload that is refused anyway.
             let verified = try dated(
                 jws, digest: digest, validity: path.validity, signedDate: signedDate)
             (leaf.usableUntil, leaf.doubt) = try await standing(of: path, by: revocation)
-            // A doubt is remembered with the leaf, so that nobody is asked for each payload.
+            // The doubt is cached with the leaf, so that the next payloads cause no request.
             cache.insert(leaf)
             if let doubt = leaf.doubt { try weigh(doubt) }
             return verified
@@ -109,7 +90,18 @@ package final class JWSVerifier: Sendable {
         return try dated(jws, digest: digest, validity: path.validity, signedDate: signedDate)
     }
 
-    /// Validates a certificate chain alone, at a given moment.
+    private func verify(
+        _ jws: UnverifiedJWS, by leaf: TrustedLeaf,
+        signedDate: (JSONDocument) throws(JSONWebSignatureError) -> Int64?
+    ) throws(JSONWebSignatureError) -> VerifiedJWS {
+        let digest = try checkSignature(of: jws, key: leaf.key, hash: leaf.hashAfterHeader)
+        let verified = try dated(
+            jws, digest: digest, validity: leaf.validity, signedDate: signedDate)
+        if let doubt = leaf.doubt { try weigh(doubt) }
+        return verified
+    }
+
+    /// Validates a certificate chain alone, at a given time.
     ///
     /// - Parameters:
     ///   - entries: Certificates in DER, the leaf first.
@@ -136,7 +128,7 @@ package final class JWSVerifier: Sendable {
         return path
     }
 
-    /// Until when the path may be used without asking again, and the doubt that is left about it.
+    /// Until when the path may be used without another check, and why its revocation is unknown.
     ///
     /// - Throws: `.chain` when a certificate is revoked.
     private func standing(
@@ -154,7 +146,7 @@ package final class JWSVerifier: Sendable {
         }
     }
 
-    /// What an unknown revocation means for one payload.
+    /// Counts one payload with unknown revocation, and refuses it in hard mode.
     ///
     /// - Throws: `.undetermined` in hard mode.
     private func weigh(_ doubt: String) throws(JSONWebSignatureError) {
@@ -165,7 +157,8 @@ package final class JWSVerifier: Sendable {
         if revocation?.mode == .hard { throw JSONWebSignatureError(.undetermined, doubt) }
     }
 
-    /// Checks r‖s (RFC 7518, section 3.4) and continues the same hash to the digest of the whole.
+    /// Checks r‖s (RFC 7518, section 3.4) and continues the same hash to the digest of the whole
+    /// JWS.
     private func checkSignature(
         of jws: UnverifiedJWS, key: P256.Signing.PublicKey, hash: SHA256
     ) throws(JSONWebSignatureError) -> SHA256Digest {
@@ -188,6 +181,7 @@ package final class JWSVerifier: Sendable {
         return SHA256Digest(hash.finalize())
     }
 
+    /// Decodes the payload and checks the chain's dates at its date of signing.
     private func dated(
         _ jws: UnverifiedJWS, digest: SHA256Digest, validity: ValidityPeriod,
         signedDate: (JSONDocument) throws(JSONWebSignatureError) -> Int64?

@@ -1,7 +1,8 @@
-/// The protected header of a JWS, as far as it matters here (RFC 7515, section 4).
+/// The members of a JWS's protected header that verification needs (RFC 7515, section 4).
 ///
 /// Unknown members are ignored. `crit` is refused whatever it lists, because no extension is
-/// understood; so are members of ours that stand twice, because readers differ in which one counts.
+/// supported. A member that is needed and stands there twice is refused, because parsers differ in
+/// which one they use.
 struct ProtectedHeader {
     /// The entries of `x5c`: certificates in DER, the leaf first.
     let certificates: [[UInt8]]

@@ -1,7 +1,7 @@
 import Crypto
 import FoundationEssentials
 
-/// The SHA-256 of some bytes, comparable with a fingerprint.
+/// A SHA-256 digest, which can be compared with a fingerprint.
 struct SHA256Digest: Hashable, Sendable {
     private static let alphabet = Array("0123456789abcdef".utf8)
 

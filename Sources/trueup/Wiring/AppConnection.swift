@@ -37,7 +37,7 @@ struct AppConnection {
     /// - Throws: an error of ours, where the marks of Apple's certificates cannot be read.
     func appStore(
         deadline: ContinuousClock.Instant, maxOutage: Duration,
-        keeping revocationAnswers: any RevocationAnswerShelf,
+        keeping revocationAnswers: any OCSPResponseCache,
         wallClock: @escaping @Sendable () -> Timestamp,
         onOutage: @escaping @Sendable (OutageNotice) -> Void
     ) throws -> any AppStore {

@@ -6,8 +6,8 @@ import Subscriptions
 
 /// How one app's verifier learns of revocations: by OCSP, over a transport of its own.
 ///
-/// OCSP goes over plain HTTP to hosts that certificates name, so it shares nothing with the calls to
-/// Apple: no key, no token, no connection, no TLS root of the settings.
+/// OCSP goes over plain HTTP to hosts that certificates name, so it shares nothing with the calls
+/// to Apple: no key, no token, no connection, no TLS root of the settings.
 struct RevocationConnection {
     private let mode: RevocationMode
     private let transport: CurlTransport
@@ -49,10 +49,10 @@ struct RevocationConnection {
     ///   - now: the wall clock in UNIX milliseconds.
     /// - Returns: what the verifier of signatures asks.
     func check(
-        keeping answers: any RevocationAnswerShelf, now: @escaping @Sendable () -> Int64
+        keeping answers: any OCSPResponseCache, now: @escaping @Sendable () -> Int64
     ) -> RevocationCheck {
         RevocationCheck(
-            mode: mode, responder: OCSPOverHTTP(transport: transport), shelf: answers, now: now)
+            mode: mode, responder: OCSPOverHTTP(transport: transport), cache: answers, now: now)
     }
 
     func shutdown() async {
@@ -60,15 +60,15 @@ struct RevocationConnection {
     }
 }
 
-/// The answers of OCSP responders, kept in the database for later runs.
+/// Caches OCSP responses in the database for later runs.
 ///
-/// A database that fails here costs a further question to the responder; the run meets the failure
-/// itself, in its own statements.
-struct StoredRevocationAnswers: RevocationAnswerShelf {
+/// A failure of the database only costs another request to the responder; the run itself reports
+/// the failure in its own statements.
+struct StoredRevocationAnswers: OCSPResponseCache {
     let store: SQLiteStore
     let now: @Sendable () -> Timestamp
 
-    func answer(for key: RevocationAnswerKey) async -> [UInt8]? {
+    func response(for key: OCSPResponseKey) async -> [UInt8]? {
         do throws(StoreError) {
             return try await store.revocationAnswer(to: RevocationQuestion(key), at: now())
         } catch {
@@ -76,10 +76,10 @@ struct StoredRevocationAnswers: RevocationAnswerShelf {
         }
     }
 
-    func keep(_ answer: [UInt8], for key: RevocationAnswerKey, until end: Int64) async {
+    func keep(_ response: [UInt8], for key: OCSPResponseKey, until end: Int64) async {
         do throws(StoreError) {
             try await store.keepRevocationAnswer(
-                answer, to: RevocationQuestion(key), until: Timestamp(unixMilliseconds: end),
+                response, to: RevocationQuestion(key), until: Timestamp(unixMilliseconds: end),
                 at: now())
         } catch {
             return
@@ -88,7 +88,7 @@ struct StoredRevocationAnswers: RevocationAnswerShelf {
 }
 
 extension RevocationQuestion {
-    fileprivate init(_ key: RevocationAnswerKey) {
+    fileprivate init(_ key: OCSPResponseKey) {
         self.init(certificate: key.certificate, issuer: key.issuer, responder: key.responder)
     }
 }

@@ -27,8 +27,8 @@ import Testing
         #expect(valid > 100)
     }
 
-    /// Holds a shared verifier against fresh ones, in seeded orders and then from many tasks at once;
-    /// returns the verdicts of the fresh ones.
+    /// Holds a shared verifier against fresh ones, in seeded orders and then from many tasks at
+    /// once; returns the verdicts of the fresh ones.
     private func agree(_ group: CacheCases) async throws -> [String] {
         let expected = try await group.freshVerdicts()
         var generator = SeededGenerator(seed: Self.seed)
@@ -40,7 +40,7 @@ import Testing
                     verdict == expected[index],
                     "\(group.cases[index].name), order \(order), seed \(Self.seed)")
             }
-            #expect(shared.rememberedLeaves <= JWSLimits.cachedLeaves)
+            #expect(shared.cachedLeaves <= JWSLimits.cachedLeaves)
         }
         try await agreeConcurrently(group, expected)
         return expected
@@ -57,7 +57,7 @@ import Testing
                         #expect(
                             verdict == expected[index],
                             "\(group.cases[index].name), task \(task), seed \(Self.seed)")
-                        #expect(shared.rememberedLeaves <= JWSLimits.cachedLeaves)
+                        #expect(shared.cachedLeaves <= JWSLimits.cachedLeaves)
                     }
                 }
             }

@@ -23,10 +23,10 @@ struct `OCSP over HTTP` {
             return try script[min(number, script.count - 1)].get()
         }
 
-        func ask() async -> Result<[UInt8], RevocationFault> {
+        func ask() async -> Result<[UInt8], OCSPFault> {
             let responder = OCSPOverHTTP(
                 transport: self, sleep: { pause in self.pauses.withLock { $0.append(pause) } })
-            return await responder.answer(to: [0x30, 0], at: "http://ocsp.example/x")
+            return await responder.response(to: [0x30, 0], at: "http://ocsp.example/x")
         }
     }
 

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 
 /// A verifier that asks a scripted responder, under a clock that tests move.
-final class RevocationFixture: RevocationResponder, RevocationAnswerShelf {
+final class RevocationFixture: OCSPResponder, OCSPResponseCache {
     static let start = VerifierFixture.signedDate + 86_400_000
 
     typealias Script = @Sendable (TestOCSPAnswer.Subject, Int64) -> [UInt8]?
@@ -11,7 +11,7 @@ final class RevocationFixture: RevocationResponder, RevocationAnswerShelf {
     struct State: Sendable {
         var now = RevocationFixture.start
         var asked: [String] = []
-        var kept: [RevocationAnswerKey: [UInt8]] = [:]
+        var kept: [OCSPResponseKey: [UInt8]] = [:]
         var keptUntil: [Int64] = []
         var script: Script
     }
@@ -50,7 +50,7 @@ final class RevocationFixture: RevocationResponder, RevocationAnswerShelf {
             roots: TrustedRoots(fingerprints: [chain.rootFingerprint]),
             markers: VerifierFixture.markers,
             revocation: RevocationCheck(
-                mode: mode, responder: self, shelf: isKeeping ? self : nil, now: now),
+                mode: mode, responder: self, cache: isKeeping ? self : nil, now: now),
             now: now)
     }
 
@@ -65,9 +65,9 @@ final class RevocationFixture: RevocationResponder, RevocationAnswerShelf {
         state.withLock { $0.now += milliseconds }
     }
 
-    func answer(
+    func response(
         to request: [UInt8], at address: String
-    ) async -> Result<[UInt8], RevocationFault> {
+    ) async -> Result<[UInt8], OCSPFault> {
         let (script, now) = state.withLock { state in
             state.asked.append(address)
             return (state.script, state.now)
@@ -76,16 +76,16 @@ final class RevocationFixture: RevocationResponder, RevocationAnswerShelf {
         await Task.yield()
         let subject: TestOCSPAnswer.Subject = address.hasSuffix("leaf") ? .leaf : .intermediate
         return script(subject, now).map { .success($0) }
-            ?? .failure(RevocationFault("no connection"))
+            ?? .failure(OCSPFault("no connection"))
     }
 
-    func answer(for key: RevocationAnswerKey) async -> [UInt8]? {
+    func response(for key: OCSPResponseKey) async -> [UInt8]? {
         state.withLock { $0.kept[key] }
     }
 
-    func keep(_ answer: [UInt8], for key: RevocationAnswerKey, until end: Int64) async {
+    func keep(_ response: [UInt8], for key: OCSPResponseKey, until end: Int64) async {
         state.withLock { state in
-            state.kept[key] = answer
+            state.kept[key] = response
             state.keptUntil.append(end)
         }
     }

@@ -32,7 +32,7 @@ struct `Verdicts on revocation` {
         #expect(refusal?.detail.contains("the \(name) certificate") == true)
         #expect(refusal?.detail.contains("is revoked") == true)
         #expect(verifier.revocationTally.revoked == 1)
-        #expect(verifier.rememberedLeaves == 0)
+        #expect(verifier.cachedLeaves == 0)
     }
 
     @Test func `revoked outweighs what could not be learned`() async throws {

@@ -45,7 +45,7 @@ struct FuzzedRevocation: Sendable {
             markers: AppleCertificates.markers,
             revocation: RevocationCheck(
                 mode: .hard, responder: Responder(leaf: bytes, intermediate: aboutIntermediate),
-                shelf: nil, now: { FuzzSeeds.signedMilliseconds }),
+                cache: nil, now: { FuzzSeeds.signedMilliseconds }),
             now: { FuzzSeeds.signedMilliseconds })
         do {
             _ = try await verifier.verify(UnverifiedJWS(payload)) { _ in
@@ -59,13 +59,13 @@ struct FuzzedRevocation: Sendable {
         }
     }
 
-    private struct Responder: RevocationResponder {
+    private struct Responder: OCSPResponder {
         let leaf: [UInt8]
         let intermediate: [UInt8]
 
-        func answer(
+        func response(
             to request: [UInt8], at address: String
-        ) async -> Result<[UInt8], RevocationFault> {
+        ) async -> Result<[UInt8], OCSPFault> {
             .success(address.hasSuffix("leaf") ? leaf : intermediate)
         }
     }

@@ -1,4 +1,4 @@
-/// A compact JWS whose signature nobody has checked: three segments and nothing to read.
+/// A compact JWS whose signature is not verified: three segments, and no access to the payload.
 package struct UnverifiedJWS: Sendable {
     /// The whole text as received.
     let compact: ArraySlice<UInt8>
@@ -32,5 +32,20 @@ package struct UnverifiedJWS: Sendable {
 
     package init(_ compact: String) throws(JSONWebSignatureError) {
         try self.init(Array(compact.utf8)[...])
+    }
+}
+
+/// A JWS whose signature, chain and dates are verified; only `JWSVerifier` creates one.
+package struct VerifiedJWS: Sendable {
+    /// The text exactly as received.
+    package let compact: String
+    /// SHA-256 of the text as received, in lowercase hexadecimal.
+    package let digest: String
+    /// A JSON object.
+    package let payload: JSONDocument
+
+    /// SHA-256 of any text as received, in lowercase hexadecimal; also names refused payloads.
+    package static func digest(of compact: ArraySlice<UInt8>) -> String {
+        SHA256Digest(of: compact).hexadecimal
     }
 }

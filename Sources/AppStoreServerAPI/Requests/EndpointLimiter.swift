@@ -1,29 +1,32 @@
 import HTTPTransport
 
-/// Everything that all requests of one endpoint share: rate, pause and breaker.
-struct EndpointLane {
-    /// What a request has to do next before it may be sent.
+/// Limits the requests of one endpoint: by rate, by pauses that Apple ordered, and by a circuit
+/// breaker.
+///
+/// Pure: times come in, the next step goes out.
+struct EndpointLimiter {
+    /// What a request has to do before it may be sent.
     enum Admission: Hashable {
-        /// Wait until then (it may be now), then ask to `start`. `isQuotaUsedUp` where the hour's
-        /// calls are made, rather than the next one's turn not come.
+        /// Wait until then (it may be now), then call `slotCame`. `isQuotaUsedUp` when it waits
+        /// because the calls of an hour are used up, and not only for its turn.
         case slot(at: Duration, isQuotaUsedUp: Bool)
-        /// Apple's quota is used up until then.
+        /// Apple answered 429; wait until then.
         case paused(until: Duration)
-        /// The server asked to be left alone until then.
+        /// The failing server asked for no requests until then.
         case postponed(until: Duration)
-        /// The endpoint does not work; ask again then.
+        /// The endpoint does not work; ask for admission again then.
         case broken(until: Duration)
-        /// It will not work in this run; the text says what happened last.
+        /// The endpoint is given up for this run; the text says what happened last.
         case refused(String)
     }
 
-    /// As what a request starts.
+    /// The role of a request that is sent.
     enum Start {
         case request
-        /// The one that finds out whether the endpoint works again.
+        /// Finds out whether the endpoint works again.
         case probe
-        /// The same by a question that was answered before, so that a fault of single questions is
-        /// not taken for one of the endpoint.
+        /// The same with a request that was answered before, so that the fault of single requests
+        /// is not mistaken for a fault of the endpoint.
         case check(HTTPRequest)
 
         var isProbe: Bool { if case .request = self { false } else { true } }
@@ -36,22 +39,24 @@ struct EndpointLane {
     private var pausedUntil: Duration = .zero
     private var postponedUntil: Duration = .zero
     private(set) var lastFault = ""
-    /// The last question that Apple answered.
+    /// The last request that Apple answered.
     private var answered: HTTPRequest?
-    /// How many answers came that are Apple's own.
+    /// How many answers came from Apple itself.
     private(set) var answers = 0
     private var probes = 0
-    /// How many more failing probes leave it open whether the endpoint is at fault or the questions.
+    /// How many more probes may fail while it is unknown whether the endpoint or the requests fail.
     private var probesInDoubt: Int
 
-    /// The longest pause while that is open: short, so that a hundred questions which fail by
-    /// themselves cost minutes and not the night, and still no more than twenty calls a minute.
+    /// The longest pause during that time.
+    ///
+    /// Short, so that a hundred requests which fail by themselves cost minutes and not the night,
+    /// and still no more than twenty calls a minute.
     static let longestPauseInDoubt: Duration = .seconds(3)
 
-    /// A lane that works, for all that is known.
+    /// A limiter of an endpoint that is assumed to work.
     ///
-    /// `patience` is for how long it is waited for when it does not. While it has never answered, so
-    /// many probes as `probesInDoubt` are each another question.
+    /// `patience` says how long to wait for it when it does not. Until it has answered for the
+    /// first time, `probesInDoubt` probes are each made with another request.
     init(
         requestsPerSecond: Double, patience: Duration, deadline: Duration?, probesInDoubt: Int = 0
     ) {
@@ -61,19 +66,20 @@ struct EndpointLane {
         breaker = CircuitBreaker(patience: patience, deadline: deadline)
     }
 
-    /// Whether a connection lost by the way may be replaced without a word.
-    var isTrusted: Bool { breaker.isClosed }
+    /// Whether a request whose connection was lost may be repeated silently.
+    var mayRepeatSilently: Bool { breaker.isClosed }
 
-    /// Nothing of Apple's has come yet and a row of questions failed: the next may be answered.
+    /// Whether several requests failed before Apple answered any, so that another one may still be
+    /// answered.
     var isInDoubt: Bool { isSilent && probesInDoubt > 0 }
 
-    /// It does not work, and has not answered once in this run.
+    /// Whether it does not work and has not answered once in this run.
     var isSilent: Bool { !breaker.isClosed && !breaker.hasGivenUp && answers == 0 }
 
-    /// Why nobody is sent any more; `nil` while somebody is.
+    /// Why the endpoint was given up; `nil` while it is used.
     var givenUpOn: String? { breaker.hasGivenUp ? lastFault : nil }
 
-    /// A request wants to be sent.
+    /// A request is to be sent.
     mutating func requestWasWanted(at now: Duration) -> Admission {
         switch breaker.outlook(at: now) {
         case .refuse: return .refused(lastFault)
@@ -86,29 +92,29 @@ struct EndpointLane {
         return .slot(at: slot.time, isQuotaUsedUp: slot.isLimitReached)
     }
 
-    /// The slot has come; `nil` when things changed meanwhile and the request must ask again.
+    /// The time of the slot has come; `nil` when the request must ask for admission again.
     mutating func slotCame(at now: Duration) -> Start? {
         guard now >= pausedUntil, now >= postponedUntil else { return nil }
         switch breaker.requestWasWanted(at: now) {
         case .proceed: return .request
         case .probe:
             probes += 1
-            // In turns: what was answered before may be what does not work now.
+            // Alternately, because the request that was answered before may fail now.
             guard let answered, !probes.isMultiple(of: 2) else { return .probe }
             return .check(answered)
         case .wait, .refuse: return nil
         }
     }
 
-    /// Something came, if only a refusal of the key.
+    /// Any response came, even a refusal of the key.
     mutating func responseCame() -> CircuitBreaker.Change? {
         breaker.answerCame()
     }
 
-    /// Apple answered `question`, an error of its own making included.
-    mutating func answerCame(to question: HTTPRequest) {
+    /// Apple itself answered, perhaps with an error.
+    mutating func answerCame(to request: HTTPRequest) {
         answers += 1
-        answered = question
+        answered = request
         probes = 0
     }
 
@@ -118,7 +124,7 @@ struct EndpointLane {
         rate.wasRateLimited(at: now, resumption: pausedUntil)
     }
 
-    /// The server, not working, says when to come again.
+    /// A failing server said when to try again.
     mutating func wasPostponed(until end: Duration) {
         postponedUntil = max(postponedUntil, end)
         bucket.wasPaused(until: postponedUntil)
@@ -137,7 +143,7 @@ struct EndpointLane {
         return change
     }
 
-    /// A fault that time does not mend.
+    /// A fault that waiting cannot resolve.
     mutating func hopeWasLost(_ text: String) {
         lastFault = text
         breaker.hopeWasLost()

@@ -2,21 +2,21 @@ import Crypto
 import SwiftASN1
 import X509
 
-/// The question whether one certificate of a path is revoked (RFC 6960, section 4.1).
-struct OCSPQuestion: Sendable {
+/// A request for the revocation status of one certificate of a path (RFC 6960, section 4.1).
+struct OCSPRequest: Sendable {
     enum Role: String, Sendable {
         case leaf, intermediate
     }
 
-    let key: RevocationAnswerKey
-    /// The request in DER: one certificate and no nonce.
+    let key: OCSPResponseKey
+    /// The request in DER, for one certificate and without a nonce.
     ///
-    /// Answers are kept until they end, so a nonce would protect from nothing; responders that sign
-    /// in advance do not repeat it anyway (RFC 5019, section 2.1.1).
-    let request: [UInt8]
+    /// Responses are cached until they expire, so a nonce would protect from nothing; responders
+    /// that sign in advance do not repeat it anyway (RFC 5019, section 2.1.1).
+    let encoded: [UInt8]
     /// The last three members of `CertID`: both hashes of the issuer, and the serial number.
     let identity: [UInt8]
-    /// How the certificate is called in messages.
+    /// The name of the certificate in messages.
     let subject: String
 
     /// The responder that the certificate names; `nil` where it names none.
@@ -29,19 +29,19 @@ struct OCSPQuestion: Sendable {
             case .intermediate: (path.intermediate, path.root)
             }
         subject = "the \(role) certificate (serial \(certificate.serialNumber))"
-        key = RevocationAnswerKey(
-            certificate: SHA256Digest(of: try Self.encoded(certificate)).hexadecimal,
-            issuer: SHA256Digest(of: try Self.encoded(issuer)).hexadecimal,
+        key = OCSPResponseKey(
+            certificate: SHA256Digest(of: try Self.der(certificate)).hexadecimal,
+            issuer: SHA256Digest(of: try Self.der(issuer)).hexadecimal,
             responder: Self.responder(of: certificate) ?? "")
-        // SHA-1 names the issuer here and protects nothing; every responder knows it.
-        let name = Insecure.SHA1.hash(data: try Self.encoded(issuer.subject))
+        // SHA-1 only identifies the issuer here and protects nothing; every responder supports it.
+        let name = Insecure.SHA1.hash(data: try Self.der(issuer.subject))
         let publicKey = Insecure.SHA1.hash(data: issuer.publicKey.subjectPublicKeyInfoBytes)
         var members = DER.Serializer()
         try members.serialize(ASN1OctetString(contentBytes: Array(name)[...]))
         try members.serialize(ASN1OctetString(contentBytes: Array(publicKey)[...]))
         try members.serialize(certificate.serialNumber.bytes)
         identity = members.serializedBytes
-        request = try Self.request(identity: identity)
+        encoded = try Self.encoded(identity: identity)
     }
 
     /// The first OCSP address of the certificate that is a URL.
@@ -56,7 +56,7 @@ struct OCSPQuestion: Sendable {
         return nil
     }
 
-    private static func request(identity: [UInt8]) throws -> [UInt8] {
+    private static func encoded(identity: [UInt8]) throws -> [UInt8] {
         let sha1: ASN1ObjectIdentifier = [1, 3, 14, 3, 2, 26]
         var coder = DER.Serializer()
         // OCSPRequest, TBSRequest, requestList, Request, CertID.
@@ -78,7 +78,7 @@ struct OCSPQuestion: Sendable {
         return coder.serializedBytes
     }
 
-    private static func encoded(_ value: some DERSerializable) throws -> [UInt8] {
+    private static func der(_ value: some DERSerializable) throws -> [UInt8] {
         var coder = DER.Serializer()
         try coder.serialize(value)
         return coder.serializedBytes

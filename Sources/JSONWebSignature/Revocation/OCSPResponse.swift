@@ -1,0 +1,143 @@
+import FoundationEssentials
+import SwiftASN1
+import Synchronization
+@_spi(FixedExpiryValidationTime) import X509
+
+/// The body of an OCSP response, from the network or from the cache; not verified yet.
+struct OCSPResponse: Sendable {
+    let bytes: [UInt8]
+
+    enum Verdict: Hashable, Sendable {
+        /// Until when the response is valid, in UNIX milliseconds.
+        case good(until: Int64)
+        case revoked(until: Int64)
+        /// The response proves nothing; the text says why.
+        case unusable(String)
+    }
+
+    /// Verifies the response with swift-certificates' policy: form, signature and authority of the
+    /// responder, dates, and status.
+    ///
+    /// The policy only says whether a path passes. In soft mode it fails for exactly one reason, a
+    /// verified "revoked"; in hard mode it passes for exactly one reason, a verified "good". Run in
+    /// both modes over the same bytes, it distinguishes the three verdicts.
+    func verdict(
+        on request: OCSPRequest, in path: TrustedPath, at now: Int64
+    ) async -> Verdict {
+        let date = Date(timeIntervalSince1970: Double(now) / 1000)
+        let known = KnownResponse(identity: request.identity, response: bytes)
+        let refusal = await path.objection(
+            by: OCSPVerifierPolicy(
+                failureMode: .soft, requester: known, fixedExpiryValidationTime: date))
+        let doubt = await path.objection(
+            by: OCSPVerifierPolicy(
+                failureMode: .hard, requester: known, fixedExpiryValidationTime: date))
+        // A policy that never requested the response has verified nothing.
+        guard known.timesGiven == 2 else {
+            return .unusable("its answer could not be put to the question")
+        }
+        let dates = OCSPResponseDates(of: bytes, identity: request.identity)
+        if refusal == nil, let doubt {
+            if let dates, now < dates.thisUpdate || dates.nextUpdate <= now {
+                return .unusable("its answer is not one for now")
+            }
+            return .unusable(Self.plain(doubt))
+        }
+        guard let dates else { return .unusable("its answer does not say until when it counts") }
+        // The policy tolerates 75 minutes after the end, for clocks that differ. A response that is
+        // cached and used for every payload must not be used after its end.
+        guard now < dates.nextUpdate else { return .unusable("its answer has ended") }
+        let end = dates.nextUpdate
+        return refusal == nil ? .good(until: end) : .revoked(until: end)
+    }
+
+    /// The library's reason without the values that it includes.
+    private static func plain(_ reason: String) -> String {
+        let words = reason.prefix { $0 != "(" && $0 != "[" }
+        return "its answer is not accepted: " + words.prefix(RevocationLimits.reasonCharacters)
+    }
+
+    /// Why the policy rejects the path itself, before any response; `nil` when it does not.
+    static func objection(to path: TrustedPath) async -> String? {
+        await path.objection(
+            by: OCSPVerifierPolicy(
+                failureMode: .soft, requester: KnownResponse(identity: [], response: nil)))
+    }
+}
+
+/// Gives the policy the response about one certificate, and an error for all others.
+private final class KnownResponse: OCSPRequester {
+    private let identity: [UInt8]
+    private let response: [UInt8]?
+    private let given = Atomic<Int>(0)
+
+    init(identity: [UInt8], response: [UInt8]?) {
+        self.identity = identity
+        self.response = response
+    }
+
+    var timesGiven: Int { given.load(ordering: .relaxed) }
+
+    func query(request: [UInt8], uri: String) async -> OCSPRequesterQueryResult {
+        guard let response, request.contains(identity) else {
+            return .nonTerminalError(OCSPFault("another certificate is asked about"))
+        }
+        given.add(1, ordering: .relaxed)
+        return .response(response)
+    }
+}
+
+/// The validity of an OCSP response about one certificate, in UNIX milliseconds (RFC 6960, section
+/// 4.2.2.1).
+///
+/// swift-certificates checks these dates but does not return them. They are only used of responses
+/// that its policy has verified.
+struct OCSPResponseDates: Hashable, Sendable {
+    let thisUpdate: Int64
+    let nextUpdate: Int64
+
+    /// `nil` where the response is not about the certificate, has no end, or cannot be read.
+    init?(of response: [UInt8], identity: [UInt8]) {
+        guard let outer = try? Self.children(of: DER.parse(response)), outer.count == 2,
+            let typed = try? Self.children(of: outer[1]), let pair = typed.first,
+            let bytes = try? Self.children(of: pair).last,
+            let basic = try? DER.parse(ASN1OctetString(derEncoded: bytes).bytes),
+            let data = try? Self.children(of: basic).first,
+            let responses = try? Self.children(of: data).first(where: { $0.identifier == .sequence }
+            ),
+            let entries = try? Self.children(of: responses)
+        else { return nil }
+        for entry in entries {
+            guard let members = try? Self.children(of: entry), let certID = members.first,
+                let named = try? Self.children(of: certID).dropFirst().flatMap(\.encodedBytes),
+                named == identity, members.count > 3,
+                let start = Self.time(members[2]),
+                // [0] EXPLICIT, where it is there at all.
+                members[3].identifier
+                    == ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific),
+                let inner = try? Self.children(of: members[3]).first, let end = Self.time(inner)
+            else { continue }
+            thisUpdate = start
+            nextUpdate = end
+            return
+        }
+        return nil
+    }
+
+    private static func time(_ node: ASN1Node) -> Int64? {
+        guard let time = try? GeneralizedTime(derEncoded: node) else { return nil }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let parts = DateComponents(
+            year: time.year, month: time.month, day: time.day, hour: time.hours,
+            minute: time.minutes, second: time.seconds)
+        return calendar.date(from: parts).map { Int64($0.timeIntervalSince1970) * 1000 }
+    }
+
+    private static func children(of node: ASN1Node) throws -> [ASN1Node] {
+        guard case .constructed(let nodes) = node.content else {
+            throw ASN1Error.unexpectedFieldType(node.identifier)
+        }
+        return Array(nodes)
+    }
+}
