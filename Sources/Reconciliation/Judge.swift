@@ -1,31 +1,53 @@
 package import Subscriptions
 
-/// What must still be asked before `judge` can decide; `nil` when nothing.
-package func nextQuestion(for item: Case, policy: Policy) -> Question? {
-    CaseContext(item, policy: policy).nextQuestion
+/// The result of judging a case: a question that must be answered first, or the outcomes.
+package enum CaseJudgement: Hashable, Sendable {
+    /// Ask this, put the answer into the case and judge it again.
+    case needs(Question)
+    /// Nothing is missing. One outcome for each subscription, sorted by key.
+    case outcomes([RowOutcome])
 }
 
-/// Judges one case: an outcome for the asked row, for every held row that the answer settles, and
-/// for every subscription that we should hold.
+/// A further question to Apple that a case needs answered.
+package enum Question: Hashable, Sendable {
+    /// Get Transaction Info of the asked id: which transaction is it?
+    case transactionInfo
+    /// Get All Subscription Statuses of the asked id in another configured environment of the
+    /// bundle.
+    case statuses(in: AppIdentity)
+    /// The customer's transaction history, from a stored revision where there is one.
+    case history(after: String?)
+}
+
+/// Judges one case, or says what must be asked before it can be judged.
 ///
-/// In this order, for each row:
+/// There is an outcome for the asked row, for every held row that the answer settles, and for every
+/// subscription of the customer that is missing. Each row is judged in this order:
 /// 1. rows in flight are excluded;
-/// 2. the standing rules: is the row, its app, environment and id one that Apple knows as we do?
-/// 3. the doubts: may Apple's statement be held against the row at all?
+/// 2. the standing rules: do the row's id, app and environment exist at Apple?
+/// 3. the doubts: can Apple's statement be compared with the row at all?
 /// 4. the comparison, column by column and period by period, or the first fill;
-/// 5. over the whole answer, the customer's subscriptions beside each other;
-/// 6. what of it is reported and written, by the policy: corrections, inserts and their evidence.
+/// 5. over the whole answer, the customer's subscriptions compared with each other;
+/// 6. what of it is reported and written, by the policy.
 ///
-/// Nothing depends on the order of the answer. The outcomes are sorted by key.
-package func judge(_ item: Case, policy: Policy) -> [RowOutcome] {
+/// Nothing depends on the order of the answer.
+package func judge(_ item: Case, policy: Policy) -> CaseJudgement {
+    let context = CaseContext(item, policy: policy)
+    if let question = context.questionAboutID { return .needs(question) }
+    let drafts = context.drafts()
+    if let question = context.questionAboutHistory(for: drafts) { return .needs(question) }
+    return .outcomes(drafts.map { $0.outcome(policy: policy) })
+}
+
+/// The outcomes of a case as it is, also while a question about it is open.
+package func outcomes(of item: Case, policy: Policy) -> [RowOutcome] {
     CaseContext(item, policy: policy).drafts().map { $0.outcome(policy: policy) }
 }
 
-/// What one notification of Apple's history says against our inbox.
+/// The findings about one notification of Apple's history.
 ///
-/// At most one finding of `notification_missed` and `notification_lost`, and one for each field
-/// with a value that this version does not know. The findings rest on the notification's own
-/// payload.
+/// At most one of `notification_missed` and `notification_lost`, and one for each field with a
+/// value that this version does not know. Their evidence is the notification's own payload.
 package func judge(
     _ notification: RecordedNotification, inbox: InboxRecord?, inboxIsKept: Bool,
     app: AppIdentity, now: Timestamp
@@ -33,4 +55,54 @@ package func judge(
     let reading = NotificationReading(
         notification: notification, inbox: inbox, inboxIsKept: inboxIsKept, app: app)
     return AllRules.notification.compactMap { $0.finding(about: reading) } + reading.unknownValues
+}
+
+extension CaseContext {
+    /// What must be asked about the asked id itself; `nil` when nothing.
+    ///
+    /// - The answer does not contain the id: which transaction is it?
+    /// - Apple does not find the id: does the bundle's other environment know it? On the day that
+    ///   would confirm the absence also: does Get Transaction Info know it?
+    ///
+    /// There is no further question about a row of an app that is not configured.
+    var questionAboutID: Question? {
+        guard !answerContainsAsked, let asked = item.asked, belongsToApp(asked.row),
+            exclusion(of: asked.row, policy: policy) == nil
+        else { return nil }
+        if let answer {
+            let isOpen =
+                !answer.isEmpty && rejection(of: asked.row) == nil
+                && MigratedRule.successor(of: asked.row, in: self) == nil
+            return isOpen && item.transactionInfo == nil ? .transactionInfo : nil
+        }
+        guard item.statuses == .transactionNotFound else { return nil }
+        if item.elsewhere == nil, let other = otherEnvironment { return .statuses(in: other) }
+        guard statementElsewhere == nil, item.transactionInfo == nil,
+            NotFoundRule.wouldConfirm(asked, policy: policy)
+        else { return nil }
+        return .transactionInfo
+    }
+
+    /// Which part of the customer's history must be read, given the drafts without it; `nil` for
+    /// none.
+    ///
+    /// - A subscription would be inserted: the whole history says whether a row of ours is stored
+    ///   under the id of one of its later transactions.
+    /// - Periods are stored: the history says which are missing or differ.
+    func questionAboutHistory(for drafts: [OutcomeDraft]) -> Question? {
+        guard answerContainsAsked, item.history == nil else { return nil }
+        if policy.reports(.missingLocally), drafts.contains(where: { $0.insertion != nil }) {
+            return .history(after: nil)
+        }
+        let needing = drafts.filter { draft in
+            switch policy.history {
+            case .always: draft.comparison != nil && !draft.forbidsWriting
+            case .whenNeeded: draft.needsHistory(policy: policy)
+            case .never: false
+            }
+        }
+        let revisions = Set(needing.map { $0.comparison?.scoped.historyRevision })
+        guard let revision = revisions.first else { return nil }
+        return .history(after: revisions.count == 1 ? revision : nil)
+    }
 }

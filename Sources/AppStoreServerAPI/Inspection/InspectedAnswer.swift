@@ -1,8 +1,10 @@
 package import JSONWebSignature
+import Subscriptions
 
-/// A JSON text with signed payloads in it: an answer of the API, a notification's body, evidence.
+/// A JSON text that contains signed payloads: an answer of the API, a notification's body,
+/// evidence.
 package struct InspectedAnswer: Sendable {
-    /// What the text is, in Apple's words where Apple has some.
+    /// The kind of text, by Apple's name where it has one.
     package enum Kind: String, Hashable, Sendable {
         case statusResponse, historyResponse, notificationHistoryResponse
         case transactionInfoResponse, appTransactionInfoResponse
@@ -12,7 +14,7 @@ package struct InspectedAnswer: Sendable {
         case evidence
         /// A refusal: `{"errorCode": …}`.
         case error
-        /// Anything else that holds signed payloads.
+        /// Any other text that contains signed payloads.
         case other
 
         init?(recognising root: JSONValue, hasSignedParts: Bool) {
@@ -35,9 +37,9 @@ package struct InspectedAnswer: Sendable {
     }
 
     package var kind: Kind?
-    /// What is wrong with the text itself, or between its parts.
+    /// The verdict on the text itself, and on whether its parts agree with each other.
     package var judgement: Judgement
-    /// Unsigned, apart from the JWS in it.
+    /// The text; unsigned, apart from the JWS in it.
     package var document: JSONDocument?
     package var parts: [InspectedPayload] = []
 
@@ -47,13 +49,13 @@ package struct InspectedAnswer: Sendable {
 }
 
 extension PayloadInspector {
-    /// Unfolds a JSON text; every JWS in it is judged by itself.
+    /// Verifies every JWS in a JSON text.
     package func unfold(json: [UInt8]) async -> InspectedAnswer {
         let document: JSONDocument
         do {
             document = try JSONDocument(json)
         } catch {
-            return InspectedAnswer(judgement: .invalid(.format, error.detail))
+            return InspectedAnswer(judgement: .failed(.format, error.detail))
         }
         let found = SignedPart.all(in: document.root)
         guard
@@ -61,13 +63,13 @@ extension PayloadInspector {
                 recognising: document.root, hasSignedParts: !found.isEmpty)
         else {
             return InspectedAnswer(
-                judgement: .invalid(
+                judgement: .failed(
                     .format, "it is neither a compact JWS nor a JSON text that holds any"))
         }
         var answer = InspectedAnswer(kind: kind, judgement: .valid, document: document)
         for part in found { answer.parts.append(await inspect(part)) }
         if found.isEmpty {
-            answer.judgement = .undetermined(
+            answer.judgement = .failed(
                 .nothingSigned, "nothing in it is signed, so there is nothing to verify")
         } else {
             answer.judgement = CrossCheck.judgement(on: answer.parts, in: document.root)
@@ -79,11 +81,11 @@ extension PayloadInspector {
         guard let jws = part.value.textBytes else {
             return InspectedPayload(
                 path: part.path, kind: part.kind,
-                judgement: .invalid(.format, "it is not a text"), digest: "")
+                judgement: .failed(.format, "it is not a text"), digest: "")
         }
         var result = await inspect(jws, as: part.kind, path: part.path)
         if let stated = part.statedDigest, !stated.isText(result.digest) {
-            result.judgement = .invalid(
+            result.judgement = .failed(
                 .digest, "the SHA-256 beside it is of another text: one of the two was changed")
         }
         return result

@@ -1,34 +1,34 @@
 package import JSONWebSignature
 package import Subscriptions
 
-/// One JWS as `inspect` found it, with the JWS inside its payload.
+/// The result of inspecting one JWS, with the JWS inside its payload.
 package struct InspectedPayload: Sendable {
-    /// Where it stands in what was inspected (`data.signedTransactionInfo`); empty for the whole.
+    /// Its path in the inspected text (`data.signedTransactionInfo`); empty for the whole text.
     package var path: String
     package var kind: PayloadKind?
     package var judgement: Judgement
     /// SHA-256 of the text as received.
     package var digest: String
-    /// The payload as received; only when signature and chain hold.
+    /// The payload as received; only when signature and chain are valid.
     package var payload: JSONDocument?
-    /// When the payload says that it was signed; only with a payload.
+    /// The date of signing that the payload states; only with a payload.
     package var signedDate: Timestamp?
-    /// The moment at which the chain's dates were judged; only with a payload.
+    /// The time for which the chain's dates were checked; only with a payload.
     package var judgedAt: Timestamp?
-    /// The header's certificates, the leaf first: claims, unless the chain holds.
+    /// The header's certificates, the leaf first; not verified unless the chain is valid.
     package var certificates: [CertificateFacts] = []
-    /// The trusted root that the chain ends at; only with a payload.
+    /// The trusted root of the chain; only with a payload.
     package var anchor: CertificateFacts?
-    /// Whose payload it is taken for.
+    /// The app and environment that it was compared with.
     package var expected: ExpectedIdentity?
-    /// What could not be compared because nobody said what it should be.
+    /// What was not compared, because no expected value was given.
     package var notCompared: [String] = []
     package var unknowns: [UnknownValue] = []
-    /// Members that should be signed and are no JWS; what is around them is signed.
+    /// Members that should be a JWS and are not.
     package var unsignedParts: [String] = []
-    /// The JWS inside the payload, each judged by itself.
+    /// The JWS inside the payload, each with its own verdict.
     package var inner: [InspectedPayload] = []
-    /// Whether those inside name the same subscription.
+    /// Whether the payloads inside name the same subscription.
     package var agreement = Judgement.valid
 
     package init(

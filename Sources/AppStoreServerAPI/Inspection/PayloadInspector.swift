@@ -1,16 +1,16 @@
 package import JSONWebSignature
 package import Subscriptions
 
-/// Judges signed payloads of any kind one by one, and says everything that it found.
+/// Verifies signed payloads of any kind one by one, and collects everything about them.
 ///
 /// The verdict comes from the same verifier, models and comparisons as in a run. Where several apps
-/// are possible, the one whose verdict is best is taken: a payload says whose it is only after its
-/// signature holds. No network access of any kind.
+/// are possible, the one with the best verdict counts, because a payload's own app may only be read
+/// after its signature is verified. No network access of any kind.
 package struct PayloadInspector: Sendable {
-    /// Whom a payload may be for, and whom to trust then.
+    /// An app that a payload may belong to, with the roots that are trusted for it.
     package struct Candidate: Sendable {
         package var expected: ExpectedIdentity
-        /// Set where somebody asked for an environment that no App Store signs for.
+        /// Set when the requested environment is one whose data the App Store does not sign.
         package var unsignedEnvironment: UnsignedEnvironment?
         let roots: TrustedRoots
         let verifier: JWSVerifier
@@ -26,7 +26,7 @@ package struct PayloadInspector: Sendable {
         }
     }
 
-    /// A notification holds transactions, and an envelope notifications: real ones end there.
+    /// Real payloads are nested at most three times: envelope, notification, transaction.
     private static let deepestNesting = 4
 
     private let candidates: [Candidate]
@@ -35,8 +35,8 @@ package struct PayloadInspector: Sendable {
 
     /// - Parameters:
     ///   - candidates: At least one.
-    ///   - moment: When the chain's dates are judged, instead of at the payload's own date.
-    ///   - now: The wall clock in UNIX milliseconds, for payloads that state no moment.
+    ///   - moment: The time for which the chain's dates are checked, instead of the payload's date.
+    ///   - now: The wall clock in UNIX milliseconds, for payloads without a date.
     package init(
         candidates: [Candidate], at moment: Timestamp?, now: @escaping @Sendable () -> Int64
     ) {
@@ -45,7 +45,7 @@ package struct PayloadInspector: Sendable {
         self.now = now
     }
 
-    /// Judges one JWS; `kind` is `nil` when its members shall tell it.
+    /// Verifies one JWS; with `kind` `nil` its members decide the kind.
     package func inspect(
         _ jws: ArraySlice<UInt8>, as kind: PayloadKind?, path: String = "", nesting: Int = 0
     ) async -> InspectedPayload {
@@ -60,17 +60,17 @@ package struct PayloadInspector: Sendable {
         var result =
             best
             ?? InspectedPayload(
-                path: path, judgement: .invalid(.app, "no app is known that it could be for"),
+                path: path, judgement: .failed(.app, "no app is known that it could be for"),
                 digest: VerifiedJWS.digest(of: jws))
         await inspectInside(&result, nesting: nesting)
         return result
     }
 
-    /// The nearer to valid, the lower.
+    /// Lower is closer to valid.
     private static func rank(_ judgement: Judgement) -> Int {
         if judgement.verdict == .valid { return 0 }
         if judgement.verdict == .undetermined { return 1 }
-        let order: [Judgement.Reason] = [
+        let order: [VerificationFailure.Reason] = [
             .environment, .app, .chain, .signature, .certificate, .chainLength, .format,
         ]
         return 2 + (judgement.reason.flatMap(order.firstIndex) ?? order.count)
@@ -83,7 +83,7 @@ package struct PayloadInspector: Sendable {
             path: path, kind: kind, judgement: .valid, digest: VerifiedJWS.digest(of: jws),
             expected: candidate.expected)
         if let environment = candidate.unsignedEnvironment, SignedPart.isJWS(jws) {
-            result.judgement = .invalid(
+            result.judgement = .failed(
                 .environment,
                 "\(environment.rawValue) is no App Store: nothing that it signs can be verified")
             return result
@@ -151,7 +151,7 @@ package struct PayloadInspector: Sendable {
 }
 
 extension ExpectedIdentity {
-    /// What a payload of this kind states and nobody said what it should be.
+    /// What the payload states, but no expected value was given for.
     fileprivate func gaps(for stated: StatedIdentity) -> [String] {
         var gaps: [String] = []
         if stated.namesBundle, bundleID == nil { gaps.append("bundle") }

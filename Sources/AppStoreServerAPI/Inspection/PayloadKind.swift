@@ -5,17 +5,17 @@ package import Subscriptions
 package enum PayloadKind: String, Hashable, Sendable, CaseIterable {
     case transaction, renewalInfo, notification, appTransaction, realtimeRequest
 
-    /// What a payload says where a verdict depends on it, whatever its kind.
+    /// The contents of a payload that a verdict depends on, whatever its kind.
     package struct Contents: Sendable {
         package let stated: StatedIdentity
-        /// When Apple signed it; `nil` when it does not say.
+        /// When Apple signed it; `nil` when it states no date.
         package let signedDate: Timestamp?
         package let unknowns: [UnknownValue]
     }
 
-    /// The kind that a payload has by its members; `nil` when it has none that is known.
+    /// Recognises the kind by the payload's members; `nil` when it is unknown.
     ///
-    /// Only for payloads whose signature and chain hold.
+    /// Only for payloads whose signature and chain are valid.
     package init?(recognising payload: JSONValue) {
         let names = Set(payload.members.compactMap { $0.name.text })
         if names.contains("notificationType") || names.contains("notificationUUID") {
@@ -71,7 +71,7 @@ package enum PayloadKind: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What unknown members and values are named under (`UnknownValue.field`).
+    /// The prefix of the names of unknown members and values (`UnknownValue.field`).
     package var modelName: String {
         switch self {
         case .transaction: JWSTransactionDecodedPayload.modelName

@@ -1,12 +1,13 @@
 import JSONWebSignature
+import Subscriptions
 
-/// A member of an answer or payload that holds a JWS by Apple's design.
+/// A member of an answer or payload that, by its name, contains a JWS.
 struct SignedPart {
     let path: String
-    /// `nil` where the member's name does not tell it.
+    /// `nil` where the member's name does not decide it.
     let kind: PayloadKind?
     let value: JSONValue
-    /// The digest that stands beside it (lines of `evidence.jsonl`).
+    /// The digest beside it (in lines of `evidence.jsonl`).
     let statedDigest: JSONValue?
 
     private static let kinds: [String: PayloadKind] = [
@@ -15,7 +16,7 @@ struct SignedPart {
         "signedAppTransactionInfo": .appTransaction,
     ]
 
-    /// All of them, in the order in which they stand.
+    /// All parts of a text, in their order.
     static func all(in root: JSONValue) -> [SignedPart] {
         var parts: [SignedPart] = []
         collect(from: root, at: "", into: &parts)
@@ -52,7 +53,8 @@ struct SignedPart {
         }
     }
 
-    /// Whether the text has the shape of a JWS: three segments of base64url, the first a JSON object.
+    /// Whether the text has the shape of a JWS: three segments of base64url, the first a JSON
+    /// object.
     var isJWS: Bool { value.textBytes.map(Self.isJWS) ?? false }
 
     static func isJWS(_ text: ArraySlice<UInt8>) -> Bool {
@@ -63,5 +65,55 @@ struct SignedPart {
             let document = try? JSONDocument(header), document.root.isObject
         else { return false }
         return Base64.decodeURL(segments[1]) != nil && Base64.decodeURL(segments[2]) != nil
+    }
+}
+
+/// Checks that payloads of one entry are about one subscription.
+///
+/// A renewal info names no app, and the id around both is not signed: only this check connects
+/// them.
+enum CrossCheck {
+    static func judgement(on parts: [InspectedPayload], in root: JSONValue) -> Judgement {
+        for transaction in parts where transaction.kind == .transaction {
+            guard let payload = transaction.payload else { continue }
+            let place = parent(of: transaction.path)
+            var ids = [originalID(of: payload.root)]
+            ids += parts.filter { $0.kind == .renewalInfo && parent(of: $0.path) == place }
+                .compactMap(\.payload).map { originalID(of: $0.root) }
+            if let entry = root.value(at: place) { ids.append(originalID(of: entry)) }
+            guard Set(ids.compactMap(\.self)).count <= 1 else {
+                return .failed(
+                    .crossCheck,
+                    (place.isEmpty ? "its parts" : "the parts of \(place)")
+                        + " name different subscriptions")
+            }
+        }
+        return .valid
+    }
+
+    private static func originalID(of value: JSONValue) -> String? {
+        value.members.first { $0.name.isText("originalTransactionId") }?.value.text
+    }
+
+    private static func parent(of path: String) -> String {
+        path.split(separator: ".").dropLast().joined(separator: ".")
+    }
+}
+
+extension JSONValue {
+    /// The value at a path of member names and array indexes; the whole for an empty path.
+    fileprivate func value(at path: String) -> JSONValue? {
+        var current = self
+        for part in path.split(separator: ".") {
+            let elements = current.elements
+            if let index = Int(part), elements.indices.contains(index) {
+                current = elements[index]
+            } else if let member = current.members.first(where: { $0.name.isText(String(part)) }) {
+                current = member.value
+            } else {
+                return nil
+            }
+        }
+        return current
     }
 }

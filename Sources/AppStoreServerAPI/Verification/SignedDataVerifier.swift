@@ -152,7 +152,7 @@ extension VerificationFailure {
             case .certificate: .certificate
             case .chain: .chain
             case .signature, .key: .signature
-            case .undetermined: .undetermined
+            case .undetermined: .revocation
             }
         self.init(reason: reason, detail: error.detail)
     }

@@ -1,26 +1,26 @@
 package import Subscriptions
 
-/// Everything that was asked and answered around one question to Apple, as a value.
+/// Everything that is known about one asked id: what was asked, what Apple answered, and our rows.
 ///
-/// It starts with the status call; `nextQuestion` says what else must be known before `judge`.
+/// It starts with the status call; `judge` says what else must be asked.
 package struct Case: Hashable, Sendable {
     /// The app that asked.
     package var app: AppIdentity
     /// The id that was asked for, as stored.
     package var askedID: String
-    /// The row that the question was for; `nil` when a notification named a subscription that we
-    /// do not hold.
+    /// The row that was asked about; `nil` when a notification named a subscription that we do not
+    /// hold.
     package var asked: ScopedRow?
-    /// Rows that we hold under any id of the answer, whatever their app; `asked` not included.
+    /// Our other rows with an id of the answer, of any app.
     package var held: [ScopedRow]
-    /// `nil` when the id must not be asked for (malformed): then `judge` says why.
+    /// `nil` when the id is malformed and was not asked for.
     package var statuses: Lookup<StatusAnswer>?
-    /// What else was asked, by question.
+    // The answers to further questions; see `Question`.
     package var transactionInfo: Lookup<SignedTransaction>?
     package var elsewhere: Elsewhere?
     package var history: HistoryReading?
-    /// Rows that stand under the ids of later transactions of subscriptions in the answer, as far
-    /// as one was found; by original transaction id.
+    /// Rows stored under the id of a later transaction of a subscription in the answer, by the
+    /// original transaction id of that subscription.
     package var standIns: [String: [SubscriptionKey]]
     /// Unknown fields around the history's signed transactions.
     package var historyUnknowns: [UnknownValue]
@@ -34,7 +34,7 @@ package struct Case: Hashable, Sendable {
         self.historyUnknowns = []
     }
 
-    /// The same id asked for in the same bundle's other environment.
+    /// The answer about the same id in the bundle's other environment.
     package struct Elsewhere: Hashable, Sendable {
         package var app: AppIdentity
         package var statuses: Lookup<StatusAnswer>
@@ -46,22 +46,13 @@ package struct Case: Hashable, Sendable {
     }
 }
 
-/// A customer's transaction history as far as it was read; all of the customer's subscriptions.
+/// A customer's transaction history, as far as it was read; it covers all of the customer's
+/// subscriptions.
 package enum HistoryReading: Hashable, Sendable {
-    /// From the beginning to the end: absence in it proves absence.
+    /// From the beginning to the end: what is absent from it does not exist.
     case complete([SignedTransaction])
-    /// From a stored revision to the end: only what is new or was modified since.
+    /// From a stored revision to the end: only what was added or modified since.
     case since(revision: String, [SignedTransaction])
-    /// It could not be read to its end; nothing follows from what is absent.
+    /// It could not be read to its end, so absence proves nothing; the text says why.
     case incomplete(String)
-}
-
-/// A further question that a case needs answered before it can be judged.
-package enum Question: Hashable, Sendable {
-    /// Get Transaction Info of the asked id: what is it really?
-    case transactionInfo
-    /// The status call of the asked id in another configured environment of the bundle.
-    case statuses(in: AppIdentity)
-    /// The customer's history, from a stored revision where there is one.
-    case history(after: String?)
 }

@@ -1,12 +1,12 @@
 import Subscriptions
 
-/// A customer's history as far as it is that customer's.
+/// Rejects a history that contains another customer's transactions.
 ///
-/// Pages are read one after the other, and a proxy or a fault may put another customer's among them.
-/// It would stand where one of ours is missing, and a history with a hole proves no absence. So each
-/// transaction must show whose it is: by its original id, which the status answer names; by the app
-/// transaction, one for each Apple Account and app; where one side has none, by the account token.
-/// What is no subscription's and says nothing of its owner is not told apart.
+/// Pages are read one by one, and a proxy or a fault may return another customer's page instead of
+/// the right one. A history with such a gap proves no absence. So each transaction must belong to
+/// the customer: by its original id, which the status answer names; by the app transaction id, of
+/// which there is one for each Apple Account and app; or, where one side has none, by the account
+/// token. Purchases other than subscriptions that state neither are accepted.
 package func customerHistory(_ history: HistoryReading, of item: Case) -> HistoryReading {
     guard case .answered(let answer) = item.statuses else { return history }
     let owner = HistoryOwner(answer)

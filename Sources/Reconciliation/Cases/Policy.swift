@@ -1,6 +1,6 @@
 package import Subscriptions
 
-/// What a judgement depends on besides the facts: the job's settings and the time.
+/// What a judgement depends on apart from the case: the job's settings and the time.
 package struct Policy: Hashable, Sendable {
     /// The time of the judgement; also decides the UTC day of an absence.
     package var now: Timestamp
@@ -15,8 +15,8 @@ package struct Policy: Hashable, Sendable {
     package var onlyKinds: Set<FindingKind>?
     /// The configured apps: where an id may be looked for.
     package var apps: [AppIdentity]
-    /// Bundles that are not configured but are asked about: so few rows name them that they look
-    /// like mistakes in a row rather than like another app.
+    /// Bundles that are not configured but are asked about: so few rows name them that they are
+    /// probably wrong values, not another app's rows.
     package var strayBundles: Set<String> = []
 
     package init(
@@ -31,6 +31,9 @@ package struct Policy: Hashable, Sendable {
         self.reportOnlyFields = reportOnlyFields
         self.onlyKinds = onlyKinds
     }
+
+    /// Whether findings of a kind are reported and corrected in this run.
+    func reports(_ kind: FindingKind) -> Bool { onlyKinds?.contains(kind) ?? true }
 }
 
 /// When a customer's transaction history is read.

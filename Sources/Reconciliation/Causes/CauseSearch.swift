@@ -1,6 +1,6 @@
 package import Subscriptions
 
-/// Why a finding came about, as far as it can be told.
+/// The cause of a finding, as far as it is known.
 package struct FindingCause: Hashable, Sendable {
     /// A short, constant text; findings are grouped by it.
     package var text: String
@@ -9,7 +9,7 @@ package struct FindingCause: Hashable, Sendable {
     package var result: String?
     /// The notification that should have brought the change.
     package var notification: TracedNotification?
-    /// When the attempt was made that the cause speaks of.
+    /// When the delivery attempt was made that the cause is about.
     package var attempt: Timestamp?
     package var isStillRetried = false
 
@@ -19,29 +19,31 @@ package struct FindingCause: Hashable, Sendable {
     }
 }
 
-/// Finds the cause of one finding in Apple's record of its notifications.
+/// Finds the cause of one finding in Apple's history of notifications.
 ///
 /// In this order:
-/// 1. a finding about a notification has that notification's delivery for its cause;
-/// 2. one that was refused says why;
-/// 3. a value that shows a pattern of its own (time zone, unit) needs no notification;
-/// 4. the newest fitting notification after what our row rests on, and what became of it;
-/// 5. without one: the change is older than what our row rests on, so we changed the row;
-/// 6. or Apple's history covers the time of the change, and Apple never sent one;
-/// 7. else it is unknown, and the text says why. A finding without a cause of its own gets none.
+/// 1. for a finding about a notification: how that notification was delivered;
+/// 2. for a refused correction: why it was refused;
+/// 3. a pattern in the value itself (time zone, unit), which no notification explains;
+/// 4. the newest fitting notification after our row's statement, and how it was delivered;
+/// 5. without one, when the change is older than our row's statement: we changed the row ourselves;
+/// 6. or, when Apple's history covers the time of the change: Apple never sent a notification;
+/// 7. otherwise unknown, and the text says why.
+///
+/// A finding without a cause from its rule gets none.
 package struct CauseSearch: Hashable, Sendable {
-    /// The part of Apple's history that was read to its end; `nil` when none was.
+    /// The part of Apple's notification history that was read completely; `nil` when none was.
     package var history: NotificationWindow?
-    /// Whether the company tells us what its endpoint received.
+    /// Whether the company imports what its endpoint received.
     package var inboxIsKept: Bool
     package var now: Timestamp
 
-    /// The payloads inside a notification are signed moments before the notification itself.
-    static let sameStatementMilliseconds: Int64 = 5000
-    /// Apple charges up to a day before the period that it pays for begins.
-    static let earlyChargeMilliseconds: Int64 = 25 * 3_600_000
-    /// How long after a change its notification may yet be signed.
-    static let signingMilliseconds: Int64 = 3_600_000
+    /// The payloads inside a notification are signed shortly before the notification itself.
+    static let sameStatementMilliseconds = 5 * Milliseconds.perSecond
+    /// Apple charges up to a day before the paid period begins.
+    static let earlyChargeMilliseconds = 25 * Milliseconds.perHour
+    /// How long after a change Apple may sign its notification.
+    static let signingMilliseconds = Milliseconds.perHour
 
     package init(history: NotificationWindow?, inboxIsKept: Bool, now: Timestamp) {
         self.history = history
@@ -56,7 +58,7 @@ package struct CauseSearch: Hashable, Sendable {
             let own = notifications.first { $0.notificationUUID == finding.field }
             return own.map { delivered($0, finding, notifications) } ?? ownCause(finding)
         }
-        // Why it was not written is what its reader must know.
+        // The reader of the report must learn why it was not written.
         if finding.action == .refused { return ownCause(finding) }
         if let pattern = ValuePattern(of: finding) { return FindingCause(text: pattern.cause) }
         let expected = ExpectedNotification(of: finding)
@@ -72,7 +74,8 @@ package struct CauseSearch: Hashable, Sendable {
         finding.cause.map { FindingCause(text: $0) }
     }
 
-    /// The newest that our row cannot have known.
+    /// The newest notification that is newer than our row's statement and fits the time of the
+    /// change.
     private func match(
         _ fitting: [TracedNotification], _ finding: Finding
     ) -> TracedNotification? {
@@ -85,7 +88,7 @@ package struct CauseSearch: Hashable, Sendable {
             }
             guard let changed = finding.changedAt else { return true }
             let distance = notification.signedDate.milliseconds(since: changed)
-            // A period of the past has later ones after it, which are not its own.
+            // Notifications much later than a past period belong to later periods.
             if finding.kind == .transactionMissing {
                 return distance.magnitude <= Self.earlyChargeMilliseconds
             }
@@ -109,7 +112,7 @@ package struct CauseSearch: Hashable, Sendable {
         return cause
     }
 
-    /// Whether the statement that our row rests on is newer than the change: then the row knew.
+    /// Whether our row was written from a statement that already contained the change.
     private func wasTold(
         _ finding: Finding, _ expected: ExpectedNotification, _ notifications: [TracedNotification]
     ) -> Bool {
@@ -117,7 +120,8 @@ package struct CauseSearch: Hashable, Sendable {
             return false
         }
         if let changed = finding.changedAt, changed <= known { return true }
-        // The newest one of the matter decides: a change may have been taken back and made again.
+        // The newest notification of that kind decides: a change may have been reverted and
+        // repeated.
         let end = known.adding(milliseconds: Self.sameStatementMilliseconds)
         let newest = notifications.filter { $0.signedDate <= end && expected.concerns($0) }
             .max { $0.signedDate < $1.signedDate }
@@ -133,7 +137,7 @@ package struct CauseSearch: Hashable, Sendable {
         }
         let changed = finding.changedAt
         guard let history else {
-            // The job does not read it: what the rule says is all that is known.
+            // The job does not read the history: only the cause from the rule is known.
             return finding.cause.map { FindingCause(text: $0, delivery: .unknown) }
         }
         let earliest = changed?.adding(milliseconds: -Self.earlyChargeMilliseconds)

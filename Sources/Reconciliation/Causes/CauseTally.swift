@@ -1,11 +1,11 @@
 package import Subscriptions
 
-/// Gathers the findings of a run by cause, in memory that does not grow with their number.
+/// Groups the findings of a run by cause, in bounded memory.
 ///
-/// Findings are added in the order in which they were staged, so that those of one row stand
-/// together; the clusters do not depend on the order of the rows.
+/// Findings are added in the order in which they were staged, so that those of one row are
+/// adjacent. The clusters do not depend on the order of the rows.
 package struct CauseTally: Sendable {
-    /// Causes told apart; the rest is one cluster of its own.
+    /// How many different causes are kept; the rest is one cluster.
     package static let causes = 500
     package static let otherCauses = "other causes"
 
@@ -47,18 +47,18 @@ package struct CauseTally: Sendable {
     }
 }
 
-/// A cluster that still grows.
+/// A cluster while findings are added to it.
 private struct ClusterDraft {
-    /// Products told apart in one cluster; what a tenth of the findings names is never beyond.
+    /// How many different products are counted in one cluster.
     private static let products = 256
-    /// The share of findings, in tenths, that makes a product the cluster's.
+    /// The share of findings, in tenths, from which on a product is the cluster's.
     private static let sharedTenths = 9
 
     private var cluster: CauseCluster
     private var attempts = MinuteHistogram()
     private var products: [String: Int] = [:]
     private var money: [MoneyKey: MoneyTotal] = [:]
-    /// Of the row that is being added: its findings come one after the other.
+    /// The row whose findings are being added.
     private var row: SubscriptionKey?
     private var corrections: Set<Int64> = []
     private var notifications: Set<String> = []
@@ -102,7 +102,7 @@ private struct ClusterDraft {
         if let correction = item.correction, corrections.insert(correction).inserted {
             cluster.corrections += 1
         }
-        // One that is reported as missed or lost counts with its own finding.
+        // A notification with a finding of its own is counted with that finding.
         if let notification = cause.notification, !notification.isReported,
             notifications.insert(notification.notificationUUID).inserted
         {

@@ -1,18 +1,18 @@
 import Subscriptions
 
-/// What Apple recorded of sending one notification, read as a cause.
+/// The cause that follows from Apple's record of delivering one notification.
 struct DeliveryReading: Hashable {
     var delivery: Delivery
-    /// `sendAttemptResult` of the attempt that tells.
+    /// `sendAttemptResult` of the attempt that the cause is about.
     var result: String?
     /// When that attempt was made.
     var attempt: Timestamp?
     var isStillRetried = false
 
-    /// Later than this after signing a delivery is late even without a failed attempt.
-    static let lateMilliseconds: Int64 = 15 * 60 * 1000
-    private static let hour: Int64 = 3_600_000
-    /// After the attempt before.
+    /// A delivery later than this after signing is late, even without a failed attempt.
+    static let lateMilliseconds = 15 * Milliseconds.perMinute
+    private static let hour = Milliseconds.perHour
+    /// The delays of Apple's retries, each after the attempt before.
     ///
     /// Source: Responding to App Store Server Notifications.
     private static let retryDelaysProduction = [hour, 12 * hour, 24 * hour, 48 * hour, 72 * hour]
@@ -74,7 +74,8 @@ struct DeliveryReading: Hashable {
         return reading
     }
 
-    /// When an older notification arrived after a newer one, and our row rests on the older.
+    /// When an older notification was delivered after this one and our row has the older one's
+    /// values; `nil` where that did not happen.
     private static func overwriting(
         _ notification: TracedNotification, deliveredAt delivered: Timestamp,
         among others: [TracedNotification], localAsOf: Timestamp?

@@ -1,12 +1,12 @@
 import Subscriptions
 
-/// Which notifications would have brought a change, by the kind of finding and Apple's value.
+/// The notifications that report a change, by the kind of finding and Apple's value.
 ///
 /// Source: App Store Server Notifications, `notificationType` and `subtype`, with the effect that
-/// Apple documents for each. Kinds that no notification could have prevented expect none.
+/// Apple documents for each. There are none for kinds that no notification could have prevented.
 struct ExpectedNotification: Hashable {
     private var types: Set<String> = []
-    /// Types that fit with these subtypes only; `""` is no subtype.
+    /// Types that fit only with these subtypes; `""` stands for no subtype.
     private var narrow: [String: Set<String>] = [:]
 
     init(of finding: Finding) {
@@ -34,13 +34,13 @@ struct ExpectedNotification: Hashable {
             || narrow[notification.notificationType]?.contains(notification.subtype ?? "") ?? false
     }
 
-    /// Whether a notification speaks of the same matter, of this change or of another one.
+    /// Whether a notification is about the same property, whatever its value.
     func concerns(_ notification: TracedNotification) -> Bool {
         types.contains(notification.notificationType)
             || narrow[notification.notificationType] != nil
     }
 
-    /// What begins a new period.
+    /// Expects the notifications that begin a new period.
     private mutating func expectPeriod() {
         types = ["DID_RENEW", "SUBSCRIBED", "OFFER_REDEEMED"]
         narrow["DID_CHANGE_RENEWAL_PREF"] = ["UPGRADE"]
@@ -50,7 +50,7 @@ struct ExpectedNotification: Hashable {
         guard finding.field == SubscriptionField.status.rawValue,
             case .integer(let apple) = finding.appleValue
         else {
-            // Both in the grace period, with another end.
+            // Both sides are in the grace period, with different ends.
             if finding.kind == .graceMissed { narrow["DID_FAIL_TO_RENEW"] = ["GRACE_PERIOD"] }
             return
         }

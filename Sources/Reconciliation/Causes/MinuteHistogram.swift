@@ -1,15 +1,15 @@
 package import Subscriptions
 
-/// How many attempts fell into each minute, in memory that does not grow with their number.
+/// Counts delivery attempts by minute, in bounded memory.
 ///
-/// Where attempts are scattered over too many minutes, several minutes are counted as one. The
-/// outcome does not depend on the order in which attempts are added.
+/// When there are too many different minutes, several are counted as one. The result does not
+/// depend on the order in which attempts are added.
 package struct MinuteHistogram: Hashable, Sendable {
-    /// Minutes counted apart before they are counted in wider stretches.
+    /// How many stretches of minutes are counted before each is made twice as long.
     package static let stretches = 4096
     /// Attempts no further apart than this belong to one burst.
     package static let quietMinutes: Int64 = 5
-    /// How many bursts are told.
+    /// How many bursts are reported.
     package static let burstsTold = 3
 
     private var minutesPerStretch: Int64 = 1
@@ -18,30 +18,27 @@ package struct MinuteHistogram: Hashable, Sendable {
     package init() {}
 
     package mutating func add(_ moment: Timestamp) {
-        counts[Self.floor(moment.unixMilliseconds, by: 60_000 * minutesPerStretch), default: 0] += 1
+        let length = minutesPerStretch * Milliseconds.perMinute
+        counts[moment.unixMilliseconds.floorDivided(by: length).quotient, default: 0] += 1
         while counts.count > Self.stretches {
             minutesPerStretch *= 2
             var wider: [Int64: Int] = [:]
             for (stretch, count) in counts {
-                wider[Self.floor(stretch, by: 2), default: 0] += count
+                wider[stretch.floorDivided(by: 2).quotient, default: 0] += count
             }
             counts = wider
         }
     }
 
-    private static func floor(_ value: Int64, by divisor: Int64) -> Int64 {
-        value >= 0 ? value / divisor : (value + 1) / divisor - 1
-    }
-
-    /// The largest bursts of at least two attempts, in the order of time.
+    /// The largest bursts of at least two attempts, in time order.
     package var bursts: [CauseBurst] {
         var bursts: [CauseBurst] = []
-        let length = minutesPerStretch * 60_000
-        let quiet = max(Self.quietMinutes, minutesPerStretch) * 60_000
+        let length = minutesPerStretch * Milliseconds.perMinute
+        let quiet = max(Self.quietMinutes, minutesPerStretch) * Milliseconds.perMinute
         for (stretch, count) in counts.sorted(by: { $0.key < $1.key }) {
             let (first, overflow) = stretch.multipliedReportingOverflow(by: length)
             let start = Timestamp(unixMilliseconds: overflow ? .min : first)
-            let end = start.adding(milliseconds: length - 60_000)
+            let end = start.adding(milliseconds: length - Milliseconds.perMinute)
             if let last = bursts.last, start.milliseconds(since: last.end) <= quiet {
                 bursts[bursts.count - 1].end = end
                 bursts[bursts.count - 1].notifications += count

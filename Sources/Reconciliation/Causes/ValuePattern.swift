@@ -1,16 +1,15 @@
 package import Subscriptions
 
-/// What one wrong value shows by itself: a mistake of the company's own, made the same way in
-/// every row that it reached.
+/// A pattern in one wrong value that shows a mistake of the company's own, such as a time zone or a
+/// unit.
 package enum ValuePattern: Hashable, Sendable {
-    /// Ours is later by so many minutes (negative: earlier), as time zones are.
+    /// Ours is later by so many minutes (negative: earlier), which is the offset of a time zone.
     case offset(minutes: Int64)
-    /// Seconds stand where milliseconds are meant.
+    /// Ours is Apple's divided by 1,000: seconds instead of milliseconds.
     case secondsForMilliseconds
-    /// Milliseconds stand where seconds were read.
+    /// Ours is Apple's multiplied by 1,000: milliseconds were read as seconds.
     case millisecondsForSeconds
-    /// An amount is too large or too small by this factor: `ours` is `1` of `theirs`, or the other
-    /// way round.
+    /// The ratio of two amounts: `ours` to `theirs`, of which one is 1 and the other 10 or 1,000.
     case factor(ours: Int64, theirs: Int64)
 
     /// The widest distance of a time zone from UTC (Line Islands, UTC+14).
@@ -18,11 +17,11 @@ package enum ValuePattern: Hashable, Sendable {
     /// Smaller numbers are no times of Apple's in milliseconds (1973).
     private static let earliestMilliseconds: Int64 = 100_000_000_000
     /// Time zones differ by quarters of an hour.
-    private static let zoneStepMilliseconds: Int64 = 15 * 60 * 1000
-    /// A local time may have been cut or rounded to the second.
-    private static let roundingMilliseconds: Int64 = 1000
+    private static let zoneStepMilliseconds = 15 * Milliseconds.perMinute
+    /// A local time may have been truncated or rounded to the second.
+    private static let roundingMilliseconds = Milliseconds.perSecond
 
-    /// The pattern of a finding's two values: of times, and of prices.
+    /// Recognises a pattern in the two times or prices of a finding.
     init?(of finding: Finding) {
         if case .integer = finding.localValue, finding.kind != .price { return nil }
         self.init(
@@ -30,10 +29,10 @@ package enum ValuePattern: Hashable, Sendable {
             mayBeZone: finding.environment != AppStoreEnvironment.sandbox.rawValue)
     }
 
-    /// Recognises a pattern in one change of a value, ours to Apple's; `nil` where there is none.
+    /// Recognises a pattern in two values; `nil` where there is none.
     ///
-    /// `mayBeZone` is `false` where quarters of an hour are ordinary distances, as between the
-    /// shortened periods of the sandbox.
+    /// `mayBeZone` is `false` in the sandbox, whose shortened periods differ by quarters of an hour
+    /// anyway.
     package init?(ours: FieldValue, theirs: FieldValue, mayBeZone: Bool = true) {
         switch (ours, theirs) {
         case (.time(let ours), .time(let theirs)):
@@ -67,7 +66,7 @@ package enum ValuePattern: Hashable, Sendable {
         self = .offset(minutes: minutes)
     }
 
-    /// Whether `large` is a thousand times `small`, but for a rounding in units of `large`.
+    /// Whether `large` is a thousand times `small`, apart from rounding in units of `large`.
     private static func isScaled(
         _ small: Int64, to large: Int64, roundedTo step: Int64
     ) -> Bool {
@@ -77,7 +76,7 @@ package enum ValuePattern: Hashable, Sendable {
         return !tooFar && abs(distance) < step
     }
 
-    /// Units and cents for milliunits.
+    /// Recognises whole units or cents that are stored instead of milliunits, and the reverse.
     private init?(ours: Int64, theirs: Int64) {
         guard ours != 0, theirs != 0 else { return nil }
         for factor: Int64 in [10, 1000] {
@@ -93,7 +92,7 @@ package enum ValuePattern: Hashable, Sendable {
         return nil
     }
 
-    /// A short, constant text; what it says is the same for every value with the pattern.
+    /// A short text that is the same for every value with this pattern.
     package var cause: String {
         switch self {
         case .offset(let minutes):

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// One held row beside Apple's statement about the same original transaction id.
+/// One held row, and Apple's statement about the same original transaction id.
 struct Comparison: Hashable, Sendable {
     var scoped: ScopedRow
     var stated: StatedSubscription
@@ -10,16 +10,15 @@ struct Comparison: Hashable, Sendable {
     /// Our status; `nil` when the row is not known yet.
     var ourStatus: SubscriptionStatus? { row.status.map(SubscriptionStatus.init(rawValue:)) }
 
-    /// Whether the row waits to be filled in for the first time.
+    /// Whether the row has no values yet and is filled in for the first time.
     var isFirstFill: Bool { row.status == nil }
 
-    /// Whether the row has a status and yet this column is not known.
+    /// Whether the column is empty, and that means unknown, in a row with a status.
     ///
-    /// An empty date of revocation or grace says that there is none (docs/columns.md). When
-    /// Apple signed what the row rests on is no word of Apple's about the subscription: it is
-    /// written together with something else and never for its own sake, else a table that does not
-    /// keep it would be rewritten as a whole, and the company's own imports, which do not name it
-    /// either, would be skipped as older from then on.
+    /// An empty date of revocation or grace means that there is none (docs/columns.md).
+    /// `signed_date` says nothing about the subscription and is only written together with another
+    /// column. Otherwise every row of a table that does not keep it would be written, and later
+    /// imports without it would be skipped as older.
     func isNotKnownYet(_ field: SubscriptionField) -> Bool {
         switch field {
         case .revocationDate, .gracePeriodExpiresDate, .signedDate: false
@@ -27,17 +26,18 @@ struct Comparison: Hashable, Sendable {
         }
     }
 
-    /// Whether both sides state the column and state different things.
+    /// Whether both sides state a value, and the values differ.
     func disagrees(in field: SubscriptionField) -> Bool {
         row.value(of: field) != .null && stated.value(of: field) != .null && differs(in: field)
     }
 
     /// Whether writing Apple's statement would change the column.
     ///
-    /// The company's own columns never change, and a token only where none is known. Apple saying
-    /// nothing empties a column only where emptiness means something: a revocation date of a
-    /// subscription that is not revoked, a grace date of one that is not in its grace period (a
-    /// grace period with a null date is a known quirk of Apple's: hold, do not cut).
+    /// The company's own columns never change, and an account token only where none is stored. A
+    /// value that Apple does not state clears a column only where empty has a meaning: the
+    /// revocation date of a subscription that is not revoked, and the grace date of one that is not
+    /// in its grace period. Apple is known to omit the grace date in a grace period; then ours
+    /// stays.
     func differs(in field: SubscriptionField) -> Bool {
         let ours = row.value(of: field)
         let theirs = stated.value(of: field)
@@ -60,10 +60,11 @@ struct Comparison: Hashable, Sendable {
         }
     }
 
-    /// Whether our end lies after the signed transaction's and not after the signed renewal date.
+    /// Whether our end is later than the signed transaction's, but not than the signed renewal
+    /// date.
     ///
-    /// Whether an extension moves the transaction's end or only the renewal date is not documented.
-    /// Where it moved the latter alone our later end is Apple's too, and never cut.
+    /// Apple does not document whether an extension moves the transaction's end or only the renewal
+    /// date. Where it moved the renewal date alone, our later end agrees with Apple and stays.
     var isWithinExtension: Bool {
         guard let ours = row.expiresDate, let extended = extendedEnd,
             let theirs = stated.transaction.expiresDate
@@ -71,7 +72,8 @@ struct Comparison: Hashable, Sendable {
         return ours.isLater(thanApple: theirs) && !ours.isLater(thanApple: extended)
     }
 
-    /// The signed renewal date of an active subscription where it lies after the transaction's end.
+    /// The signed renewal date of an active subscription, where it is later than the transaction's
+    /// end.
     var extendedEnd: Timestamp? {
         guard stated.status == .active, let end = stated.transaction.expiresDate,
             let renewal = stated.renewal.renewalDate, renewal > end
@@ -79,10 +81,15 @@ struct Comparison: Hashable, Sendable {
         return renewal
     }
 
+    /// The column's value before and after it is set to Apple's.
+    func change(of field: SubscriptionField) -> FieldChange {
+        FieldChange(before: row.storedValue(of: field), after: stated.value(of: field))
+    }
+
     /// Whether the row's current transaction belongs to the period that Apple states.
     ///
-    /// Restores and further devices make other transactions of one web order line item; the line
-    /// item names the period, the transaction id only where no line item is known.
+    /// The web order line item identifies the period, because restores and further devices have
+    /// other transaction ids for it. The transaction id counts only where no line item is known.
     var isSamePeriod: Bool {
         guard let theirItem = stated.transaction.webOrderLineItemID else {
             return row.latestTransactionID == stated.transaction.transactionID
@@ -93,5 +100,26 @@ struct Comparison: Hashable, Sendable {
             || scoped.periods.contains {
                 $0.key.transactionID == ours && $0.webOrderLineItemID == theirItem
             }
+    }
+}
+
+extension Timestamp {
+    /// Whether this local time is equal to Apple's.
+    ///
+    /// Many tables store whole seconds, so a local time without milliseconds is compared to the
+    /// second (docs/columns.md): it is Apple's time truncated, never rounded up.
+    func agrees(withApple time: Timestamp) -> Bool {
+        if self == time { return true }
+        return unixMilliseconds % 1000 == 0 && time.wholeSeconds == wholeSeconds
+    }
+
+    /// Whether this local time is later than Apple's; equal to the second is not later.
+    func isLater(thanApple time: Timestamp) -> Bool {
+        self > time && !agrees(withApple: time)
+    }
+
+    /// Seconds since 1970, rounded down before 1970 too.
+    private var wholeSeconds: Int64 {
+        unixMilliseconds.floorDivided(by: Milliseconds.perSecond).quotient
     }
 }

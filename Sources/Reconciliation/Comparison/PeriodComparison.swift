@@ -1,18 +1,19 @@
 import Subscriptions
 
-/// The stored periods of one row beside the periods that Apple states.
+/// The stored periods of one row, and the periods that Apple states.
 struct PeriodComparison: Sendable {
     let scoped: ScopedRow
     let now: Timestamp
     /// The transaction that the status answer calls the last one.
     let current: SignedTransaction
-    /// Apple's periods of this subscription out of its history, oldest first.
+    /// The periods of this subscription in Apple's history, oldest first.
     let stated: [StatedPeriod]
-    /// The same and the current period of the status answer, which needs no history.
+    /// The same and the current period of the status answer, which is known without the history.
     let priced: [StatedPeriod]
-    /// Every transaction of the subscription at hand, by its id.
+    /// Every known transaction of the subscription, by its id.
     private let signed: [String: SignedTransaction]
-    /// Every transaction of a complete history; `nil` when absence proves nothing.
+    /// Every transaction of a complete history; `nil` when the history is not complete, so that
+    /// absence proves nothing.
     private let complete: [SignedTransaction]?
 
     init(
@@ -33,12 +34,12 @@ struct PeriodComparison: Sendable {
         }
     }
 
-    /// Whether the company keeps period rows of this subscription.
+    /// Whether the company stores periods of this subscription.
     ///
-    /// A company that kept them at the last reading and has none now has lost them.
+    /// Also when it has none now but had some at the last reading: then they were lost.
     var areKept: Bool { !scoped.periods.isEmpty || scoped.keptPeriods }
 
-    /// Whether the whole history of this subscription is at hand.
+    /// Whether the complete history of this subscription is known.
     var isComplete: Bool { complete != nil }
 
     /// Periods in Apple's history that we do not hold.
@@ -46,13 +47,13 @@ struct PeriodComparison: Sendable {
         stated.filter { period in !scoped.periods.contains(where: period.includes) }
     }
 
-    /// Apple's transaction of the id that a stored period has; `nil` where none is at hand.
+    /// Apple's transaction with the id of a stored period; `nil` where it is not known.
     func ownTransaction(of period: LocalTransaction) -> SignedTransaction? {
         signed[period.key.transactionID]
     }
 
-    /// Stored periods in which a column is empty that Apple's transaction of the same id states, and
-    /// that may be written; by key.
+    /// The fills of stored periods: their empty columns that Apple's transaction with the same id
+    /// states, as far as they may be written; sorted by key.
     func fills(policy: Policy) -> [PeriodFill] {
         scoped.periods.compactMap { period in
             ownTransaction(of: period).flatMap {
@@ -61,10 +62,11 @@ struct PeriodComparison: Sendable {
         }.sorted { $0.period.key < $1.period.key }
     }
 
-    /// Whether a stored period lacks what only Apple's history can state, and the history was not
-    /// asked yet with the periods as they are.
+    /// Whether a stored period has empty columns that only the history can fill, and the history
+    /// has not been read since the periods changed.
     ///
-    /// What a reading left empty Apple does not state: it is not asked for every night.
+    /// A column that a reading left empty is not stated by Apple and must not cost a call each
+    /// night.
     func lackStatements(policy: Policy) -> Bool {
         guard scoped.historyRevision == nil else { return false }
         return scoped.periods.contains { period in
@@ -75,14 +77,14 @@ struct PeriodComparison: Sendable {
         }
     }
 
-    /// The transaction that a period is named by, so that all findings about it name the same: of
-    /// the current period the current one, whichever device or restore made it.
+    /// The transaction id by which all findings name a period: for the current period the current
+    /// transaction's, even where another device or a restore created it.
     func transactionID(of period: StatedPeriod) -> String {
         period.contains(current) ? current.transactionID : period.transaction.transactionID
     }
 
-    /// Periods of ours that are in no transaction of Apple's complete history, under whatever
-    /// original id: Apple has been seen to list one under another than before.
+    /// Our periods that match no transaction of Apple's complete history, whatever its original id,
+    /// because Apple is known to move transactions to another original id.
     var unknownToApple: [LocalTransaction] {
         guard let complete else { return [] }
         let ids = Set(complete.map(\.transactionID))
@@ -95,7 +97,7 @@ struct PeriodComparison: Sendable {
 }
 
 extension HistoryReading {
-    /// What was read, as far as it may be relied on.
+    /// The transactions that were read; none when the reading is incomplete.
     var transactions: [SignedTransaction] {
         switch self {
         case .complete(let transactions), .since(_, let transactions): transactions

@@ -1,19 +1,17 @@
 import Subscriptions
 
-/// What Apple's signed transaction states in columns that are empty in the stored row of the same
-/// transaction.
+/// Fills in empty columns of a stored period from Apple's signed transaction with the same id.
 ///
-/// A stored period is the one transaction that its id names. Other transactions of the same line
-/// item (restores, further devices) have dates of their own: nothing is filled in from them. What
-/// stands in a column stays, whatever Apple states.
+/// Other transactions of the same line item (restores, further devices) have other dates, so
+/// nothing is taken from them. Columns with a value are never changed.
 struct PeriodFill: Hashable, Sendable {
     let period: LocalTransaction
     let transaction: SignedTransaction
     /// The columns to fill in, in the table's order; never empty.
     let fields: [TransactionField]
 
-    /// `nil` when there is nothing to fill in, the transaction is another than the row's, or the row
-    /// rests on a later statement.
+    /// `nil` when there is nothing to fill in, the transaction has another id, or the row was
+    /// signed later.
     init?(of period: LocalTransaction, from transaction: SignedTransaction, policy: Policy) {
         guard period.key.transactionID == transaction.transactionID,
             period.originalTransactionID == transaction.originalTransactionID,
@@ -28,15 +26,15 @@ struct PeriodFill: Hashable, Sendable {
         guard !fields.isEmpty else { return nil }
         self.period = period
         self.transaction = transaction
-        // A row that says something else beside does not rest on the statement.
+        // A row that differs elsewhere was not written from this statement, so its date stays
+        // empty.
         let agrees = TransactionField.fillable.allSatisfy {
             period.agrees(with: stated, in: $0)
         }
         self.fields = fields + (period.signedDate == nil && agrees ? [.signedDate] : [])
     }
 
-    /// The column without which a value means something else: a price in another currency is
-    /// another price.
+    /// The column that a value depends on: a price in another currency is another price.
     private static func partner(of field: TransactionField) -> TransactionField? {
         switch field {
         case .price: .currency
@@ -66,7 +64,7 @@ struct PeriodFill: Hashable, Sendable {
 }
 
 extension LocalTransaction {
-    /// Whether a column is empty or says what Apple's transaction says.
+    /// Whether a column is empty or equal to the transaction's value.
     fileprivate func agrees(with stated: LocalTransaction, in field: TransactionField) -> Bool {
         switch (value(of: field), stated.value(of: field)) {
         case (.null, _): true
@@ -79,8 +77,8 @@ extension LocalTransaction {
 extension Policy {
     /// Whether a column of a stored period may be filled in.
     ///
-    /// Price and currency are written as with a period that is inserted: only a difference in them
-    /// is left to report.
+    /// Price and currency always are, as in the insert of a period; only differences in them are
+    /// report-only.
     func writesInPeriods(_ field: TransactionField) -> Bool {
         [.price, .currency].contains(field) || !reportOnlyFields.contains(field.rawValue)
     }

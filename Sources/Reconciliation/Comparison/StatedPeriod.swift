@@ -1,8 +1,8 @@
 import Subscriptions
 
-/// One paid period in Apple's words: every transaction of one web order line item.
+/// One paid period as Apple states it: all transactions of one web order line item.
 struct StatedPeriod: Hashable, Sendable {
-    /// The transaction that stands for the period: the first purchase of it.
+    /// The transaction that represents the period: its first purchase.
     let transaction: SignedTransaction
     private let transactionIDs: Set<String>
 
@@ -29,9 +29,9 @@ struct StatedPeriod: Hashable, Sendable {
             && (transaction.expiresDate.map { $0 > time } ?? false)
     }
 
-    /// Gathers transactions into periods, oldest purchase first.
+    /// Groups transactions into periods, oldest purchase first.
     ///
-    /// A transaction that changes while its history is paged appears again: the later signed one
+    /// A transaction that changes while its history is read appears twice: the later signed one
     /// counts.
     static func periods(of transactions: [SignedTransaction]) -> [StatedPeriod] {
         Dictionary(grouping: transactions.latestByID.values) {
@@ -67,5 +67,31 @@ extension SignedTransaction {
         }
         return (transactionID.utf8.count, transactionID)
             < (other.transactionID.utf8.count, other.transactionID)
+    }
+}
+
+extension StatedPeriod {
+    /// The insert of this period for a subscription.
+    ///
+    /// Price and currency are written, too; only differences in them are report-only.
+    func insert(into subscription: SubscriptionKey, kinds: [FindingKind]) -> PlannedCorrection {
+        let key = TransactionKey(
+            bundleID: subscription.bundleID, environment: subscription.environment,
+            transactionID: transaction.transactionID)
+        let local = transaction.asLocal(key: key)
+        var changes: [String: FieldChange] = [:]
+        for field in TransactionField.allCases where local.value(of: field) != .null {
+            changes[field.rawValue] = FieldChange(before: .null, after: local.value(of: field))
+        }
+        return PlannedCorrection(
+            target: .insertPeriod(key, of: subscription), changes: changes, kinds: kinds,
+            evidence: transaction.evidence.digest, evidenceRenewal: nil,
+            appleSignedDate: transaction.signedDate,
+            reason: kinds.isEmpty
+                ? "First fill of the subscription's periods."
+                : "Takes in a period of Apple's history: transaction_missing.",
+            rules: kinds.isEmpty
+                ? [FirstFill.applied]
+                : kinds.map { AppliedRule(kind: $0, rule: TransactionMissingRule.identity) })
     }
 }

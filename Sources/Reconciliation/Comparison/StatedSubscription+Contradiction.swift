@@ -1,33 +1,35 @@
 import Subscriptions
 
 extension StatedSubscription {
-    /// How far an end may lie in the past of what goes on.
+    /// How far in the past the end of a subscription may be that Apple calls active or in grace.
     ///
-    /// Apple may book a renewal, or the end of a grace period, late: lapses of minutes are
+    /// Apple may record a renewal, or the end of a grace period, late: delays of minutes are
     /// documented, and common in the sandbox.
     static let lateBookingToleranceMilliseconds: Int64 = 60 * 60 * 1000
 
-    /// How far an end may lie in the future of a subscription that is signed as in billing retry:
-    /// Apple tries to charge within the 24 hours before the end.
+    /// How far in the future the end may be of a subscription that is signed as in billing retry:
+    /// Apple first charges within the 24 hours before the end.
     static let earlyChargeToleranceMilliseconds: Int64 = 24 * 60 * 60 * 1000
 
-    /// How far an end may lie in the future of what has ended: the clocks of two of Apple's machines.
+    /// How far in the future the end of an ended subscription may be: Apple's clocks differ a
+    /// little.
     static let clockToleranceMilliseconds: Int64 = 60 * 1000
 
-    /// The longest Billing Grace Period that can be chosen is 28 days; a day more for time zones.
+    /// The longest Billing Grace Period is 28 days; one day is added for time zones.
     static let longestGraceMilliseconds: Int64 = 29 * 24 * 60 * 60 * 1000
 
-    /// Why the unsigned status cannot be true beside the signed fields; `nil` when it can.
+    /// Why the unsigned status contradicts the signed fields; `nil` when it does not.
     ///
-    /// Only TLS protects the status, so it never takes away access that the signed fields state, nor
-    /// gives what they deny (docs/promises.md). Where they leave it open the status decides: a
-    /// prorated refund need not end the access, an upgraded transaction speaks of another one, and a
-    /// grace period may come without its date or without the retry flag (quirks of Apple's).
+    /// Only TLS protects the status, so it never ends access that the signed fields state, nor
+    /// gives access that they deny (docs/promises.md). Where the fields allow both, the status
+    /// decides: a prorated refund need not end the access, an upgraded transaction is superseded by
+    /// another one, and Apple is known to state a grace period without its date or without the
+    /// retry flag.
     ///
-    /// Times are held against the signatures, not against our clock: that is the instant of which
-    /// status and fields speak together. A wrong clock of ours makes no contradiction, a slow run
-    /// makes none, and archived evidence is judged as on its day. Source: App Store Server API,
-    /// `status`, and the signed fields that go with each of its values.
+    /// Times are compared with the signing date and not with our clock, because that is the moment
+    /// that status and fields describe. So neither a wrong clock nor a slow run makes a
+    /// contradiction, and archived evidence is judged as on its day. Source: App Store Server API,
+    /// `status`, and the signed fields that belong to each of its values.
     var contradiction: String? {
         switch status {
         case .active: activeContradiction
@@ -45,7 +47,7 @@ extension StatedSubscription {
         guard !isSignedAsInGrace, !(end.map { isAhead($0, by: 0) } ?? false) else { return nil }
         if isSignedAsInRetry { return "active, but signed as in billing retry" }
         guard let end else { return nil }
-        // Whoever cancelled is not renewed late.
+        // A subscription with a reason for its expiration is not renewed late.
         if renewal.expirationIntent.map((1...5).contains) ?? false {
             return "active, but signed as expired"
         }
@@ -53,7 +55,8 @@ extension StatedSubscription {
             ? "active, but signed as ended" : nil
     }
 
-    /// Expired says that Apple no longer tries to charge, so a signed retry flag denies it too.
+    /// Expired means that Apple no longer tries to charge, so a signed retry flag contradicts it,
+    /// too.
     private var expiredContradiction: String? {
         if isSignedAsInRetry { return "expired, but signed as in billing retry" }
         if isSignedAsInGrace { return "expired, but signed as in its grace period" }
@@ -85,7 +88,8 @@ extension StatedSubscription {
 
     private var isSignedAsInRetry: Bool { renewal.isInBillingRetryPeriod == true }
 
-    /// A false retry flag beside a running grace date is a known quirk and denies nothing.
+    /// Apple is known to sign a false retry flag beside a grace date in the future; it does not
+    /// count.
     private var isSignedAsInGrace: Bool {
         guard !transaction.isWhollyRevoked, let end = renewal.gracePeriodExpiresDate else {
             return false
@@ -93,7 +97,7 @@ extension StatedSubscription {
         return isAhead(end, by: 0)
     }
 
-    /// Whether the signed transaction gives access until an end that is still to come.
+    /// Whether the signed transaction gives access until an end in the future.
     private func isSignedAsPaid(_ end: Timestamp?, by milliseconds: Int64) -> Bool {
         guard transaction.revocationDate == nil, !transaction.isUpgraded, let end else {
             return false
@@ -101,7 +105,7 @@ extension StatedSubscription {
         return isAhead(end, by: milliseconds)
     }
 
-    /// The end of what was paid for; an extension moves `renewalDate` and perhaps not `expiresDate`.
+    /// The end of the paid period; an extension may move `renewalDate` and not `expiresDate`.
     private var end: Timestamp? {
         [transaction.expiresDate, renewal.renewalDate].compactMap(\.self).max()
     }

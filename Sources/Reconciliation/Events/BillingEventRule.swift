@@ -1,6 +1,6 @@
 package import Subscriptions
 
-/// Names the one event that a correction is to billing.
+/// Names the one billing event of a correction.
 ///
 /// A correction may carry several (a renewal into another product, with auto-renewal off): the
 /// first that fits in this order names the event, and the message holds the rest. Money given back

@@ -1,18 +1,18 @@
 import Subscriptions
 
-/// Access is ended for one id only once another subscription that entitles the customer stands in
-/// our table as entitling.
+/// Access of one row is ended only when the customer's other subscription that gives access is
+/// stored as entitling.
 ///
-/// A customer who subscribed again under a new original id has paid; a service that looks only at
-/// the id it once stored would lock them out. But the ended row is wrong as long as it is left. So
-/// the gain is written first, then the loss, in one transaction, and the loss says by which
-/// subscription access goes on.
+/// A customer who subscribed again under a new original id has paid, and a service that knows only
+/// the old id would lock them out; but the old row must not stay wrong either. So the correction
+/// that gives access is written first, then the one that ends it, in the same transaction, and the
+/// second names the subscription by which access continues.
 extension CaseContext {
-    /// Gives each draft that ends access the subscriptions by which it goes on, or holds it back
-    /// where none of them is in the table, nor will be by the same plan.
+    /// Tells each draft that ends access by which subscriptions access continues, or vetoes it
+    /// where none of them is stored or will be by the same plan.
     func orderLosses(in drafts: inout [OutcomeDraft], by reading: CustomerReading) {
         for index in drafts.indices {
-            guard let comparison = drafts[index].comparison, drafts[index].restraint == nil else {
+            guard let comparison = drafts[index].comparison, drafts[index].veto == nil else {
                 continue
             }
             let others = reading.giving(accessInsteadOf: comparison)
@@ -20,12 +20,13 @@ extension CaseContext {
             let standing = others.filter { willStand($0, among: drafts, in: reading) }
             drafts[index].continuedBy = standing.map(\.originalTransactionID)
             guard standing.isEmpty else { continue }
-            // Nothing at all is written then: half of Apple's statement would be neither's truth.
-            drafts[index].restraint = HeldBackReason.text(until: newest.originalTransactionID)
+            // Then nothing of the row is written: a part of Apple's statement would match neither
+            // side.
+            drafts[index].veto = VetoCause.heldBack(until: newest.originalTransactionID)
         }
     }
 
-    /// Whether our table says that a subscription entitles, or will once the plan is written.
+    /// Whether a subscription is stored as entitling, or will be once the plan is written.
     private func willStand(
         _ stated: StatedSubscription, among drafts: [OutcomeDraft], in reading: CustomerReading
     ) -> Bool {
@@ -40,12 +41,12 @@ extension CaseContext {
 }
 
 extension CustomerReading {
-    /// The live subscriptions of the same group and customer that give access where a row of ours
-    /// does and Apple's statement about it no longer does; the newest first.
+    /// For a row that gives access and, by Apple's statement, no longer should: the subscriptions
+    /// of the same group and customer that give access instead, the newest first.
     ///
-    /// Live is one with status 1 or 4 whose transaction is neither wholly revoked nor upgraded away;
-    /// a prorated refund need not end the access. A row that the company holds for another customer
-    /// gives this one nothing.
+    /// These have status 1 or 4 and a transaction that is neither wholly revoked nor upgraded; a
+    /// prorated refund need not end the access. A row that is stored for another customer does not
+    /// count.
     fileprivate func giving(accessInsteadOf ended: Comparison) -> [StatedSubscription] {
         guard ended.ourStatus?.isEntitling == true, !ended.stated.status.isEntitling else {
             return []
@@ -70,7 +71,7 @@ extension StatedSubscription {
 }
 
 extension OutcomeDraft {
-    /// Whether it is in question whose the row is, so that it gives nobody access for sure.
+    /// Whether findings question whose row it is, so that it cannot be relied on to give access.
     fileprivate var doubtsItsCustomer: Bool {
         let doubts: Set<FindingKind> = [
             .identity, .wrongApp, .wrongEnvironment, .migrated, .verificationFailed, .invalidID,

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// A case with its answer prepared and the policy at hand: what the rules look at.
+/// A case with its indexed answer and the policy: what the rules work with.
 struct CaseContext: Sendable {
     let item: Case
     let policy: Policy
@@ -26,12 +26,13 @@ struct CaseContext: Sendable {
             && row.key.environment == item.app.environment.rawValue
     }
 
-    /// Whether the answer holds Apple's verified word about the asked id.
+    /// Whether the answer contains a verified statement about the asked id.
     var answerContainsAsked: Bool { answer?.contains(item.askedID) ?? false }
 
-    /// The signed transaction that Get Transaction Info gave of the asked id.
+    /// The answer of Get Transaction Info to the asked id.
     ///
-    /// One that is about neither the asked id nor its successor went astray on its way here.
+    /// Ignored when it is about neither the asked id nor its successor: then it belongs to another
+    /// request.
     var info: SignedTransaction? {
         guard case .answered(let info) = item.transactionInfo,
             info.transactionID == item.askedID
@@ -47,7 +48,7 @@ struct CaseContext: Sendable {
         }
     }
 
-    /// Apple's verified word about the asked id in the bundle's other environment.
+    /// The verified statement about the asked id in the bundle's other environment.
     var statementElsewhere: StatedSubscription? {
         guard let elsewhere = item.elsewhere, elsewhere.app.environment != item.app.environment,
             case .answered(let answer) = elsewhere.statuses
@@ -60,5 +61,37 @@ struct CaseContext: Sendable {
     var rows: [ScopedRow] {
         let asked = item.asked.map { [$0] } ?? []
         return (asked + item.held.filter { !isAsked($0.row) }).sorted { $0.row.key < $1.row.key }
+    }
+}
+
+extension CaseContext {
+    /// The part of the answers about a row that did not pass verification; `nil` when all did.
+    ///
+    /// That is the entry with the row's own id. For the asked row also the whole answer, the answer
+    /// of Get Transaction Info, and an entry without a usable id where no entry has the asked one.
+    func rejection(of row: LocalSubscription) -> RejectedStatement? {
+        let id = row.key.originalTransactionID
+        if let rejected = answer?.rejected[id] { return rejected }
+        guard isAsked(row) || item.asked == nil else { return nil }
+        if case .unverified(let rejected) = item.statuses { return rejected }
+        if let answer, !answer.contains(id), let first = answer.unattributed.first { return first }
+        if !answerContainsAsked, case .unverified(let rejected) = item.transactionInfo {
+            return rejected
+        }
+        return nil
+    }
+
+    /// A rejected entry whose signature is valid: the payload is genuine, but was made for another
+    /// app or environment.
+    ///
+    /// The unsigned envelope of an answer proves nothing, and an entry without a usable id may be
+    /// about another subscription.
+    func signedRejection(
+        of row: LocalSubscription, for reason: VerificationFailure.Reason
+    ) -> RejectedStatement? {
+        guard let rejected = rejection(of: row), rejected.failure.reason == reason,
+            rejected.payload != nil, answer?.unattributed.contains(rejected) != true
+        else { return nil }
+        return rejected
     }
 }

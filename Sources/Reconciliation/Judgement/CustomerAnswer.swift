@@ -1,8 +1,8 @@
 import Subscriptions
 
-/// A status answer ready to be asked about single ids, whatever order it came in.
+/// A status answer indexed by id, independent of its order.
 struct CustomerAnswer: Sendable {
-    /// One statement for each original transaction id, sorted by it.
+    /// One statement for each original transaction id, sorted by that id.
     let subscriptions: [StatedSubscription]
     let rejected: [String: RejectedStatement]
     /// Rejected entries that name no usable id.
@@ -10,7 +10,7 @@ struct CustomerAnswer: Sendable {
     let unknowns: [UnknownValue]
     private let byID: [String: StatedSubscription]
 
-    /// Of two statements about one id, which Apple never makes, the later signed one counts.
+    /// Of two statements about one id, which Apple never sends, the later signed one counts.
     init(_ answer: StatusAnswer) {
         byID = Dictionary(
             answer.subscriptions.map { ($0.originalTransactionID, $0) },
@@ -22,20 +22,20 @@ struct CustomerAnswer: Sendable {
             answer.rejected.compactMap { entry in
                 entry.originalTransactionID.map { ($0, entry) }
             },
-            uniquingKeysWith: { $0.sortText < $1.sortText ? $0 : $1 })
+            uniquingKeysWith: { $0.sortKey < $1.sortKey ? $0 : $1 })
         unattributed = answer.rejected.filter { $0.originalTransactionID == nil }
-            .sorted { $0.sortText < $1.sortText }
+            .sorted { $0.sortKey < $1.sortKey }
         unknowns = answer.unknowns
     }
 
     func statement(about id: String) -> StatedSubscription? { byID[id] }
 
-    /// Whether Apple's verified word about the id is in the answer.
+    /// Whether the answer contains a verified statement about the id.
     func contains(_ id: String) -> Bool { byID[id] != nil && rejected[id] == nil }
 
     var isEmpty: Bool { byID.isEmpty && rejected.isEmpty && unattributed.isEmpty }
 
-    /// The subscription that an id was migrated to, on Apple's signed word.
+    /// The subscription that an id was migrated to, by a signed statement.
     func successor(of id: String) -> StatedSubscription? {
         subscriptions.first {
             $0.transaction.previousOriginalTransactionID == id && $0.originalTransactionID != id
@@ -51,5 +51,24 @@ extension StatedSubscription {
 }
 
 extension RejectedStatement {
-    fileprivate var sortText: String { failure.reason.rawValue + (payload?.jws ?? "") }
+    /// A failed verification comes before one that could not be completed.
+    fileprivate var sortKey: (Int, String) {
+        (isUndetermined ? 1 : 0, failure.reason.rawValue + (payload?.jws ?? ""))
+    }
+}
+
+extension Lookup {
+    /// Why a row stays undecided after this lookup; `nil` where it is a definite answer of Apple's.
+    ///
+    /// Other refusals of the question say nothing about the subscription.
+    var undecidedReason: UndecidedReason? {
+        switch self {
+        case .rateLimited: .rateLimited
+        case .unavailable, .internalFault, .refused, .restart: .unavailable
+        case .undecodable: .undecodable
+        case .unverified(let rejected):
+            rejected.isUndetermined ? .unavailable : .verificationFailed
+        case .answered, .transactionNotFound, .accountNotFound, .invalidID: nil
+        }
+    }
 }

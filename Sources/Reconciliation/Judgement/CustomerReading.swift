@@ -1,9 +1,9 @@
 import Subscriptions
 
-/// A customer's answer beside everything that we hold of it.
+/// A customer's answer together with all our rows of its subscriptions.
 struct CustomerReading: Sendable {
     let context: CaseContext
-    /// Everything verified in the answer, sorted by original transaction id.
+    /// The verified statements of the answer, sorted by original transaction id.
     let subscriptions: [StatedSubscription]
     private let held: [String: LocalSubscription]
 
@@ -15,8 +15,8 @@ struct CustomerReading: Sendable {
             uniquingKeysWith: { context.belongsToApp($1) ? $1 : $0 })
     }
 
-    /// Statements that can be held beside each other: a status that we know and that the signed
-    /// parts allow, of a subscription that has not gone on under another id.
+    /// The statements that can be compared with each other: with a known status that the signed
+    /// parts do not contradict, and not migrated to another id.
     var comparable: [StatedSubscription] {
         let migrated = Set(subscriptions.compactMap(\.transaction.previousOriginalTransactionID))
         return subscriptions.filter {
@@ -25,8 +25,8 @@ struct CustomerReading: Sendable {
         }
     }
 
-    /// The newest entitling subscription of the group that began after one that is in billing retry
-    /// or in its grace period, both purchased; `nil` where there is none.
+    /// For a purchased subscription in billing retry or in its grace period: the newest purchased
+    /// and entitling one of the group that began later; `nil` where there is none.
     func newerEntitling(than old: StatedSubscription) -> StatedSubscription? {
         guard old.isPurchased, old.status == .billingRetry || old.status == .billingGracePeriod
         else { return nil }
@@ -41,7 +41,7 @@ struct CustomerReading: Sendable {
         held[stated.originalTransactionID] != nil
     }
 
-    /// The row that a finding about the subscription concerns; a blank one where we hold none.
+    /// The row that a finding about the subscription concerns; an empty one where we hold none.
     func row(of stated: StatedSubscription) -> LocalSubscription {
         if let row = held[stated.originalTransactionID] { return row }
         var row = LocalSubscription(
@@ -56,28 +56,27 @@ struct CustomerReading: Sendable {
         held[stated.originalTransactionID]
     }
 
-    /// Whether it is known whose subscriptions these are: we hold a row of the account.
+    /// Whether we hold a row of the account, so that the customer is known.
     ///
-    /// A row that nobody's customer owns would only be in the way of the company's own insert.
+    /// A row without a customer would only be in the way of the company's own insert.
     var knowsCustomer: Bool { !held.isEmpty }
 
-    /// Every customer that a held row of the account names.
+    /// The customers that our rows of the account name.
     var customers: Set<String> { Set(held.values.compactMap(\.customerID)) }
 
-    /// Whose subscriptions these are: the asked row's customer, or the one that the held rows name.
+    /// The asked row's customer, or else the one that all our rows of the account name.
     var customerID: String? {
         if let customer = context.item.asked?.row.customerID { return customer }
         return customers.count == 1 ? customers.first : nil
     }
 
-    /// The account tokens of the held rows and those that Apple signed for them, in lower case.
+    /// The account tokens of our rows, and those that Apple signed for them, in lower case.
     var accountTokens: Set<String> {
         let signed = subscriptions.filter(isHeld).compactMap(\.transaction.appAccountToken)
         return Set((held.values.compactMap(\.appAccountToken) + signed).map { $0.lowercased() })
     }
 
-    /// Whether one of the held rows, looked at in this run or not, has another account's token than
-    /// Apple's statement about it.
+    /// Whether one of our rows has another account token than Apple's statement about it.
     var holdsForeignRow: Bool {
         subscriptions.contains { stated in
             heldRow(of: stated).map { row in
@@ -90,8 +89,9 @@ struct CustomerReading: Sendable {
 }
 
 extension StatedSubscription {
-    /// Whether the subscription began before another one; the shorter, then the smaller id decides
-    /// between equal beginnings.
+    /// Whether the subscription began before another one.
+    ///
+    /// Between equal dates the shorter id comes first, then the smaller one.
     func began(before other: StatedSubscription) -> Bool {
         if let mine = transaction.originalPurchaseDate,
             let theirs = other.transaction.originalPurchaseDate, mine != theirs
@@ -101,4 +101,12 @@ extension StatedSubscription {
         let (mine, theirs) = (originalTransactionID, other.originalTransactionID)
         return (mine.utf8.count, mine) < (theirs.utf8.count, theirs)
     }
+}
+
+extension StatedSubscription {
+    /// The signed group; where the payload names none, the unsigned one around it.
+    var group: String { transaction.subscriptionGroupID ?? subscriptionGroupID }
+
+    /// Whether the customer pays for it, as opposed to a member of the family.
+    var isPurchased: Bool { transaction.inAppOwnershipType == "PURCHASED" }
 }

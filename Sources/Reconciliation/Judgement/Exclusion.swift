@@ -1,9 +1,9 @@
 package import Subscriptions
 
-/// Why a row is left out before Apple is asked; `nil` when it is to be asked for.
+/// Why a row is excluded without asking Apple; `nil` when Apple is to be asked.
 ///
-/// A row that was signed a moment ago is in flight: whatever wrote it may still be writing, and
-/// Apple's answers lag. A date in the future is not young (`settle` in jobs/nightly.yaml).
+/// A row that was signed a moment ago is in flight: its writer may not have finished, and Apple's
+/// answers lag. A date in the future does not count (`settle` in jobs/nightly.yaml).
 package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionReason? {
     guard let signed = row.signedDate, signed <= policy.now,
         policy.now.milliseconds(since: signed) < policy.settleMilliseconds
@@ -11,8 +11,8 @@ package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionRe
     return .inFlight
 }
 
-/// The app through which a row is asked for; `nil` for a row of an app that is not configured, which
-/// costs no call.
+/// The app through which Apple is asked about a row; `nil` for rows of an app that is not
+/// configured, about which nobody is asked.
 ///
 /// A few rows of another bundle are asked through the app of their environment, so that `wrong_app`
 /// can be proved; `judge` excludes them when that app does not know them.
@@ -22,10 +22,10 @@ package func appToAsk(about row: LocalSubscription, policy: Policy) -> AppIdenti
         ?? (policy.strayBundles.contains(row.key.bundleID) ? apps.first : nil)
 }
 
-/// Bundles that are not configured and of which there are only a few rows.
+/// The bundles that are not configured and that only a few rows name.
 ///
-/// More than a few are another app's rows, or the settings name the wrong app: asking about each
-/// would cost calls and prove nothing.
+/// Many rows mean another app, or wrong settings: asking about each would cost calls and prove
+/// nothing.
 package func strayBundles(among table: [AppRows], apps: [AppIdentity]) -> Set<String> {
     let mostRows = 100
     let largestShare = 0.05

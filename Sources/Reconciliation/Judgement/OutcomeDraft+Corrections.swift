@@ -1,7 +1,7 @@
 import Subscriptions
 
 extension OutcomeDraft {
-    /// The outcome: what is reported, what is written, and the payloads that both rest on.
+    /// The outcome: what is reported and written, and the payloads that prove it.
     func outcome(policy: Policy) -> RowOutcome {
         var outcome = RowOutcome(key: key, verdict: verdict)
         outcome.absence = absence
@@ -13,8 +13,8 @@ extension OutcomeDraft {
             payloads += [insertion.stated.transaction.evidence, insertion.stated.renewal.evidence]
             mark(&kept) { $0.kind == .missingLocally }
         }
-        if let restraint {
-            refuse(&kept, because: restraint, policy: policy)
+        if let veto {
+            refuse(&kept, because: veto, policy: policy)
         } else if mayWrite, let comparison {
             let correctable = kept.filter { isCorrectable($0, policy: policy) }
             if let correction = correction(
@@ -50,7 +50,7 @@ extension OutcomeDraft {
         return outcome
     }
 
-    /// Whether the row was judged and nothing about it forbids writing.
+    /// Whether the row was judged and no finding forbids writing.
     var mayWrite: Bool {
         (verdict == .match || verdict == .discrepancy) && !forbidsWriting
     }
@@ -61,16 +61,16 @@ extension OutcomeDraft {
         }
     }
 
-    /// Leaves the row as it is, and says of each finding that would have been mended why not.
+    /// Marks each finding that would have been corrected as refused, with the veto as its cause.
     private func refuse(
-        _ differences: inout [Difference], because restraint: String, policy: Policy
+        _ differences: inout [Difference], because veto: String, policy: Policy
     ) {
         for index in differences.indices
         where differences[index].kind == .missingLocally
             || (mayWrite && isCorrectable(differences[index], policy: policy))
         {
             differences[index].finding.action = .refused
-            differences[index].finding.cause = restraint
+            differences[index].finding.cause = veto
         }
     }
 
@@ -79,13 +79,13 @@ extension OutcomeDraft {
         return !policy.reportOnlyFields.contains(column.rawValue)
     }
 
-    /// The correction of a held row, or what fills it in; `nil` when nothing is left to write.
+    /// The correction or fill of a held row; `nil` when there is nothing to write.
     ///
-    /// A row in which nothing is mended takes over what it does not know yet: all of it where it has
-    /// no status, else its empty columns. A corrected row says what Apple says in every column that Apple states, the ones not yet
-    /// known included, for it rests on the new statement from then on. Held back are columns that
-    /// are only reported, and those that only findings left out of this run would mend. A run that
-    /// is narrowed to some kinds fills no rows: a fill mends none of them.
+    /// A corrected row takes over every column that Apple states, empty ones included, because from
+    /// then on it is the row of the new statement. Without a finding to correct, a row without a
+    /// status is filled completely, any other row only in its empty columns. Not written are
+    /// report-only columns, and columns of findings that this run leaves out. A run that is
+    /// narrowed to some kinds fills nothing, because a fill belongs to no kind.
     private func correction(
         of comparison: Comparison, mending correctable: [Difference], policy: Policy
     ) -> PlannedCorrection? {
@@ -135,5 +135,29 @@ extension OutcomeDraft {
         }
         return "Fills in what was not known yet: "
             + columns.map(\.rawValue).joined(separator: ", ") + "."
+    }
+}
+
+extension Finding {
+    /// The order of findings within one outcome: kind, then field, as in the report files.
+    var sortKey: (String, String) { (kind.rawValue, field ?? "") }
+}
+
+extension [FindingKind] {
+    /// Each kind once, in the order of `FindingKind`.
+    var inContractOrder: [FindingKind] {
+        let held = Set(self)
+        return FindingKind.allCases.filter(held.contains)
+    }
+}
+
+extension Sequence where Element == AppliedRule {
+    /// Each rule once, by kind in the order of `FindingKind`, then by name.
+    var inContractOrder: [AppliedRule] {
+        let order = FindingKind.allCases
+        return Set(self).sorted { left, right in
+            let ranks = [left, right].map { $0.kind.flatMap(order.firstIndex) ?? -1 }
+            return (ranks[0], left.rule.name) < (ranks[1], right.rule.name)
+        }
     }
 }

@@ -1,43 +1,44 @@
 import Subscriptions
 
-/// The judgement on one subscription before it is decided what is reported and written of it.
+/// The judgement on one subscription, before the policy decides what is reported and written.
 struct OutcomeDraft: Sendable {
     let key: SubscriptionKey
     var verdict: Verdict?
     var differences: [Difference] = []
     var absence = AbsenceObservation.nothing
-    /// The row beside Apple's statement, where it was compared.
+    /// The row with Apple's statement, where they were compared.
     var comparison: Comparison?
     var periods: PeriodComparison?
-    /// The row to insert, where it is missing and nothing speaks against it.
+    /// The row to insert, where one is missing and nothing forbids the insert.
     var insertion: MissingRow?
-    /// Why what would be written is held back; see `Restraint` and `orderLosses`.
-    var restraint: String?
-    /// The subscriptions by which access goes on that this row's correction ends.
+    /// Why nothing is written although a finding asks for it; see `WriteVeto` and `orderLosses`.
+    var veto: String?
+    /// Where the row's correction ends access: the subscriptions by which access continues.
     var continuedBy: [String] = []
 
-    /// Adds findings about a row; one that only agreed so far is discrepant by them.
+    /// Adds findings; they make a match a discrepancy.
     mutating func add(_ more: [Difference]) {
         differences += more
         if verdict == .match, more.contains(where: \.contradictsMatch) { verdict = .discrepancy }
     }
 
-    /// How much of the row was looked at.
+    /// How much of the row was examined.
     var look: LookDepth {
         guard verdict == .match || verdict == .discrepancy else { return .nothing }
         guard comparison != nil else { return .standing }
         return periods?.isComplete == true ? .periods : .statement
     }
 
-    /// Whether something about the row forbids every write to it.
+    /// Whether a finding forbids every write to the row.
     var forbidsWriting: Bool {
         differences.contains { AllRules.forbidWriting.contains($0.kind) }
     }
 
-    /// Whether Apple's history would tell more of it (policy `when-needed`): the row keeps periods
-    /// and the comparison found something, the current period is not among them, one of them has
-    /// columns that are not known yet, or what they are now has not been held against the whole
-    /// history.
+    /// Whether the history is needed (policy `when-needed`).
+    ///
+    /// It is when the stored periods changed since they were last compared with all of it. And when
+    /// periods are stored, and the row differs or is filled for the first time, the current period
+    /// is missing, or a period has empty columns that the history could fill.
     func needsHistory(policy: Policy) -> Bool {
         guard let comparison, let periods else { return false }
         if comparison.scoped.needsWholeHistory { return true }
@@ -47,5 +48,53 @@ struct OutcomeDraft: Sendable {
         }
         return comparison.isFirstFill || verdict == .discrepancy || !isCurrentHeld
             || (fillsPeriods(policy: policy) && periods.lackStatements(policy: policy))
+    }
+}
+
+extension OutcomeDraft {
+    /// The periods to insert: the missing ones where periods are stored; with `history: always` all
+    /// of them where none is stored yet.
+    func periodsToInsert(policy: Policy) -> [StatedPeriod] {
+        guard let periods, veto == nil else { return [] }
+        if insertion != nil {
+            return policy.history == .always && policy.onlyKinds == nil ? periods.missing : []
+        }
+        guard mayWrite else { return [] }
+        if periods.areKept {
+            return policy.reports(.transactionMissing) ? periods.missing : []
+        }
+        return policy.history == .always && policy.onlyKinds == nil ? periods.missing : []
+    }
+
+    /// Whether empty columns of stored periods are filled in: only where the row may be written,
+    /// too.
+    func fillsPeriods(policy: Policy) -> Bool {
+        mayWrite && veto == nil && insertion == nil && policy.onlyKinds == nil
+    }
+}
+
+/// A subscription of Apple's that is missing from the table.
+struct MissingRow: Sendable {
+    let key: SubscriptionKey
+    let customerID: String?
+    let stated: StatedSubscription
+
+    /// The insert of the whole row.
+    ///
+    /// Report-only columns are written, too: there is no value of the company's to overwrite.
+    var correction: PlannedCorrection {
+        var row = LocalSubscription(key: key)
+        row.customerID = customerID
+        var changes: [String: FieldChange] = [:]
+        for field in SubscriptionField.allCases {
+            let value = [row.value(of: field), stated.value(of: field)].first { $0 != .null }
+            if let value { changes[field.rawValue] = FieldChange(before: .null, after: value) }
+        }
+        return PlannedCorrection(
+            target: .insert(key), changes: changes, kinds: [.missingLocally],
+            evidence: stated.transaction.evidence.digest,
+            evidenceRenewal: stated.renewal.evidence.digest, appleSignedDate: stated.signedDate,
+            reason: "Takes in a subscription of the customer's that Apple holds: missing_locally.",
+            rules: [AppliedRule(kind: .missingLocally, rule: MissingLocallyRule.identity)])
     }
 }

@@ -2,15 +2,15 @@ import Subscriptions
 
 /// Every rule, by what it looks at; a new rule is a file, a test file and its line here.
 ///
-/// The order matters in `standing`, `doubts` and `status`, where the first that fits decides.
+/// The order matters in `standing`, `doubts` and `status`, where the first rule that fits decides.
 enum AllRules {
-    /// Where a row stands with Apple before anything can be compared.
+    /// The row's id, app and environment, before anything is compared.
     static let standing: [any StandingRule] = [
         UnreadableValueRule(), WrongAppRule(), WrongEnvironmentRule(), VerificationFailedRule(),
         MigratedRule(), InvalidIDRule(), AccountNotFoundRule(), NotFoundRule(),
     ]
 
-    /// Whether Apple's statement may be held against the row.
+    /// Whether Apple's statement can be compared with the row at all.
     static let doubts: [any DoubtRule] = [
         NewerLocallyRule(), UnknownStatusRule(), ContradictionRule(),
     ]
@@ -21,13 +21,13 @@ enum AllRules {
         AccessUnpaidRule(), OtherStatusRule(),
     ]
 
-    /// One row beside Apple's statement.
+    /// One row compared with Apple's statement.
     static let row: [any RowRule] = [
         ExpiryRule(), ProductRule(), RenewalPreferenceRule(), RevocationDateRule(),
         LatestTransactionRule(), OwnershipRule(),
     ]
 
-    /// Rules whose findings forbid every write to the row, a first fill included.
+    /// The same, also for rows without a status; these findings forbid every write to the row.
     static let blocking: [any RowRule] = [IdentityRule()]
 
     /// The stored periods of one row.
@@ -40,16 +40,16 @@ enum AllRules {
         MissingLocallyRule(), OverlappingSubscriptionsRule(), ResurrectedRule(),
     ]
 
-    /// What holds back an insert.
-    static let restraints: [any Restraint] = [
-        ForeignTokenRestraint(), DisputedCustomerRestraint(), StandInRestraint(),
-        DisplacementRestraint(),
+    /// What prevents the insert of a missing subscription.
+    static let writeVetoes: [any WriteVeto] = [
+        ForeignTokenVeto(), DisputedCustomerVeto(), StandInVeto(),
+        DisplacementVeto(),
     ]
 
-    /// What needs no answer of Apple's.
+    /// Our rows compared with each other, without Apple.
     static let local = DuplicateLocalRule()
 
-    /// What this version does not know.
+    /// Fields and values that this version does not know.
     static let unknown = UnknownValueRule()
 
     /// One notification of Apple's history.
@@ -57,7 +57,7 @@ enum AllRules {
         NotificationMissedRule(), NotificationLostRule(),
     ]
 
-    /// Kinds with which nothing at all is written to the row.
+    /// Kinds of findings that forbid every write to the row.
     static let forbidWriting: Set<FindingKind> = [
         .identity, .wrongApp, .wrongEnvironment, .migrated, .verificationFailed, .contradiction,
         .duplicateLocal, .invalidID, .notFound, .accountNotFound, .unreadableValue,

@@ -2,14 +2,13 @@ import Subscriptions
 
 /// `unknown_value`: an enumeration value or a field that this version does not know.
 ///
-/// Apple adds some with every release. They change no verdict (an unknown *status* does, by a rule
-/// of its own) and are counted so that somebody looks. One finding for each field of a row, with
-/// the values in `apple_value`.
+/// Apple adds some with every release. They change no verdict (an unknown *status* does, by
+/// `UnknownStatusRule`) and are reported so that somebody looks at them. One finding for each field
+/// of a row, with the values in `apple_value`.
 struct UnknownValueRule: Rule {
     static let version = 1
 
-    /// The findings of a row about what was met, each with the payload that it stood in where it
-    /// was signed.
+    /// The findings about unknown values, each with the signed payload that contains it, if any.
     func differences(
         _ unknowns: [(UnknownValue, SignedPayload?)], row: LocalSubscription
     ) -> [Difference] {

@@ -1,16 +1,16 @@
 package import Subscriptions
 
-/// What the second look at a corrected subscription says.
+/// The result of checking a corrected subscription with Apple again.
 package enum CanaryJudgement: Hashable, Sendable {
     case agrees
-    /// Our row and Apple's word still differ; in what, in words.
+    /// Our row still differs from Apple's statement; the text lists the columns or kinds.
     case differs(String)
     case undecided(UndecidedReason)
 
-    /// Judges what was asked again; `outcome` is `nil` when nothing came of it.
+    /// Judges the outcome of the second question; `outcome` is `nil` when there was none.
     ///
-    /// What may not be corrected stays; that it was found before is then enough. Whatever would be
-    /// corrected again was not mended.
+    /// A row that would be corrected again differs. A finding that is never corrected is no
+    /// difference if the row had it before.
     package init(of row: CanaryRow, isHeld: Bool, outcome: RowOutcome?) {
         guard isHeld else {
             self = .differs("the row is gone")

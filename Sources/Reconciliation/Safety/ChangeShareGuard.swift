@@ -1,9 +1,9 @@
 import Subscriptions
 
-/// `max_change_share`: the plan changes too large a part of the rows.
+/// `max_change_share`: the plan changes too large a share of the rows.
 ///
-/// In a small table three rows are a large share, hence `min_changes`. A share of 1 is no limit,
-/// since a first fill also inserts what is not yet in scope.
+/// `min_changes` exempts small tables, where three rows are a large share. A share of 1 is no
+/// limit, because a first fill also inserts rows that are not in scope yet.
 struct ChangeShareGuard: PlanGuard {
     let name = GuardName.maxChangeShare
 

@@ -1,9 +1,10 @@
 import Subscriptions
 
-/// `max_same_direction_share`: access ends for too large a part of the rows, or is given to it.
+/// `max_same_direction_share`: the plan ends access for too many rows, or gives access to too many.
 ///
-/// "Everything has suddenly expired" is an incident upstream, or in the table, rather than news
-/// about so many customers. `min_changes` spares small plans; a share of 1 is no limit.
+/// When most subscriptions seem to expire at once, that is an incident at Apple or in the table,
+/// and not a change of so many customers. `min_changes` exempts small plans; a share of 1 is no
+/// limit.
 struct DirectionGuard: PlanGuard {
     let name = GuardName.maxSameDirectionShare
 

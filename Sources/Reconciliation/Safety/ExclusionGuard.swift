@@ -1,11 +1,11 @@
 import Subscriptions
 
-/// `max_excluded_share`: too large a part of the rows was left out without anybody having asked for
-/// it, because no configured app is theirs or because they are in flight.
+/// `max_excluded_share`: too many rows were excluded, because they belong to no configured app or
+/// are in flight.
 ///
-/// Rows that agree with Apple say little when most of the table was not looked at: the settings name
-/// the wrong app or environment, or something keeps rewriting the rows. Rows in flight that rest on
-/// our own last correction are not counted.
+/// Then the settings name the wrong app or environment, or something keeps rewriting the rows, and
+/// matches of the remaining rows prove little. Rows in flight only because of our own last
+/// correction are not counted.
 struct ExclusionGuard: PlanGuard {
     let name = GuardName.maxExcludedShare
 
@@ -27,7 +27,8 @@ struct ExclusionGuard: PlanGuard {
         return growth(of: strangers, since: plan.totals.lastRun, limits)
     }
 
-    /// A table that grew by another app's rows hides them in its new size.
+    /// Compares with the last run: another app's rows that were added to the table also make it
+    /// larger, so their share alone may stay below the limit.
     private func growth(of strangers: Int, since last: RunTotals?, _ limits: GuardLimits) -> String?
     {
         guard let last, limits.maxExcludedShare < 1 else { return nil }

@@ -12,7 +12,7 @@ package struct GuardLimits: Hashable, Sendable {
     package var maxSameDirectionShare = 0.3
     /// Of the rows that the table had at the last run.
     package var maxShrinkShare = 0.5
-    /// Rows that differ as by a fault of our own; `nil` for no limit.
+    /// Rows whose dates look wrong by a fault of our own; `nil` for no limit.
     package var maxOwnFault: Int? = 5
     /// Of the rows in scope: of no configured app, or in flight.
     package var maxExcludedShare = 0.05
@@ -46,12 +46,60 @@ package struct GuardLimits: Hashable, Sendable {
     ]
 
     package init() {}
+}
 
-    /// Every guard that objects to the plan; empty when it may go on.
-    package func breaches(by plan: SurveyedPlan) -> [GuardBreach] {
-        AllGuards.list.compactMap { planGuard in
-            planGuard.objection(to: plan, limits: self).map {
-                GuardBreach(name: planGuard.name, sentence: $0)
+/// The definition of one limit: its name, its property and its meaning.
+///
+/// Job files, stored plans and the documentation take the limits from here.
+package struct GuardLimit: Sendable {
+    package enum Place: Sendable {
+        case count(any WritableKeyPath<GuardLimits, Int> & Sendable)
+        /// `nil` for no limit, written `none`.
+        case countOrNone(any WritableKeyPath<GuardLimits, Int?> & Sendable)
+        /// 0…1.
+        case share(any WritableKeyPath<GuardLimits, Double> & Sendable)
+    }
+
+    package let name: String
+    package let place: Place
+    package let meaning: String
+
+    init(_ name: String, _ place: Place, _ meaning: String) {
+        self.name = name
+        self.place = place
+        self.meaning = meaning
+    }
+}
+
+/// The limits in one line of text, as they are stored with a plan.
+extension GuardLimits {
+    /// For example `max_changes=500 max_change_share=0.05 …`; `none` is no limit.
+    package var text: String {
+        GuardLimits.all.map { limit in
+            switch limit.place {
+            case .count(let property): "\(limit.name)=\(self[keyPath: property])"
+            case .countOrNone(let property):
+                "\(limit.name)=" + (self[keyPath: property].map { String($0) } ?? "none")
+            case .share(let property): "\(limit.name)=\(self[keyPath: property])"
+            }
+        }.joined(separator: " ")
+    }
+
+    /// Reads the same form; a limit that is not named has its default.
+    package init(text: String) {
+        self.init()
+        for part in text.split(separator: " ") {
+            let words = part.split(separator: "=", maxSplits: 1)
+            guard words.count == 2,
+                let limit = GuardLimits.all.first(where: { $0.name == words[0] })
+            else { continue }
+            let (whole, share) = (Int(words[1]), Double(words[1]))
+            switch limit.place {
+            case .count(let property): self[keyPath: property] = whole ?? self[keyPath: property]
+            case .countOrNone(let property):
+                self[keyPath: property] =
+                    words[1] == "none" ? nil : whole ?? self[keyPath: property]
+            case .share(let property): self[keyPath: property] = share ?? self[keyPath: property]
             }
         }
     }

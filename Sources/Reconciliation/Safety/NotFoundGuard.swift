@@ -2,8 +2,8 @@ import Subscriptions
 
 /// `max_not_found_share`: Apple does not know too many of our ids.
 ///
-/// Nothing is ever written for such a row, but whoever asks the wrong app or environment must not
-/// write the others either.
+/// Nothing is written for such rows, but many of them mean that the wrong app or environment was
+/// asked, and then the other rows must not be written either.
 struct NotFoundGuard: PlanGuard {
     let name = GuardName.maxNotFoundShare
 

@@ -1,9 +1,9 @@
 import Subscriptions
 
-/// `max_own_fault`: the dates differ from Apple's as by a fault of our own.
+/// `max_own_fault`: the dates differ from Apple's in a way that points to a fault of our own.
 ///
-/// A constant offset within one period is a time zone, a factor of 1,000 is a unit. Correcting row
-/// by row would hide the one cause, and whatever wrote them would write them again.
+/// A constant offset within one period is a time zone, a factor of 1,000 a wrong unit. Correcting
+/// row by row would hide the cause, and the faulty writer would write the same dates again.
 struct OwnFaultGuard: PlanGuard {
     let name = GuardName.maxOwnFault
 

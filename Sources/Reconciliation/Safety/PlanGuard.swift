@@ -4,12 +4,12 @@ package import Subscriptions
 protocol PlanGuard: Sendable {
     var name: GuardName { get }
 
-    /// What is wrong with the plan; `nil` when it may go on.
+    /// What is wrong with the plan, in sentences; `nil` when the guard lets it pass.
     func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String?
 }
 
-/// Every guard, in the order in which a person reads them: what the plan would do first, then what
-/// it rests on.
+/// Every guard, in the order of its messages: first about what the plan would do, then about what
+/// the plan is based on.
 enum AllGuards {
     static let list: [any PlanGuard] = [
         ShrinkGuard(), OwnFaultGuard(), DirectionGuard(), ChangeCountGuard(), ChangeShareGuard(),
@@ -17,7 +17,33 @@ enum AllGuards {
     ]
 }
 
-/// A plan as the guards see it: counted by the store, surveyed correction by correction.
+extension GuardLimits {
+    /// The objections of every guard; empty when the plan may be written.
+    package func breaches(by plan: SurveyedPlan) -> [GuardBreach] {
+        AllGuards.list.compactMap { planGuard in
+            planGuard.objection(to: plan, limits: self).map {
+                GuardBreach(name: planGuard.name, sentence: $0)
+            }
+        }
+    }
+}
+
+/// The objection of one guard to a plan.
+package struct GuardBreach: Hashable, Sendable {
+    package var name: GuardName
+    /// Whole sentences with both numbers, what was found and what is allowed.
+    package var sentence: String
+
+    package init(name: GuardName, sentence: String) {
+        self.name = name
+        self.sentence = sentence
+    }
+
+    /// For messages: `guard max_changes: The plan changes …`.
+    package var named: String { "guard \(name.rawValue): \(sentence)" }
+}
+
+/// A plan as the guards see it: its counts from the store, and what its corrections have in common.
 package struct SurveyedPlan: Hashable, Sendable {
     package var totals: PlanTotals
     package var survey: PlanSurvey
@@ -29,9 +55,9 @@ package struct SurveyedPlan: Hashable, Sendable {
 
     var inScope: Int { totals.totals.inScope }
 
-    /// Whether so many rows pass a share of the rows in scope.
+    /// Whether so many rows exceed a share of the rows in scope.
     ///
-    /// A share of no rows at all is passed by any change; a share of 1 is no limit.
+    /// With no row in scope any change exceeds it. A share of 1 is no limit.
     func passes(_ share: Double, by rows: Int) -> Bool {
         share < 1 && Double(rows) > share * Double(inScope)
     }

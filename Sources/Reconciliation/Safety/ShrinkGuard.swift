@@ -2,9 +2,8 @@ import Subscriptions
 
 /// `max_shrink_share`: the table has lost too many of its rows since the last run.
 ///
-/// It objects to an empty plan too: a table that shrank overnight is itself the alarm, and what is
-/// left of it agrees with Apple as well as ever. The size that it objected to does not become the
-/// one that the next run compares with.
+/// It objects to an empty plan, too: the rows that are left of the table may all match. A size that
+/// it objected to is not the one that the next run compares with.
 struct ShrinkGuard: PlanGuard {
     let name = GuardName.maxShrinkShare
 

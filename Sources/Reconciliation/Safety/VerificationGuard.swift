@@ -1,6 +1,7 @@
 import Subscriptions
 
-/// `max_verification_failures`: too many signed payloads that do not verify, however few rows.
+/// `max_verification_failures`: too many signed payloads do not verify, whatever the number of
+/// rows.
 struct VerificationGuard: PlanGuard {
     let name = GuardName.maxVerificationFailures
 

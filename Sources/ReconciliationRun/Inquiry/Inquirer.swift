@@ -1,9 +1,9 @@
 import Reconciliation
 import Subscriptions
 
-/// Asks Apple everything that one case needs, then has it judged.
+/// Asks Apple everything that one case needs until the core can judge it.
 ///
-/// Which question comes next is decided by the core; only the asking is here.
+/// The core decides which question comes next; this type asks it.
 struct Inquirer: Sendable {
     let stores: [AppIdentity: any AppStore]
     let rows: RowReader
@@ -18,11 +18,11 @@ struct Inquirer: Sendable {
         return current
     }
 
-    /// What one case brought, ready to be staged.
+    /// The outcomes of one case, ready to be staged.
     struct Judged: Sendable {
         var outcomes: [RowOutcome]
         var asksAgain: SubscriptionKey?
-        /// How far the history was read, for the rows that it holds good for.
+        /// How far the history was read, for each row that this reading covers.
         var historyMarks: [SubscriptionKey: HistoryMark] = [:]
     }
 
@@ -51,14 +51,23 @@ struct Inquirer: Sendable {
                 try await StandInSearch(rows: rows).known(around: found)
             }
             for _ in 0..<RunLimits.furtherQuestionsPerCase {
-                guard let question = nextQuestion(for: item, policy: currentPolicy) else { break }
-                let read = try await answer(question, about: transactionID, of: store, in: &item)
-                revision = read ?? revision
+                switch judge(item, policy: currentPolicy) {
+                case .outcomes(let outcomes): return judged(item, outcomes, readThrough: revision)
+                case .needs(let question):
+                    let read = try await answer(
+                        question, about: transactionID, of: store, in: &item)
+                    revision = read ?? revision
+                }
             }
         }
-        let outcomes = judge(item, policy: currentPolicy)
-        return Judged(
-            outcomes: outcomes, asksAgain: asksAgain(item) ? row?.row.key : nil,
+        return judged(item, outcomes(of: item, policy: currentPolicy), readThrough: revision)
+    }
+
+    private func judged(
+        _ item: Case, _ outcomes: [RowOutcome], readThrough revision: String?
+    ) -> Judged {
+        Judged(
+            outcomes: outcomes, asksAgain: asksAgain(item) ? item.asked?.row.key : nil,
             historyMarks: revision.map { Self.marks($0, of: item, judged: outcomes) } ?? [:])
     }
 
@@ -70,8 +79,8 @@ struct Inquirer: Sendable {
     }
 
     /// Whether the end of the run may bring what this answer did not: Apple had a fault of its own,
-    /// a question that fails was put off so as not to hold up the others, or whether a certificate is
-    /// revoked could not be learned.
+    /// a question that fails was put off so as not to hold up the others, or whether a certificate
+    /// is revoked could not be learned.
     private func asksAgain(_ item: Case) -> Bool {
         if item.transactionInfo?.mayComeLater == true { return true }
         if item.elsewhere?.statuses.mayComeLater == true { return true }

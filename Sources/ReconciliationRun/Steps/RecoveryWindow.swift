@@ -18,7 +18,8 @@ package struct RecoveryWindow: Hashable {
             case .sandbox: RunLimits.notificationDaysSandbox
             }
         let oldest = now.adding(
-            milliseconds: -keptDays * 86_400_000 + RunLimits.notificationMarginMilliseconds)
+            milliseconds: RunLimits.notificationMarginMilliseconds
+                - keptDays * Milliseconds.perDay)
         let wanted =
             watermark.map { $0.adding(milliseconds: -settings.overlapMilliseconds) }
             ?? now.adding(milliseconds: -settings.lookbackMilliseconds)
@@ -33,7 +34,7 @@ package struct RecoveryWindow: Hashable {
     package func shortfall(of app: AppIdentity) -> String? {
         guard lostMilliseconds > 0 else { return nil }
         return "The notification history of \(app.bundleID) (\(app.environment.rawValue)) was last "
-            + "read \(lostMilliseconds / 86_400_000 + 1) days longer ago than Apple keeps it: "
+            + "read \(lostMilliseconds / Milliseconds.perDay + 1) days longer ago than Apple keeps it: "
             + "notifications before \(window.start.rfc3339) cannot be recovered. A full walk "
             + "settles the subscriptions themselves."
     }

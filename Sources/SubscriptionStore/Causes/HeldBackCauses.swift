@@ -44,6 +44,6 @@ struct HeldBackCauses: Sendable {
 
     /// The cause, out of a correction's column `continued_by`; `nil` where it waits for nothing.
     static func reason(_ continuedBy: String) -> String? {
-        TextList.decode(continuedBy).first.map(HeldBackReason.text(until:))
+        TextList.decode(continuedBy).first.map(VetoCause.heldBack(until:))
     }
 }

@@ -8,7 +8,7 @@ struct RunCauses {
 
     /// How far back a cause is looked for in earlier runs.
     private static let daysBefore: Int64 = 7
-    private static let day: Int64 = 86_400_000
+    private static let day = Milliseconds.perDay
 
     /// Writes them, each with the number of days before on which a run found the same cause.
     func write(_ causes: [CauseCluster], of run: RunReference, started: Timestamp) throws {

@@ -14,7 +14,7 @@ struct Retention {
 
     /// Keys of one chunk of a table whose rows are too old.
     func oldNotifications(now: Timestamp) throws -> [String] {
-        let shown = now.adding(milliseconds: -Self.notificationDays * 86_400_000)
+        let shown = now.adding(milliseconds: -Self.notificationDays * Milliseconds.perDay)
         return try String.fetchAll(
             db,
             sql: """

@@ -26,8 +26,8 @@ struct StandIns {
 
     /// Takes back what a pass has planned for a subscription for which another row stands.
     ///
-    /// The row may have been judged before the one that stands for it was. Its findings stay, and say
-    /// why they are not mended, as where it was known before.
+    /// The row may have been judged before the one that stands for it was. Its findings stay, and
+    /// say why they are not mended, as where it was known before.
     func refusePlanned(for original: SubscriptionKey, by run: RunReference) throws {
         guard try !rows(of: original).isEmpty else { return }
         try db.cachedStatement(
@@ -50,7 +50,7 @@ struct StandIns {
                         WHERE c.correction_id = trueup_pass_findings.correction_id
                             AND c.superseded_by IS NULL)
                 """
-        ).execute(arguments: [StandInReason.text, run.passID] + original.arguments)
+        ).execute(arguments: [VetoCause.standIn, run.passID] + original.arguments)
     }
 
     func rows(of original: SubscriptionKey) throws -> [SubscriptionKey] {

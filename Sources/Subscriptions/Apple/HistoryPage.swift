@@ -1,8 +1,8 @@
-/// One page of Get Transaction History, verified.
+/// One page of Get Transaction History, with every transaction in it verified.
 package struct HistoryPage: Hashable, Sendable {
     package var transactions: [SignedTransaction]
     package var rejected: [RejectedStatement]
-    /// Where to go on; stored after success and reused in a later run.
+    /// From which the next page, or a later run, continues.
     package var revision: String
     package var hasMore: Bool
     /// Unknown fields of the unsigned envelope.

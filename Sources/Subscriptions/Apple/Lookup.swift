@@ -1,4 +1,4 @@
-/// What came of asking Apple one question: always one of these, never a bare failure.
+/// The result of one question to Apple.
 ///
 /// A fault that concerns the whole run (a 401, a wrong bundle) is thrown as `RunStop` instead.
 package enum Lookup<Answer: Sendable>: Sendable {
@@ -9,36 +9,34 @@ package enum Lookup<Answer: Sendable>: Sendable {
     case accountNotFound
     /// Apple says that the id is malformed (4000006).
     case invalidID
-    /// A stored place to go on from was refused (4000005, 4000014, 4000017): start again.
+    /// Apple refused the stored revision or page token (4000005, 4000014, 4000017): start over.
     case restart
-    /// Another refusal that concerns this question alone, in Apple's words.
+    /// Another refusal of this question, with Apple's message.
     case refused(code: Int, httpStatus: Int, message: String)
-    /// 5000000: to be asked once more at the end of the run.
+    /// 5000000: the question is asked once more at the end of the run.
     case internalFault
-    /// 429 that did not end within the patience of this request.
+    /// 429 again and again, until the attempts of this request were used up.
     case rateLimited
-    /// Retries and patience are used up, or what came was not Apple's; the text says on what.
+    /// All attempts failed, or the answer did not come from Apple; the text says how it failed.
     case unavailable(String)
-    /// An answer came that cannot be read; the text says why.
+    /// The answer cannot be read; the text says why.
     case undecodable(String)
-    /// The whole answer is unverifiable (its envelope names another app or environment).
+    /// The whole answer is refused (its envelope names another app or environment).
     case unverified(RejectedStatement)
 }
 
 extension Lookup: Equatable where Answer: Equatable {}
 extension Lookup: Hashable where Answer: Hashable {}
 
-/// A fault that ends the run, whoever meets it.
-///
-/// No row is judged by it.
+/// A fault that ends the whole run; it says nothing about any row.
 package enum RunStop: Error, Hashable, Sendable {
-    /// A 401 that a new token did not mend; the text says what is likely (exit 77).
+    /// A 401 also with a new token; the text names the likely reason (exit 77).
     case denied(String)
-    /// Apple says that the settings are wrong: 4000002, 4040003 (exit 78).
+    /// Apple does not know the configured app: 4000002, 4040003 (exit 78).
     case misconfigured(String)
     /// Waiting for the quota would pass the deadline (exit 75).
     case quotaWaitPastDeadline(until: Timestamp)
-    /// There was no time left in which it could have been asked.
+    /// The run's deadline passed before the question could be sent.
     case deadlineReached
     /// The run was cancelled while waiting.
     case cancelled

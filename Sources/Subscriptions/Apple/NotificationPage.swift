@@ -1,4 +1,4 @@
-/// The part of time that one sweep of Get Notification History covers.
+/// The time range that one sweep of Get Notification History covers.
 package struct NotificationWindow: Hashable, Sendable {
     package var start: Timestamp
     package var end: Timestamp
@@ -9,7 +9,7 @@ package struct NotificationWindow: Hashable, Sendable {
     }
 }
 
-/// One page of Get Notification History, verified.
+/// One page of Get Notification History, with every notification in it verified.
 package struct NotificationPage: Hashable, Sendable {
     package var notifications: [RecordedNotification]
     package var rejected: [RejectedStatement]
@@ -30,15 +30,17 @@ package struct NotificationPage: Hashable, Sendable {
     }
 }
 
-/// A notification out of Apple's history: verified payload and what Apple recorded of sending it.
+/// A notification from Apple's history: its verified payload and Apple's record of its delivery.
 package struct RecordedNotification: Hashable, Sendable {
     package var evidence: SignedPayload
     package var notificationUUID: String
     package var notificationType: String
     package var subtype: String?
     package var signedDate: Timestamp
-    /// Of the inner, verified transaction or renewal info; `nil` where there is none (TEST …) and
-    /// where it is no subscription's: a consumable has no status to ask for.
+    /// From the verified transaction or renewal info inside.
+    ///
+    /// `nil` where there is none (TEST …), and for other purchases than subscriptions, which have
+    /// no status to ask for.
     package var originalTransactionID: String?
     package var sendAttempts: [SendAttempt]
     package var unknowns: [UnknownValue]
@@ -59,7 +61,7 @@ package struct RecordedNotification: Hashable, Sendable {
     }
 }
 
-/// One delivery that Apple attempted.
+/// One attempt of Apple's to deliver a notification.
 package struct SendAttempt: Hashable, Sendable {
     package var attemptDate: Timestamp
     /// `SUCCESS`, `TIMED_OUT`, … as Apple spells it.
@@ -71,4 +73,46 @@ package struct SendAttempt: Hashable, Sendable {
     }
 
     package var isSuccess: Bool { result == "SUCCESS" }
+}
+
+/// The parts of a notification that the search for causes needs: its type, when Apple signed it,
+/// and how its delivery went.
+package struct TracedNotification: Hashable, Sendable {
+    package var notificationUUID: String
+    package var notificationType: String
+    package var subtype: String?
+    package var signedDate: Timestamp
+    package var originalTransactionID: String
+    package var sendAttempts: [SendAttempt]
+    /// When the company's endpoint received it; `nil` when it did not, or that was not imported.
+    package var receivedAt: Timestamp?
+    /// Whether this pass has a finding that it was missed or lost.
+    package var isReported: Bool
+
+    package init(
+        notificationUUID: String, notificationType: String, subtype: String?,
+        signedDate: Timestamp, originalTransactionID: String, sendAttempts: [SendAttempt],
+        receivedAt: Timestamp? = nil, isReported: Bool = false
+    ) {
+        self.notificationUUID = notificationUUID
+        self.notificationType = notificationType
+        self.subtype = subtype
+        self.signedDate = signedDate
+        self.originalTransactionID = originalTransactionID
+        self.sendAttempts = sendAttempts
+        self.receivedAt = receivedAt
+        self.isReported = isReported
+    }
+}
+
+extension RecordedNotification {
+    /// The same for the search for causes; `nil` where it concerns no subscription.
+    package func traced(receivedAt: Timestamp?, isReported: Bool) -> TracedNotification? {
+        originalTransactionID.map { id in
+            TracedNotification(
+                notificationUUID: notificationUUID, notificationType: notificationType,
+                subtype: subtype, signedDate: signedDate, originalTransactionID: id,
+                sendAttempts: sendAttempts, receivedAt: receivedAt, isReported: isReported)
+        }
+    }
 }

@@ -1,4 +1,4 @@
-/// The verified contents of a `JWSRenewalInfoDecodedPayload`; only a verifier makes one.
+/// The contents of a verified `JWSRenewalInfoDecodedPayload`; only a verifier creates one.
 package struct SignedRenewal: Hashable, Sendable {
     package var evidence: SignedPayload
     package var originalTransactionID: String
@@ -24,7 +24,7 @@ package struct SignedRenewal: Hashable, Sendable {
 }
 
 extension SignedRenewal {
-    /// Whether it renews, where it states 0 or 1; another value is kept out of the company's row.
+    /// The auto-renew status where it is known (0 or 1); other values are never written to a row.
     package var knownAutoRenewStatus: Int? {
         autoRenewStatus.flatMap { (0...1).contains($0) ? $0 : nil }
     }

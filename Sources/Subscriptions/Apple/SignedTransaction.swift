@@ -1,7 +1,7 @@
-/// The verified contents of a `JWSTransactionDecodedPayload`; only a verifier makes one.
+/// The contents of a verified `JWSTransactionDecodedPayload`; only a verifier creates one.
 ///
-/// All fields but the evidence may be absent, as in Apple's model. Texts of enumerations are kept
-/// raw: a value that this version does not know must survive.
+/// Optional where Apple's model is. Enumerations are raw texts, so that a value that this version
+/// does not know is kept.
 package struct SignedTransaction: Hashable, Sendable {
     package var evidence: SignedPayload
     package var transactionID: String
@@ -48,20 +48,20 @@ package struct SignedTransaction: Hashable, Sendable {
 }
 
 extension SignedTransaction {
-    /// Whether it belongs to a subscription; one that does not say so is taken for one.
+    /// Whether it belongs to a subscription; assumed where the payload states no type.
     package var isSubscription: Bool {
         type.map { $0 == "Auto-Renewable Subscription" } ?? true
     }
 
-    /// Whether Apple took all of it back.
+    /// Whether the whole purchase is revoked.
     ///
-    /// A prorated refund gives a part of the money back and need not end the access.
+    /// A prorated refund returns a part of the money and need not end the access.
     package var isWhollyRevoked: Bool {
         revocationDate != nil && revocationType != "REFUND_PRORATED"
     }
 }
 
-/// A field, or a value of an enumeration, that this version does not know.
+/// A field, or a value of an enumeration, that this version of the program does not know.
 package struct UnknownValue: Hashable, Sendable {
     /// For example `transaction.offerType` or `renewalInfo.seatPlan`.
     package let field: String
@@ -80,7 +80,7 @@ extension SignedTransaction {
         "PURCHASED", "FAMILY_SHARED", "ASSIGNED",
     ]
 
-    /// The ownership, where this version knows it; another one is kept out of the company's row.
+    /// The ownership type where this version knows it; other values are never written to a row.
     package var knownOwnershipType: String? {
         inAppOwnershipType.flatMap { Self.knownOwnershipTypes.contains($0) ? $0 : nil }
     }

@@ -1,37 +1,37 @@
 /// The columns of a table or file, by name and in order.
 package protocol NamedColumn: RawRepresentable<String>, CaseIterable, Hashable, Sendable {}
 
-/// The columns of one of the company's tables, as data.
+/// The columns of one of the company's tables.
 package protocol RowColumn: NamedColumn {
     /// A row of the table.
     associatedtype Row
-    /// What Apple states of such a row.
+    /// Apple's statement that such a row is compared with.
     associatedtype Statement
 
     var definition: ColumnDefinition<Row, Statement> { get }
 }
 
 extension RowColumn {
-    /// What a value of this column is.
+    /// The type of the column's values.
     package var form: FieldForm { definition.place.form }
 
-    /// Whether Apple's statement speaks of the column; the others are the company's own.
+    /// Whether Apple states the column; the others are the company's own.
     package var isStated: Bool { definition.stated != nil }
 }
 
-/// What there is to know of a column besides its name.
+/// Everything about a column but its name.
 package struct ColumnDefinition<Row, Statement>: Sendable {
     package let place: ColumnPlace<Row>
     /// How its values are written in files of rows.
     package let content: ColumnContent
-    /// What Apple states of it; `nil` for the company's own.
+    /// Where Apple's statement has the value; `nil` for the company's own columns.
     package let stated: ColumnSource<Statement>?
     /// The signed payload that states it.
     package let payload: (any KeyPath<Statement, SignedPayload> & Sendable)?
-    /// Whether a job may say who keeps it: Apple, or the company alone.
+    /// Whether a job's `authority` may make it report-only.
     package let isGovernable: Bool
 
-    /// A column that Apple's statement speaks of.
+    /// A column that Apple states.
     init(
         _ place: ColumnPlace<Row>, _ stated: ColumnSource<Statement>,
         by payload: any KeyPath<Statement, SignedPayload> & Sendable,
@@ -55,9 +55,9 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
     }
 }
 
-/// Where a column's value lies in a row.
+/// The property of a row that holds a column's value.
 package enum ColumnPlace<Row>: Sendable {
-    /// A part of the row's key, with which the row is made.
+    /// A part of the row's key, which is set when the row is created.
     case key(any KeyPath<Row, String> & Sendable)
     case text(any WritableKeyPath<Row, String?> & Sendable)
     case number(any WritableKeyPath<Row, Int?> & Sendable)
@@ -85,7 +85,9 @@ package enum ColumnPlace<Row>: Sendable {
         }
     }
 
-    /// Puts a value of the column's form into a row; anything else clears it, but for a key.
+    /// Sets the column; a value of another type clears it.
+    ///
+    /// A key is never changed.
     package func set(_ value: FieldValue, in row: inout Row) {
         switch (self, value) {
         case (.key, _): break
@@ -104,7 +106,7 @@ package enum ColumnPlace<Row>: Sendable {
     }
 }
 
-/// Where a column's value lies in what Apple states.
+/// The property of Apple's statement that holds a column's value.
 package enum ColumnSource<Statement>: Sendable {
     case text(any KeyPath<Statement, String?> & Sendable)
     case number(any KeyPath<Statement, Int?> & Sendable)
@@ -112,7 +114,7 @@ package enum ColumnSource<Statement>: Sendable {
     case flag(any KeyPath<Statement, Bool> & Sendable)
     case time(any KeyPath<Statement, Timestamp?> & Sendable)
 
-    /// Null where Apple states nothing that may be written.
+    /// Null where Apple states no value that may be written.
     package func value(in statement: Statement) -> FieldValue {
         switch self {
         case .text(let path): FieldValue(statement[keyPath: path])
@@ -129,9 +131,9 @@ package enum ColumnContent: Hashable, Sendable {
     case text
     /// One to twenty digits.
     case id
-    /// A free id of the company's: text or a whole number.
+    /// An id of the company's in any form: text or a whole number.
     case name
-    /// A whole number; the text says what is wrong with another value.
+    /// A whole number in a range; the text is the error message for other values.
     case integer(ClosedRange<Int64>, String)
     /// 0 or 1.
     case flag

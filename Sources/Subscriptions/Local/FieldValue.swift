@@ -1,4 +1,4 @@
-/// The three forms that a column's values have.
+/// The three types of column values.
 package enum FieldForm: Hashable, Sendable {
     case text, integer, time
 }
@@ -16,10 +16,10 @@ package enum FieldValue: Hashable, Sendable {
     package init(_ value: Int64?) { self = value.map(FieldValue.integer) ?? .null }
     package init(_ value: Timestamp?) { self = value.map(FieldValue.time) ?? .null }
 
-    /// Whether nothing is known: empty text says as little as null.
+    /// Whether it states nothing: null, or empty text.
     package var isEmpty: Bool { self == .null || self == .text("") }
 
-    /// As it stands in the canonical files: times are RFC 3339 text.
+    /// In canonical JSON; times are RFC 3339 text.
     package var json: CanonicalJSON {
         switch self {
         case .null: .null
@@ -29,7 +29,7 @@ package enum FieldValue: Hashable, Sendable {
         }
     }
 
-    /// As it stands in a CSV field; nothing for null.
+    /// In a CSV field; null is empty.
     package var plainText: String {
         switch self {
         case .null: ""

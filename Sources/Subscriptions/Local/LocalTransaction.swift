@@ -34,9 +34,9 @@ package struct LocalTransaction: Hashable, Sendable {
     package var price: Int64?
     package var currency: String?
     package var signedDate: Timestamp?
-    /// What stands in columns and is not of their form, made safe to show; see `LocalSubscription`.
+    /// Stored values that do not have their column's type, as printable text.
     package var unreadable: [TransactionField: String] = [:]
-    /// Columns that hold empty text rather than nothing.
+    /// Columns that hold empty text instead of null.
     package var emptyTexts: Set<TransactionField> = []
 
     package init(key: TransactionKey, originalTransactionID: String) {
@@ -44,19 +44,19 @@ package struct LocalTransaction: Hashable, Sendable {
         self.originalTransactionID = originalTransactionID
     }
 
-    /// What stands in a column, to be written down as what was there before.
+    /// A column's exact stored value, empty text included, as the value before a change.
     package func storedValue(of field: TransactionField) -> FieldValue {
         emptyTexts.contains(field) ? .text("") : value(of: field)
     }
 
-    /// The same with nothing in these columns; those that name the row stay.
+    /// The same row with these columns cleared; key columns stay.
     package func emptied(of fields: Set<TransactionField>) -> LocalTransaction {
         var copy = self
         for field in fields { field.definition.place.set(.null, in: &copy) }
         return copy
     }
 
-    /// The value of a column; of one that cannot be read, what stands there.
+    /// The value of a column; for an unreadable one, its stored value as text.
     package func value(of field: TransactionField) -> FieldValue {
         if let shown = unreadable[field] { return .text(shown) }
         return field.definition.place.value(in: self)

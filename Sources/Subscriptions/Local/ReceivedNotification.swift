@@ -1,7 +1,7 @@
-/// A notification that the company's own endpoint received, as imported into the inbox.
+/// A notification that the company's own endpoint received, imported into the inbox.
 package struct ReceivedNotification: Hashable, Sendable {
     package var notificationUUID: String
-    /// `nil` where the file does not say when.
+    /// `nil` where the imported file does not state it.
     package var receivedAt: Timestamp?
 
     package init(notificationUUID: String, receivedAt: Timestamp?) {
@@ -10,7 +10,7 @@ package struct ReceivedNotification: Hashable, Sendable {
     }
 }
 
-/// What loading a file changed.
+/// The counts of importing a file.
 package struct LoadCounts: Hashable, Sendable {
     package var inserted = 0
     package var updated = 0

@@ -1,25 +1,26 @@
-/// A local row together with what the store knows about it: all that a judgement needs.
+/// A stored row with everything else in the store that judging it needs.
 package struct ScopedRow: Hashable, Sendable {
     package var row: LocalSubscription
-    /// Other rows that hold the same original transaction or the same web order line item.
+    /// Other rows with the same original transaction id or the same web order line item.
     package var duplicates: [SubscriptionKey]
-    /// Earlier nights on which Apple did not find it.
+    /// On which earlier days Apple did not find it.
     package var absence: AbsenceRecord?
     /// The stored periods of this subscription; empty where none are kept.
     package var periods: [LocalTransaction]
-    /// Where the next reading of Apple's history of this subscription begins; `nil` for its
-    /// beginning, also where the stored periods are no longer those of the last reading.
+    /// From which revision Apple's history of this subscription is read next.
+    ///
+    /// `nil` for its beginning, also when the stored periods have changed since the last reading.
     package var historyRevision: String?
-    /// The stored periods in short, for the next reading to be held against; `nil` where it was
-    /// not asked for.
+    /// The digest of the stored periods, by which the next reading notices a change; `nil` where it
+    /// was not requested.
     package var periodsDigest: PeriodsDigest?
-    /// Whether the history must be read again from its beginning: the stored periods are not those
-    /// that the last reading agreed with, or a finding about them is still open.
+    /// Whether the history must be read from its beginning: the stored periods have changed since
+    /// the last reading, or a finding about them is still open.
     package var needsWholeHistory = false
-    /// Whether periods were kept at the last reading, of which perhaps none is left.
+    /// Whether periods were stored at the last reading, even if none is left now.
     package var keptPeriods = false
-    /// Rows that stand under ids of later transactions of this subscription, as far as an earlier
-    /// look found any.
+    /// Rows stored under the ids of later transactions of this subscription, as far as an earlier
+    /// run found any.
     package var standIns: [SubscriptionKey] = []
 
     package init(
@@ -83,7 +84,7 @@ extension ScopedRow {
     }
 }
 
-/// On how many distinct UTC days runs asked for an id that Apple did not find.
+/// The distinct UTC days on which runs asked for an id that Apple did not find.
 package struct AbsenceRecord: Hashable, Sendable {
     package var firstDay: String
     package var lastDay: String
@@ -103,5 +104,31 @@ package struct AbsenceRecord: Hashable, Sendable {
         guard day > earlier.lastDay else { return earlier }
         return AbsenceRecord(
             firstDay: earlier.firstDay, lastDay: day, distinctDays: earlier.distinctDays + 1)
+    }
+}
+
+/// The number of stored periods of one subscription, and a digest of their compared columns.
+package struct PeriodsDigest: Hashable, Sendable {
+    package var periods: Int
+    /// SHA-256 in hexadecimal over ids, line items, prices and currencies, and over which other
+    /// columns that Apple states of every period are empty.
+    package var sha256: String
+
+    package init(periods: Int, sha256: String) {
+        self.periods = periods
+        self.sha256 = sha256
+    }
+}
+
+/// How far a subscription's history was read, and the stored periods at that time.
+package struct HistoryMark: Hashable, Sendable {
+    /// From which revision the next reading continues.
+    package var revision: String
+    /// The stored periods that were compared; `nil` where that is not known.
+    package var periods: PeriodsDigest?
+
+    package init(revision: String, periods: PeriodsDigest?) {
+        self.revision = revision
+        self.periods = periods
     }
 }

@@ -1,8 +1,8 @@
 /// The columns of a local subscription row, in the order of import and export.
 ///
-/// This list is all that reading, writing, comparing and changing rows know of them. A new column is
-/// a property of `LocalSubscription`, a case here and a step of the schema. The auditor and the
-/// simulated App Store name the columns by themselves, so that an error in this list shows.
+/// Reading, writing, comparing and changing rows all use this list. A new column is a property of
+/// `LocalSubscription`, a case here and a migration. The auditor and the simulated App Store have
+/// lists of their own, so that an error in this one shows.
 package enum SubscriptionField: String, RowColumn {
     case originalTransactionID = "original_transaction_id"
     case environment
@@ -36,7 +36,7 @@ package enum SubscriptionField: String, RowColumn {
                 .text(\.productID), .text(\.transaction.productID), by: \.transaction.evidence,
                 isGovernable: true)
         case .status:
-            // Unsigned; it goes with the transaction beside it.
+            // Unsigned; its evidence is the transaction beside it.
             .init(
                 .number(\.status), .number(\.statedStatus), by: \.transaction.evidence,
                 of: .integer(
@@ -95,7 +95,7 @@ extension StatedSubscription {
         field.definition.payload.map { self[keyPath: $0] } ?? transaction.evidence
     }
 
-    // Always stated; a column's source may be absent.
+    // These are always stated; key paths of a `ColumnSource` must be optional.
     fileprivate var statedStatus: Int? { status.rawValue }
     fileprivate var statedTransactionID: String? { transaction.transactionID }
     fileprivate var statedDate: Timestamp? { signedDate }

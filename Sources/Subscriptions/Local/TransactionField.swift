@@ -20,14 +20,13 @@ package enum TransactionField: String, RowColumn {
     case currency
     case signedDate = "signed_date"
 
-    /// Columns that may be not known yet: all but those that name the row, and when it was signed,
-    /// which is no word of Apple's about the period.
+    /// Columns that may be filled in later: all but the key columns and the date of signing, which
+    /// says nothing about the period.
     package static let fillable = allCases.filter {
         ![.transactionID, .originalTransactionID, .environment, .bundleID, .signedDate].contains($0)
     }
 
-    /// Columns that Apple states of every period; the others, a refund or an offer, are rightly
-    /// empty of most.
+    /// Columns that Apple states for every period; the others (refund, offer) are empty for most.
     package static let statedOfEveryPeriod: [TransactionField] = [
         .productID, .type, .purchaseDate, .expiresDate, .webOrderLineItemID, .inAppOwnershipType,
         .isUpgraded, .price, .currency,
@@ -77,12 +76,12 @@ package enum TransactionField: String, RowColumn {
 }
 
 extension SignedTransaction {
-    /// What Apple states for a column of a period row; null where it states nothing.
+    /// Apple's value of a period's column; null where Apple states none.
     package func value(of field: TransactionField) -> FieldValue {
         field.definition.stated?.value(in: self) ?? .null
     }
 
-    /// The row that says what the transaction says.
+    /// The row with the values of this transaction.
     package func asLocal(key: TransactionKey) -> LocalTransaction {
         var local = LocalTransaction(key: key, originalTransactionID: originalTransactionID)
         for field in TransactionField.allCases {

@@ -1,4 +1,4 @@
-/// A change that the core wants, not yet made.
+/// A change of a row that the core has decided on; nothing is written yet.
 package struct PlannedCorrection: Hashable, Sendable {
     package enum Target: Hashable, Sendable {
         /// Update the row if it still has this version.
@@ -7,11 +7,11 @@ package struct PlannedCorrection: Hashable, Sendable {
         case insert(SubscriptionKey)
         /// Insert a period that is still absent.
         case insertPeriod(TransactionKey, of: SubscriptionKey)
-        /// Fill in empty columns of a period, if they still are empty; or take that back.
+        /// Fill in empty columns of a period, if they still are empty; or revert that.
         case updatePeriod(TransactionKey, of: SubscriptionKey)
-        /// Delete a row that was inserted, if it still has this version; only to take it back.
+        /// Revert an insert: delete the row if it still has this version.
         case delete(SubscriptionKey, expectedRowVersion: Int64)
-        /// Delete a period that was inserted and still is as it was; only to take it back.
+        /// Revert the insert of a period: delete it if it is unchanged.
         case deletePeriod(TransactionKey, of: SubscriptionKey)
     }
 
@@ -20,7 +20,7 @@ package struct PlannedCorrection: Hashable, Sendable {
     ///
     /// `before` is null for inserts, `after` for deletes.
     package var changes: [String: FieldChange]
-    /// What it mends; empty when it only fills in what was not known yet.
+    /// The kinds of findings that it corrects; empty when it only fills in unknown values.
     package var kinds: [FindingKind]
     package var evidence: EvidenceDigest
     /// `nil` where no renewal info is involved (periods).
@@ -28,14 +28,15 @@ package struct PlannedCorrection: Hashable, Sendable {
     package var appleSignedDate: Timestamp
     /// One sentence for the ledger.
     package var reason: String
-    /// By which rules it is planned; empty for what takes a correction back.
+    /// The rules that ask for it; empty for what reverts a correction.
     package var rules: [AppliedRule]
-    /// The ledger entry that it takes back.
+    /// The ledger entry that it reverts.
     package var undoOf: Int64?
-    /// What it ends, another subscription of the customer goes on giving: one of these original
-    /// transaction ids must stand in the table as entitling before it is written.
+    /// For a correction that ends access: the customer's other subscriptions that give access
+    /// instead, by original transaction id.
     ///
-    /// Empty where nothing else gives access, and for whatever ends none.
+    /// One of them must be stored as entitling before this is written. Empty where no other
+    /// subscription gives access, and for corrections that end none.
     package var continuedBy: [String] = []
 
     package init(
@@ -62,7 +63,7 @@ package struct PlannedCorrection: Hashable, Sendable {
         }
     }
 
-    /// The subscription that it belongs to.
+    /// The subscription that the changed row belongs to.
     package var subscription: SubscriptionKey {
         switch target {
         case .update(let key, _), .insert(let key), .insertPeriod(_, of: let key),
@@ -71,7 +72,7 @@ package struct PlannedCorrection: Hashable, Sendable {
         }
     }
 
-    /// The period that it is about.
+    /// The transaction id of the changed period; `nil` for a change of the subscription's row.
     package var transactionID: String? {
         switch target {
         case .insertPeriod(let key, _), .updatePeriod(let key, _), .deletePeriod(let key, _):
@@ -80,7 +81,6 @@ package struct PlannedCorrection: Hashable, Sendable {
         }
     }
 
-    /// What is done to the row.
     package var action: RowAction {
         switch target {
         case .update, .updatePeriod: .update
@@ -105,20 +105,77 @@ package struct FieldChange: Hashable, Sendable {
         self.after = after
     }
 
-    /// What takes it back.
+    /// The change that reverts this one.
     package var inverse: FieldChange { FieldChange(before: after, after: before) }
 }
 
-/// How a planned correction ended.
+/// The outcome of a planned correction.
 package enum CorrectionFate: String, Hashable, Sendable, CaseIterable {
     case planned, applied
-    /// The row moved since it was read: nothing was written to it.
+    /// The row changed since it was read: nothing was written to it.
     case stale
-    /// The database refused the write (a trigger or constraint of the company's); rolled back.
+    /// A trigger or constraint of the company's database refused the write; it was rolled back.
     case rejected
-    /// What Apple signed for it is no longer held: nothing is written without evidence.
+    /// Its signed evidence is no longer stored; nothing is written without evidence.
     case unproven
-    /// It ends access that another subscription gives, and that one is not in the table as
+    /// It would end access, and the subscription that gives access instead is not stored as
     /// entitling: nothing was written.
     case heldBack = "held_back"
+}
+
+/// The name and version of a rule at the time when a plan was made.
+package struct RuleVersion: Hashable, Sendable {
+    /// The name of its type and file, such as `ExpiryRule`.
+    package var name: String
+    /// Raised whenever what the rule finds changes.
+    package var version: Int
+
+    package init(name: String, version: Int) {
+        self.name = name
+        self.version = version
+    }
+}
+
+/// Why a correction is planned: the rule that asks for it, and the kind of finding it corrects.
+package struct AppliedRule: Hashable, Sendable {
+    /// `nil` for filling in unknown values, which corrects no finding.
+    package var kind: FindingKind?
+    package var rule: RuleVersion
+
+    package init(kind: FindingKind?, rule: RuleVersion) {
+        self.kind = kind
+        self.rule = rule
+    }
+
+    package var json: CanonicalJSON {
+        .object([
+            "kind": .text(kind?.rawValue), "rule": .string(rule.name),
+            "version": .integer(Int64(rule.version)),
+        ])
+    }
+}
+
+extension PlannedCorrection {
+    /// Whether the row gives access now and no longer does once this is written.
+    package var endsAccess: Bool {
+        guard table == "subscriptions" else { return false }
+        guard let change = changes[SubscriptionField.status.rawValue] else { return false }
+        return change.before.isEntitlingStatus == true && change.after.isEntitlingStatus != true
+    }
+
+    /// Whether the row gives access once this is written.
+    package var givesAccess: Bool {
+        guard table == "subscriptions" else { return false }
+        return changes[SubscriptionField.status.rawValue]?.after.isEntitlingStatus ?? false
+    }
+}
+
+extension FieldValue {
+    /// Whether this value of the column `status` gives access; `nil` when it is no number.
+    package var isEntitlingStatus: Bool? {
+        guard case .integer(let number) = self, let number = Int(exactly: number) else {
+            return nil
+        }
+        return SubscriptionStatus(rawValue: number).isEntitling
+    }
 }

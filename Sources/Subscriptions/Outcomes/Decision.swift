@@ -1,7 +1,8 @@
-/// What a person decided about a finding that stays true: an entry of the ledger of decisions.
+/// A person's decision about a finding that cannot be corrected: an entry of the ledger of
+/// decisions.
 ///
-/// Decisions are only ever added, each with the hash of the one before it; the newest about a finding
-/// counts.
+/// Entries are only appended, each with the hash of the one before it. The newest decision about a
+/// finding counts.
 package struct Decision: Hashable, Sendable {
     package enum Action: String, Hashable, Sendable, CaseIterable {
         case acknowledge, withdraw
@@ -13,12 +14,12 @@ package struct Decision: Hashable, Sendable {
     package var hash = ""
     package var action: Action
     package var findingID: String
-    /// The digest of what was acknowledged: a finding that says something else comes back.
+    /// The digest of the acknowledged finding: when its content changes, it counts again.
     package var content: String
     package var reason: String
     package var actor: String
     package var decidedAt: Timestamp
-    /// From this moment on the finding counts again; `nil` for no end.
+    /// When the finding counts again; `nil` for never.
     package var until: Timestamp?
 
     package init(
@@ -36,7 +37,7 @@ package struct Decision: Hashable, Sendable {
         self.until = until
     }
 
-    /// What the hash covers, after the hash before it.
+    /// What the hash covers, together with the previous hash before it.
     package var canonicalWithoutHash: CanonicalJSON {
         .object([
             "action": .string(action.rawValue), "actor": .string(actor),
@@ -47,7 +48,7 @@ package struct Decision: Hashable, Sendable {
     }
 }
 
-/// A finding that is known and reported as such.
+/// A finding that somebody has acknowledged.
 package struct AcknowledgedFinding: Hashable, Sendable {
     package var findingID: String
     package var kind: FindingKind
@@ -75,15 +76,15 @@ package struct AcknowledgedFinding: Hashable, Sendable {
     }
 }
 
-/// A finding that a person names by its id or the beginning of it.
+/// The findings that match an id, or the beginning of one, that a person typed.
 package enum FindingLookup: Hashable, Sendable {
     case none
     case one(KnownFinding)
-    /// Some of the ids that begin so.
+    /// Some of the ids that begin with it.
     case several([String])
 }
 
-/// Where a finding stands, as far as a decision about it needs to know.
+/// The parts of a stored finding that a decision about it needs.
 package struct KnownFinding: Hashable, Sendable {
     package var findingID: String
     package var kind: FindingKind

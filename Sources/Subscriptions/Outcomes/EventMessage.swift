@@ -1,4 +1,4 @@
-/// What the receiver of an event gets: the event's name, and all that the ledger says of it.
+/// The message that the receiver of an event gets: the event's name and the whole ledger entry.
 ///
 /// Members may be added; existing ones stay.
 package struct EventMessage: Hashable, Sendable {
@@ -18,8 +18,8 @@ package struct EventMessage: Hashable, Sendable {
 
     package var json: CanonicalJSON { .object(members) }
 
-    /// Whoever ends a customer's service on the word of the event alone would lock out one who goes
-    /// on paying under another id: then it says so.
+    /// Says so when the customer keeps access by another subscription: a receiver that ends the
+    /// service because of this event alone would lock out somebody who still pays.
     private var members: [String: CanonicalJSON] {
         guard let other = entry.accessContinuesBy else { return requiredMembers }
         return requiredMembers.merging([
@@ -62,4 +62,37 @@ package struct EventMessage: Hashable, Sendable {
                     (field.rawValue, row.value(of: field).json)
                 }))
     }
+}
+
+/// What a correction means to billing.
+///
+/// Other software reads the names: existing ones stay, new ones may be added.
+package enum BillingEvent: String, Hashable, Sendable, CaseIterable {
+    /// A subscription that was missing from the table and gives access.
+    case initialPurchase = "initial_purchase"
+    /// The subscription renewed, or was bought again: access goes on.
+    case renewal
+    /// Auto-renewal was turned off; access lasts until the end of the period.
+    case cancellation
+    /// Auto-renewal was turned on again.
+    case uncancellation
+    /// Apple could not collect the money: billing retry or grace period.
+    case billingIssue = "billing_issue"
+    /// The subscription expired.
+    case expiration
+    /// Another product, now or from the next period on.
+    case productChange = "product_change"
+    /// Apple refunded the purchase, or family sharing ended.
+    case refund
+    case refundReversed = "refund_reversed"
+    /// Another owner than stored: family shared instead of purchased, or another customer.
+    case transfer
+    /// Any other correction.
+    case correction
+    /// A row or period got its first values; no event was missed.
+    case firstFill = "first_fill"
+
+    /// The events that are delivered unless the settings say otherwise: all but first fills, which
+    /// a backfill makes of every row and which are no news.
+    package static let toldByDefault = Set(allCases).subtracting([.firstFill])
 }

@@ -1,8 +1,8 @@
-/// One finding as the core makes it: everything but its identity and history, which the store adds.
+/// One finding as the core makes it; the store adds its identity and its history over the nights.
 package struct Finding: Hashable, Sendable {
     package var kind: FindingKind
     package var severity: Severity
-    /// The row it concerns; `nil` only for findings that concern no subscription.
+    /// The row that it concerns; `nil` only for findings that concern no subscription.
     package var key: SubscriptionKey?
     /// The app it belongs to (as text, so that a row of an unknown app can be named).
     package var bundleID: String
@@ -10,19 +10,19 @@ package struct Finding: Hashable, Sendable {
     package var transactionID: String?
     package var customerID: String?
     package var productID: String?
-    /// The column that differs, or a further distinction within the kind (a notificationUUID).
+    /// The column that differs, or what tells findings of one kind apart (a notificationUUID).
     package var field: String?
     package var localValue: FieldValue
     package var appleValue: FieldValue
     package var localAsOf: Timestamp?
     package var appleAsOf: Timestamp?
-    /// When the change happened at Apple that our side lacks; `nil` where no signed date tells.
+    /// When the change that our row lacks happened at Apple; `nil` where no signed date says it.
     package var changedAt: Timestamp?
     package var direction: Direction
     /// Milliunits of `currency`.
     package var amount: Int64?
     package var currency: String?
-    /// A short, constant text on what most likely went wrong; findings are grouped by it.
+    /// A short, constant text that says what probably went wrong; findings are grouped by it.
     package var cause: String?
     package var evidence: EvidenceDigest?
     package var action: FindingAction
@@ -63,14 +63,27 @@ package enum FindingAction: String, Hashable, Sendable, CaseIterable {
     case none, planned, corrected, inserted, recovered, refused
 }
 
-/// Where a finding stands over the nights.
+/// Why a correction that a finding asks for is not written: texts for the finding's `cause`, shared
+/// by the judgement and the store, which may learn of it later.
+package enum VetoCause {
+    /// Another row stands for the subscription.
+    package static let standIn = "a row stands under a later transaction's id of it"
+
+    /// The row gives access that Apple ended, and the subscription that gives access instead is not
+    /// stored yet.
+    package static func heldBack(until originalTransactionID: String) -> String {
+        "held back until \(originalTransactionID) is in the table"
+    }
+}
+
+/// How a finding of this run relates to earlier runs.
 package enum FindingState: String, Hashable, Sendable, CaseIterable {
     case new, open, corrected, recurring
-    /// Known to somebody, and as it was when they said so.
+    /// Acknowledged by somebody, and unchanged since.
     case acknowledged
 }
 
-/// A finding as reported: with its identity over the nights.
+/// A finding as reported, with the id that it keeps from run to run.
 package struct ReportedFinding: Hashable, Sendable {
     package var findingID: String
     package var runID: String

@@ -8,9 +8,48 @@ package enum GuardName: String, Hashable, Sendable, CaseIterable {
     case maxExcludedShare = "max_excluded_share"
     case maxNotFoundShare = "max_not_found_share"
     case maxVerificationFailures = "max_verification_failures"
-    /// The second look at the first corrections of a run; asked for, so never in the way.
+    /// Checks the first corrections of a run with Apple before the rest is written. It runs only on
+    /// request, so there is no need to lift it.
     case canary
 
-    /// Those that `--lift-guard` may name.
+    /// The guards that `--lift-guard` accepts.
     package static let liftable = allCases.filter { $0 != .canary }
+}
+
+/// One guard that was lifted for one run, by whom and why.
+package struct GuardLift: Hashable, Sendable {
+    package var name: GuardName
+    package var reason: String
+    /// `user@host`.
+    package var actor: String
+    package var liftedAt: Timestamp
+    /// The run whose arguments lifted it: an earlier one where this run continues a killed run.
+    package var liftedBy: String
+    /// What the guard objected to; `nil` when it did not object.
+    package var breach: String?
+
+    package init(
+        name: GuardName, reason: String, actor: String, liftedAt: Timestamp, liftedBy: String,
+        breach: String? = nil
+    ) {
+        self.name = name
+        self.reason = reason
+        self.actor = actor
+        self.liftedAt = liftedAt
+        self.liftedBy = liftedBy
+        self.breach = breach
+    }
+}
+
+/// A subscription of the canary: its corrections are written first and checked with Apple again
+/// before the others are written.
+package struct CanaryRow: Hashable, Sendable {
+    package var key: SubscriptionKey
+    /// The kinds of its findings before it was corrected.
+    package var kindsBefore: Set<FindingKind>
+
+    package init(key: SubscriptionKey, kindsBefore: Set<FindingKind>) {
+        self.key = key
+        self.kindsBefore = kindsBefore
+    }
 }

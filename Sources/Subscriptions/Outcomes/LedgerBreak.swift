@@ -1,6 +1,6 @@
-/// Where a ledger went back: its database was restored from a backup, or rebuilt.
+/// A loss of ledger entries: the database was restored from a backup, or rebuilt.
 package struct LedgerBreak: Hashable, Sendable {
-    /// The entry after which it goes on; 0 and 64 zeros for a database that was rebuilt.
+    /// The last entry that is left; 0 and 64 zeros for a rebuilt database.
     package var keptEntry: Int64
     package var keptHash: String
     /// The last entry that was lost; `nil` where its number is not known.
@@ -14,7 +14,7 @@ package struct LedgerBreak: Hashable, Sendable {
         self.lostHash = lostHash
     }
 
-    /// What was lost, for people.
+    /// A sentence that names the lost entries.
     package var sentence: String {
         guard let lostEntry else { return "The ledger went back to entry \(keptEntry)." }
         let first = keptEntry &+ 1
@@ -23,7 +23,7 @@ package struct LedgerBreak: Hashable, Sendable {
             : "Entries \(first) to \(lostEntry) of the ledger were lost."
     }
 
-    /// The fields of the entry that declares it.
+    /// The changes that the declaring ledger entry states.
     package var changes: [String: FieldChange] {
         [
             "ledger_entry": FieldChange(
@@ -34,10 +34,12 @@ package struct LedgerBreak: Hashable, Sendable {
 }
 
 extension LedgerEntry {
-    /// The table of entries that change no row, but declare a break of the ledger.
+    /// The `table` of entries that declare a break of the ledger and change no row.
     package static let declarationTable = "ledger"
 
-    /// An entry that declares a break; its evidence is the manifest that proves what was lost.
+    /// An entry that declares a break.
+    ///
+    /// Its evidence is the manifest that proves the loss.
     package init(
         number: Int64, previousHash: String, declaring lost: LedgerBreak, reason: String,
         manifest: String, run: RunHeader, at now: Timestamp

@@ -30,10 +30,10 @@ package struct LedgerEntry: Hashable, Sendable {
     /// The row's version after the write; also `nil` for deletes and periods, which have none.
     package var rowVersion: Int64?
     package var reason: String
-    /// The entry that this one takes back.
+    /// The entry that this one reverts.
     package var undoOf: Int64?
-    /// The customer's other subscription that stood in the table as entitling when this one's
-    /// access was ended.
+    /// The customer's other subscription that was stored as entitling when this one's access was
+    /// ended.
     package var accessContinuesBy: String?
 
     package static let firstPreviousHash = String(repeating: "0", count: 64)
@@ -60,7 +60,7 @@ package struct LedgerEntry: Hashable, Sendable {
         self.reason = correction.reason
     }
 
-    /// The canonical object over which the hash is taken: every member but `ledger_hash`.
+    /// The canonical object that the hash covers: every member but `ledger_hash`.
     package var canonicalWithoutHash: CanonicalJSON { .object(members) }
 
     /// The canonical object as it stands in `corrections.jsonl`.
@@ -68,7 +68,7 @@ package struct LedgerEntry: Hashable, Sendable {
         .object(members.merging(["ledger_hash": .string(hash)]) { _, new in new })
     }
 
-    /// Members that an entry does not have are left out, so that the hashes of older entries hold.
+    /// Members that an entry lacks are left out, so that the hashes of older entries stay valid.
     private var members: [String: CanonicalJSON] {
         var members = requiredMembers
         if let host { members["host"] = .string(host) }
@@ -104,10 +104,10 @@ package struct LedgerEntry: Hashable, Sendable {
 }
 
 extension LedgerEntry {
-    /// What was done to the row, also for entries that do not say it.
+    /// What was done to the row.
     ///
-    /// They were written before anything could be deleted: periods were only ever inserted, a
-    /// subscription for one reason alone.
+    /// Entries of early versions do not state it. Those versions deleted nothing, only inserted
+    /// periods, and inserted a subscription only where it was missing.
     package var rowAction: RowAction {
         action
             ?? (table == "transactions" || kinds.contains(.missingLocally) ? .insert : .update)

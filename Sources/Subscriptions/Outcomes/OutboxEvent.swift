@@ -1,8 +1,8 @@
-/// One event that waits to be told.
+/// One event that waits for delivery.
 package struct OutboxEvent: Hashable, Sendable {
-    /// The correction that it tells of; also its place in the order of events.
+    /// The ledger entry that it reports; also its place in the order of events.
     package var ledgerEntry: Int64
-    /// The same in every attempt: the receiver knows by it what it has had already.
+    /// The same in every attempt, so that the receiver can recognise a repeated event.
     package var idempotencyKey: String
     /// A name of `BillingEvent`.
     package var event: String
@@ -25,22 +25,22 @@ package struct OutboxEvent: Hashable, Sendable {
     }
 }
 
-/// How an attempt to tell an event ended, as it is written down.
+/// The result of one delivery attempt, as it is stored.
 package enum TellingResult: Hashable, Sendable {
     case told
-    /// Not told: to be tried again from that moment on, or no more when there is none.
+    /// Not delivered, and why; tried again from `nextAttempt` on, or never when that is `nil`.
     case failed(String, nextAttempt: Timestamp?)
 }
 
-/// The outbox in numbers.
+/// The number of events in each state of the outbox.
 package struct OutboxTotals: Hashable, Sendable {
     package var told = 0
     package var waiting = 0
-    /// Tried as often as the schedule says, without success; kept.
+    /// Attempted as often as the schedule allows, without success; kept.
     package var givenUp = 0
-    /// The first moment at which something that waits is due.
+    /// When the next waiting event is due.
     package var nextAttempt: Timestamp?
-    /// Why the newest failed attempt failed; `nil` when nothing waits or was given up.
+    /// Why the latest attempt failed; `nil` when nothing waits and nothing was given up.
     package var lastError: String?
 
     package init() {}

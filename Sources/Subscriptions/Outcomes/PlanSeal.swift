@@ -1,10 +1,9 @@
-/// The plan of a run and its identity, by which it is approved, applied and found in the ledger.
+/// The identity of a run's plan, by which it is approved, applied and found in the ledger.
 package struct PlanSeal: Hashable, Sendable {
     /// SHA-256, in lowercase hexadecimal, over `PlanHead.canonical` and the canonical text of each
     /// correction in the order of the report, every one of them followed by a line feed.
     ///
-    /// What became of the corrections is no part of it: a plan is the same before and after it is
-    /// applied.
+    /// The outcome of the corrections is not covered: a plan keeps its identity when it is applied.
     package var sha256: String
     package var head: PlanHead
     /// How many corrections it holds.
@@ -17,17 +16,18 @@ package struct PlanSeal: Hashable, Sendable {
     }
 }
 
-/// What is the same wherever a plan is shown: where it was made and by whom.
+/// The part of a plan that says in which database, by which run and of what scope it was made.
 package struct PlanHead: Hashable, Sendable {
     /// The identity of the database that it was made from.
     package var database: String
     /// The run that made it.
     package var plannedBy: String
     package var job: String
-    /// Every narrowing of that run in words.
+    /// Every narrowing of that run, in words.
     package var scope: [String]
-    /// The file of that job and its guards then; no part of the identity, since only the database
-    /// is asked for them.
+    /// The job's file, and its guards when the plan was made.
+    ///
+    /// Not part of the identity: they are only read from the database.
     package var jobFile: String?
     package var guards: String?
 
@@ -50,9 +50,9 @@ package struct PlanHead: Hashable, Sendable {
 }
 
 extension PlannedCorrection {
-    /// The members of a correction in a plan, without what became of it.
+    /// The members of a correction in a plan, without its outcome.
     ///
-    /// `rules`, `undo_of` and `access_continues_by` stand there only when there are any.
+    /// `rules`, `undo_of` and `access_continues_by` are left out when there are none.
     package var planMembers: [String: CanonicalJSON] {
         var version: CanonicalJSON = .null
         switch target {
@@ -84,10 +84,10 @@ extension PlannedCorrection {
     }
 }
 
-/// A plan as the database knows it.
+/// A plan that is stored in the database.
 package struct KnownPlan: Hashable, Sendable {
     package var seal: PlanSeal
-    /// The run that went through it to its end; `nil` while something of it is left to do.
+    /// The run that applied all of it; `nil` while a part is still to be applied.
     package var appliedBy: String?
     package var appliedAt: Timestamp?
 

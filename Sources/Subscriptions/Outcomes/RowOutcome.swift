@@ -1,19 +1,19 @@
-/// The judgement on one subscription: what a run records about it.
+/// What a run decides and records about one subscription.
 package struct RowOutcome: Hashable, Sendable {
     package var key: SubscriptionKey
-    /// `nil` when the outcome is about a subscription that we do not hold, or about no row at all:
-    /// then it takes no part in the tie-out.
+    /// `nil` when the outcome is not about a stored row; then it does not count in the totals.
     package var verdict: Verdict?
     package var findings: [Finding]
     package var corrections: [PlannedCorrection]
-    /// Every payload that a finding or correction above names by digest.
+    /// Every payload whose digest a finding or correction above names.
     package var evidence: [SignedPayload]
-    /// What this run learned about the id being absent at Apple.
+    /// Whether Apple knows the id, as far as this run learned it.
     package var absence: AbsenceObservation
-    /// How much of the row was looked at: an earlier finding that lies beyond stays open.
+    /// How much of the row was examined: an earlier finding about anything beyond stays open.
     package var look: LookDepth
-    /// Whether Apple's transactions at hand state what a stored period lacks and this does not
-    /// write: then the history must be read from its beginning again.
+    /// Whether stored periods keep empty columns that Apple's transactions could have filled.
+    ///
+    /// Then the history must be read from its beginning again.
     package var leavesPeriodsEmpty = false
 
     package init(key: SubscriptionKey, verdict: Verdict?) {
@@ -27,11 +27,11 @@ package struct RowOutcome: Hashable, Sendable {
     }
 }
 
-/// How much of a row a judgement has looked at; each depth includes those before it.
+/// How much of a row was examined; each depth includes those before it.
 package enum LookDepth: Int, Hashable, Comparable, Sendable {
-    /// Nothing that could tell whether an earlier finding was mended.
+    /// Nothing that shows whether an earlier finding is gone.
     case nothing
-    /// Where the row stands: its id, app, environment, and our own rows beside it.
+    /// The row's id, app and environment, and our own other rows.
     case standing
     /// Apple's statement, column by column.
     case statement
@@ -43,12 +43,49 @@ package enum LookDepth: Int, Hashable, Comparable, Sendable {
     }
 }
 
-/// What an answer says about whether Apple still knows an id.
+/// Whether Apple still knows an id.
 package enum AbsenceObservation: Hashable, Sendable {
-    /// Not asked, or no usable answer: earlier nights stand as they are.
+    /// Not asked, or no usable answer: what earlier runs recorded stays.
     case nothing
-    /// Apple knows it: earlier absences are forgotten.
+    /// Apple knows it: recorded absences are forgotten.
     case present
     /// TransactionIdNotFound on this UTC day.
     case absent(day: String)
+}
+
+/// The result of judging one row in scope.
+///
+/// An undecided row never counts as a match.
+package enum Verdict: Hashable, Sendable {
+    case match
+    case discrepancy
+    case undecided(UndecidedReason)
+    case excluded(ExclusionReason)
+}
+
+/// Why a row could not be judged (docs/report-files.md).
+package enum UndecidedReason: String, Hashable, Sendable, CaseIterable {
+    case inFlight = "in_flight"
+    case rateLimited = "rate_limited"
+    case unavailable
+    case undecodable
+    case verificationFailed = "verification_failed"
+    case contradiction
+    case idNotInAnswer = "id_not_in_answer"
+    case noSubscriptionInAnswer = "no_subscription_in_answer"
+    case newerLocally = "newer_locally"
+    case changedDuringRun = "changed_during_run"
+    case unknownStatus = "unknown_status"
+    /// A stored value of the row does not have its column's type.
+    case unreadableValue = "unreadable_value"
+    /// Not reached before the run had to end: its deadline, a signal or a stop.
+    case deadline
+}
+
+/// Why a row was not judged, on purpose.
+package enum ExclusionReason: String, Hashable, Sendable, CaseIterable {
+    /// Its `signed_date` is younger than the job's `settle`.
+    case inFlight = "in_flight"
+    /// Its bundle or environment is not among the configured apps, and no configured app knows it.
+    case appNotConfigured = "app_not_configured"
 }

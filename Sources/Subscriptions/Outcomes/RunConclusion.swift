@@ -1,22 +1,23 @@
-/// What a run says of itself when it ends; the rest of the summary is counted from what it staged.
+/// The part of a run's summary that only the run itself knows; the rest is counted from its rows.
 package struct RunConclusion: Hashable, Sendable {
     package var ended: Timestamp
-    /// Everything that holds; the decisive one is the exit status.
+    /// Every status that applies; the decisive one becomes the exit status.
     package var statuses: [ExitStatus]
     /// Sentences for the person on call: why it stopped, what was not changed, what to do next.
     package var messages: [String]
-    /// Limits that were reached (`max_duration`, `guard max_changes`, `quota` …), by name.
+    /// The limits that were reached, by name (`max_duration`, `guard max_changes`, `quota` …).
     package var limits: [String]
     package var calls: [CallCount]
     /// Whether the pass is over; otherwise the next run of the job continues it.
     package var closesPass: Bool
-    /// Whether rows that the job meant to judge and did not reach count as undecided (`deadline`):
-    /// the asking ended early.
+    /// Whether the run stopped early, so that the rows it did not reach count as undecided
+    /// (`deadline`).
     package var settlesUnreached: Bool
-    /// The table's rows, with which the next run's are compared; `nil` when the run did not get to
-    /// its guards, or did not accept what it saw.
+    /// The size of the table, with which the next run compares its own.
+    ///
+    /// `nil` when the run ended before its guards, or a guard objected to the size.
     package var acceptedTableRows: Int?
-    /// Why the findings came about, the commonest cause first; empty where nobody looked.
+    /// The causes of the findings, the most frequent first; empty when none were searched for.
     package var causes: [CauseCluster] = []
 
     package init(
@@ -47,15 +48,15 @@ package struct RunSummary: Hashable, Sendable {
     package var corrections: [CorrectionFate: Int]
     /// Hash of the newest ledger entry; 64 zeros when the ledger is empty.
     package var ledgerHead: String
-    /// What the evidence that this run added takes.
+    /// The size of the evidence that this run added.
     package var evidence: EvidenceCost
-    /// The plan that the run made or applied; `nil` of runs before plans had an identity.
+    /// The plan that the run made or applied; `nil` for runs of versions without plan identities.
     package var plan: PlanSeal?
-    /// The run that this one took back.
+    /// The run that this one reverted.
     package var undoOf: String?
     /// Guards that were lifted for this run, by name.
     package var liftedGuards: [GuardLift] = []
-    /// Findings that somebody has said are known.
+    /// Findings that somebody has acknowledged.
     package var acknowledged: [AcknowledgedFinding] = []
 
     package init(
@@ -72,5 +73,21 @@ package struct RunSummary: Hashable, Sendable {
         self.corrections = corrections
         self.ledgerHead = ledgerHead
         self.evidence = evidence
+    }
+}
+
+/// The size of the evidence that a run added.
+package struct EvidenceCost: Hashable, Sendable {
+    /// How many signed statements, including those inside notifications.
+    package var statements: Int
+    /// Their size as Apple sent them.
+    package var receivedBytes: Int64
+    /// Their size in the database, with digest and index, without free space in its pages.
+    package var storedBytes: Int64
+
+    package init(statements: Int = 0, receivedBytes: Int64 = 0, storedBytes: Int64 = 0) {
+        self.statements = statements
+        self.receivedBytes = receivedBytes
+        self.storedBytes = storedBytes
     }
 }

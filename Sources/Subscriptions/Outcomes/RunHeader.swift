@@ -1,4 +1,4 @@
-/// What is known of a run when it begins.
+/// What is known about a run when it begins.
 package struct RunHeader: Hashable, Sendable {
     /// For example `20261120T031704Z-7f3c9a`.
     package var runID: String
@@ -14,12 +14,13 @@ package struct RunHeader: Hashable, Sendable {
     package var settingsDigest: String
     /// Every narrowing in words (`limit 100`, `shard 1/4`); empty when the whole job ran.
     package var narrowing: [String]
-    /// Whether the job means to judge every row: `false` for jobs that only read notifications.
+    /// Whether the run is to judge every row: `false` for jobs that only read notifications, and
+    /// for narrowed runs.
     ///
-    /// Only then are rows that a stopped run did not reach undecided rather than out of scope.
-    /// A narrowed run never covers every row.
+    /// Only then do rows that a stopped run did not reach count as undecided; otherwise they are
+    /// out of scope.
     package var coversEveryRow = true
-    /// On how many distinct UTC days Apple must not find an id before that is confirmed.
+    /// On how many distinct UTC days Apple must fail to find an id before that counts as confirmed.
     package var notFoundConfirmations: Int
     /// The job's file; `nil` where no file says what the run does.
     package var jobFile: String?

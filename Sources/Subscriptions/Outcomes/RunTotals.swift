@@ -1,11 +1,13 @@
-/// The tie-out of a pass: `inScope` is always the sum of the four others.
+/// The counts of a pass by verdict.
+///
+/// Every row in scope has exactly one, so they add up to `inScope`.
 package struct RunTotals: Hashable, Sendable {
     package var matched = 0
     package var discrepant = 0
     package var undecided: [UndecidedReason: Int] = [:]
     package var excluded: [ExclusionReason: Int] = [:]
-    /// Of the rows in scope, those in which, or in whose stored periods, something not known yet was
-    /// filled in, or is to be, and of which no column is corrected.
+    /// Rows in scope that only gain values: empty columns of the row or of its periods are filled
+    /// in, or planned to be, and no column is corrected.
     package var filled = 0
 
     package init() {}
@@ -13,26 +15,27 @@ package struct RunTotals: Hashable, Sendable {
     package var undecidedCount: Int { undecided.values.reduce(0, +) }
     package var excludedCount: Int { excluded.values.reduce(0, +) }
     package var inScope: Int { matched + discrepant + undecidedCount + excludedCount }
-    /// Rows about which the run says something.
+    /// Rows with a verdict of match or discrepancy.
     package var judged: Int { matched + discrepant }
 }
 
-/// What the guards look at: the whole plan in numbers.
+/// The counts of a whole plan, which the guards check.
 package struct PlanTotals: Hashable, Sendable {
     package var totals: RunTotals
-    /// Subscriptions that the plan would change or insert, with all their periods counted once;
-    /// already applied ones of the same pass included.
+    /// Subscriptions that the plan changes or inserts, each counted once with all its periods.
+    ///
+    /// Includes those that this pass has already applied.
     package var changes: Int
     /// Rows that Apple did not find.
     package var notFound: Int
     package var verificationFailures: Int
-    /// Rows of the whole table now, whatever the job looks at.
+    /// Rows in the whole table now, whatever part of it the job covers.
     package var tableRows: Int
-    /// Rows that it had at the last run that accepted its size; `nil` before the first.
+    /// Its rows at the last run that accepted its size; `nil` before the first.
     package var tableRowsBefore: Int?
-    /// Rows excluded as in flight that rest on a correction of ours: nobody else is writing them.
+    /// Rows excluded as in flight only because we corrected them ourselves a moment ago.
     package var inFlightByOurselves = 0
-    /// The tie-out of the job's last complete run; `nil` before the first.
+    /// The totals of the job's last complete run; `nil` before the first.
     package var lastRun: RunTotals?
 
     package init(
@@ -63,17 +66,17 @@ package struct FindingCount: Hashable, Sendable {
     }
 }
 
-/// List prices of the periods that findings speak of, by whom they harm.
+/// The list prices of the periods that findings name, by whom the findings harm.
 ///
-/// A period counts once for each direction, in its most severe finding: a renewal that was missed
-/// shows as missing access, as another end and as a missing period, and is one price. A difference
-/// of price counts for itself.
+/// Each period counts once per direction, in its most severe finding, because one missed renewal
+/// causes several findings (missing access, another end, a missing period). Differences of price
+/// count separately.
 package struct MoneyTotal: Hashable, Sendable, Codable {
     package var currency: String
     package var direction: Direction
     /// Milliunits.
     package var amount: Int64
-    /// The findings that count: the periods.
+    /// How many findings, one for each period.
     package var findings: Int
 
     package init(currency: String, direction: Direction, amount: Int64, findings: Int) {

@@ -53,3 +53,17 @@ package struct RunListing: Hashable, Sendable {
         self.totals = totals
     }
 }
+
+/// How many rows of one kind of bookkeeping are stored, and how old the oldest is.
+package struct BookkeepingCount: Hashable, Sendable {
+    package var kind: String
+    package var rows: Int
+    /// `nil` where there is none.
+    package var oldest: Timestamp?
+
+    package init(kind: String, rows: Int, oldest: Timestamp?) {
+        self.kind = kind
+        self.rows = rows
+        self.oldest = oldest
+    }
+}

@@ -1,9 +1,9 @@
-/// A ledger entry and whether it can be taken back.
+/// A ledger entry, and whether it can be reverted.
 package struct UndoItem: Hashable, Sendable {
     package enum Standing: Hashable, Sendable {
-        /// The row is as the entry left it: this takes it back.
+        /// The row is as the entry left it; this correction reverts it.
         case ready(PlannedCorrection)
-        /// It has been taken back by another entry, of this run.
+        /// Already reverted by this later entry, of this run.
         case done(entry: Int64, runID: String)
         case conflict(UndoConflict)
     }
@@ -17,17 +17,17 @@ package struct UndoItem: Hashable, Sendable {
     }
 }
 
-/// Why a correction cannot be taken back.
+/// Why a correction cannot be reverted.
 package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
-    /// The row was deleted since.
+    /// The row was deleted since then.
     case gone
-    /// A row that was deleted is there again.
+    /// The correction deleted the row, and the row exists again.
     case there
-    /// These columns no longer hold what was written.
+    /// These columns no longer have the written values.
     case changed([String])
-    /// Somebody wrote to the row since, though not to these columns.
+    /// Other columns of the row were written since then.
     case written(version: Int64, was: Int64)
-    /// A later correction rests on it.
+    /// A later correction changed the row again.
     case corrected(entry: Int64, runID: String)
 
     package var description: String {
@@ -43,7 +43,7 @@ package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What taking back a run comes to.
+/// The counts of reverting a whole run.
 package struct UndoCounts: Hashable, Sendable {
     package var ready = 0
     package var done = 0
@@ -51,7 +51,7 @@ package struct UndoCounts: Hashable, Sendable {
     /// The first conflicts, each with its subscription.
     package var named: [String] = []
 
-    /// How many conflicts are named: the others stand in the report.
+    /// How many conflicts are named; the report lists all.
     package static let namedLimit = 10
 
     package init() {}
@@ -68,7 +68,7 @@ package struct UndoCounts: Hashable, Sendable {
     }
 }
 
-/// Corrections that were tried and not written.
+/// The counts of corrections that were attempted and not written.
 package struct UnwrittenCorrections: Hashable, Sendable {
     package var counts: [CorrectionFate: Int] = [:]
     /// The first original transaction ids of each fate, each once.

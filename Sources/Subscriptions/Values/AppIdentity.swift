@@ -1,4 +1,4 @@
-/// Apple's environments in which real answers exist.
+/// The environments of the App Store whose answers Apple signs.
 package enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
     case production = "Production"
     case sandbox = "Sandbox"
@@ -16,5 +16,24 @@ package struct AppIdentity: Hashable, Comparable, Sendable {
 
     package static func < (left: AppIdentity, right: AppIdentity) -> Bool {
         (left.bundleID, left.environment.rawValue) < (right.bundleID, right.environment.rawValue)
+    }
+}
+
+/// How many stored rows name one app and environment, configured or not.
+package struct AppRows: Hashable, Sendable {
+    /// As stored; a row may name anything.
+    package var bundleID: String
+    package var environment: String
+    package var rows: Int
+
+    package init(bundleID: String, environment: String, rows: Int) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.rows = rows
+    }
+
+    /// Whether the rows are of this app.
+    package func belong(to app: AppIdentity) -> Bool {
+        bundleID == app.bundleID && environment == app.environment.rawValue
     }
 }

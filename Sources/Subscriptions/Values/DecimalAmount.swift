@@ -1,4 +1,4 @@
-/// An amount of money as people write it: with as many decimals as its currency has.
+/// An amount of money for people, with as many decimals as its currency has.
 ///
 /// Yen have none, Kuwaiti dinars three, nearly all others two. It is rounded to the smallest unit,
 /// a half away from zero; the files for machines keep the milliunits. Source: ISO 4217, list of

@@ -1,12 +1,12 @@
-/// Finds what somebody most likely meant by a misspelt name, for the suggestion in an error.
+/// Finds the known name that is closest to a misspelt one, for the suggestion in an error message.
 package enum NearestName {
-    /// Longer names are not compared: a suggestion is a courtesy, never a cost.
+    /// Longer names are not compared, which bounds the cost.
     private static let maximumLength = 64
 
     /// The name nearest to `text`, or `nil` when none is near enough to be a misspelling of it.
     ///
-    /// Near enough is one edit for short names and a third of the length for longer ones. Case,
-    /// and `-` for `_`, are no difference.
+    /// Near enough is one edit for short names and a third of the length for longer ones. Case is
+    /// ignored, and `-` and `_` are equal.
     package static func suggestion(for text: String, among names: some Sequence<String>) -> String?
     {
         let wanted = folded(text)

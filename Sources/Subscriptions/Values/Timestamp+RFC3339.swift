@@ -1,26 +1,23 @@
-/// RFC 3339 in UTC with milliseconds, without Foundation: this is the form of every file that we
-/// write, and formatting it a million times must not cost a calendar each time.
+/// RFC 3339 in UTC with milliseconds: the form of times in every file that we write.
 extension Timestamp {
-    private static let millisecondsPerDay: Int64 = 86_400_000
-
     /// For example `2026-11-20T03:17:04.000Z`.
     ///
-    /// Years outside 0000–9999 are written in the expanded form of ISO 8601 (`+10000-…`), which
-    /// RFC 3339 has no form for; a broken local value must still be printable.
+    /// RFC 3339 has no form for years outside 0000–9999. They are written in the expanded form of
+    /// ISO 8601 (`+10000-…`), because a broken local value must be printable too.
     package var rfc3339: String {
-        let (day, time) = Self.floorDivide(unixMilliseconds, by: Self.millisecondsPerDay)
-        let (year, month, dayOfMonth) = Self.civil(fromDays: day)
-        let seconds = time / 1000
-        return Self.padded(year: year) + "-" + Self.padded(month, to: 2) + "-"
-            + Self.padded(dayOfMonth, to: 2) + "T" + Self.padded(seconds / 3600, to: 2) + ":"
+        let (day, time) = unixMilliseconds.floorDivided(by: Milliseconds.perDay)
+        let date = CivilDate(daysSince1970: day)
+        let seconds = time / Milliseconds.perSecond
+        return Self.padded(year: date.year) + "-" + Self.padded(date.month, to: 2) + "-"
+            + Self.padded(date.day, to: 2) + "T" + Self.padded(seconds / 3600, to: 2) + ":"
             + Self.padded(seconds / 60 % 60, to: 2) + ":" + Self.padded(seconds % 60, to: 2) + "."
             + Self.padded(time % 1000, to: 3) + "Z"
     }
 
     /// Reads RFC 3339 (any offset, zero to nine fractional digits, cut to milliseconds).
     ///
-    /// `nil` for anything else, dates that do not exist included. A leap second (`:60`) is read
-    /// as the first second of the next minute.
+    /// `nil` for anything else, and for dates that do not exist. A leap second (`:60`) is read as
+    /// the first second of the next minute.
     package init?(rfc3339 text: some StringProtocol) {
         var text = String(text)
         guard let parsed = text.withUTF8({ unsafe Self.parse($0) }) else { return nil }
@@ -46,44 +43,11 @@ extension Timestamp {
             let fraction = reader.fractionMilliseconds(),
             let offset = reader.offsetMinutes(), reader.isAtEnd
         else { return nil }
-        guard (1...12).contains(month), day >= 1, day <= daysIn(month: month, year: year),
-            hour <= 23, minute <= 59, second <= 60
+        guard let date = CivilDate(year: year, month: month, day: day), hour <= 23, minute <= 59,
+            second <= 60
         else { return nil }
-        let days = daysSinceEpoch(year: year, month: month, day: day)
-        let minutes = days * 1440 + hour * 60 + minute - offset
-        return minutes * 60_000 + second * 1000 + fraction
-    }
-
-    private static func daysIn(month: Int64, year: Int64) -> Int64 {
-        switch month {
-        case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Days from 1970-01-01 in the proleptic Gregorian calendar (eras of 400 years from March).
-    private static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let (era, yearOfEra) = floorDivide(shifted, by: 400)
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-            - 719_468
-    }
-
-    private static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let (era, dayOfEra) = floorDivide(days + 719_468, by: 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
-    }
-
-    private static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
-        let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+        let minutes = date.daysSince1970 * 1440 + hour * 60 + minute - offset
+        return minutes * Milliseconds.perMinute + second * Milliseconds.perSecond + fraction
     }
 
     private static func padded(year: Int64) -> String {
@@ -94,5 +58,67 @@ extension Timestamp {
     private static func padded(_ value: some BinaryInteger, to width: Int) -> String {
         let digits = String(value)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+/// Reads the pieces of an RFC 3339 time from bytes, front to back.
+@safe private struct RFC3339Reader {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var position = 0
+
+    init(bytes: UnsafeBufferPointer<UInt8>) {
+        unsafe self.bytes = bytes
+    }
+
+    var isAtEnd: Bool { unsafe position == bytes.count }
+
+    private var next: UInt8? { unsafe position < bytes.count ? bytes[position] : nil }
+
+    mutating func skip(_ byte: UInt8) -> Bool {
+        guard next == byte else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func digit() -> Int64? {
+        guard let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else {
+            return nil
+        }
+        position += 1
+        return Int64(byte - UInt8(ascii: "0"))
+    }
+
+    mutating func number(digits count: Int) -> Int64? {
+        var value: Int64 = 0
+        for _ in 0..<count {
+            guard let digit = digit() else { return nil }
+            value = value * 10 + digit
+        }
+        return value
+    }
+
+    /// Milliseconds of an optional fraction; `nil` when a point has no digits or more than nine.
+    mutating func fractionMilliseconds() -> Int64? {
+        guard skip(UInt8(ascii: ".")) else { return 0 }
+        var milliseconds: Int64 = 0
+        var count = 0
+        while let digit = digit() {
+            count += 1
+            if count <= 3 { milliseconds = milliseconds * 10 + digit }
+        }
+        guard (1...9).contains(count) else { return nil }
+        for _ in 0..<max(0, 3 - count) { milliseconds *= 10 }
+        return milliseconds
+    }
+
+    /// Minutes east of UTC; a time without an offset is ambiguous and is refused.
+    mutating func offsetMinutes() -> Int64? {
+        if skip(UInt8(ascii: "Z")) || skip(UInt8(ascii: "z")) { return 0 }
+        let isEast = skip(UInt8(ascii: "+"))
+        guard isEast || skip(UInt8(ascii: "-")), let hours = number(digits: 2),
+            skip(UInt8(ascii: ":")),
+            let minutes = number(digits: 2), hours <= 23, minutes <= 59
+        else { return nil }
+        return (isEast ? 1 : -1) * (hours * 60 + minutes)
     }
 }

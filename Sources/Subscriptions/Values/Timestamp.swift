@@ -10,14 +10,14 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.unixMilliseconds < right.unixMilliseconds
     }
 
-    /// The moment this many milliseconds later (earlier when negative), held inside `Int64`.
+    /// The moment this many milliseconds later (earlier when negative), clamped to `Int64`.
     package func adding(milliseconds: Int64) -> Timestamp {
         let (sum, overflow) = unixMilliseconds.addingReportingOverflow(milliseconds)
         guard overflow else { return Timestamp(unixMilliseconds: sum) }
         return Timestamp(unixMilliseconds: milliseconds > 0 ? .max : .min)
     }
 
-    /// Milliseconds from `earlier` to this moment, held inside `Int64`.
+    /// Milliseconds from `earlier` to this moment, clamped to `Int64`.
     package func milliseconds(since earlier: Timestamp) -> Int64 {
         let (difference, overflow) = unixMilliseconds.subtractingReportingOverflow(
             earlier.unixMilliseconds)
@@ -27,4 +27,16 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
     /// The UTC day as `yyyy-MM-dd`.
     package var utcDay: String { String(rfc3339.prefix(10)) }
+}
+
+/// Stored as UNIX milliseconds.
+extension Timestamp: Codable {
+    package init(from decoder: any Decoder) throws {
+        self.init(unixMilliseconds: try decoder.singleValueContainer().decode(Int64.self))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(unixMilliseconds)
+    }
 }

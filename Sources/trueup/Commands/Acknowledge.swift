@@ -131,7 +131,7 @@ package struct UntilOption: ExpressibleByArgument, Hashable, Sendable {
     package init?(argument: String) {
         text = argument
         if let day = Timestamp(rfc3339: argument + "T00:00:00Z") {
-            end = day.adding(milliseconds: DurationText.dayMilliseconds)
+            end = day.adding(milliseconds: Milliseconds.perDay)
         } else if let time = Timestamp(rfc3339: argument) {
             end = time
         } else {

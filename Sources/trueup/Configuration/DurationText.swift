@@ -1,15 +1,17 @@
+import Subscriptions
+
 /// A duration as people write it in settings and arguments: a whole number and one unit.
 ///
 /// Units are `s`, `m`, `h` and `d`; a bare number is refused, because it could mean any of them.
 package struct DurationText: Hashable, Sendable {
     /// Longer ones are a mistake, and must not overflow when added to a time.
-    package static let maximumMilliseconds: Int64 = 3650 * dayMilliseconds
-    static let dayMilliseconds: Int64 = 86_400_000
+    package static let maximumMilliseconds = 3650 * Milliseconds.perDay
 
     package let milliseconds: Int64
 
     private static let unitMilliseconds: [Character: Int64] = [
-        "s": 1000, "m": 60_000, "h": 3_600_000, "d": dayMilliseconds,
+        "s": Milliseconds.perSecond, "m": Milliseconds.perMinute, "h": Milliseconds.perHour,
+        "d": Milliseconds.perDay,
     ]
 
     package init?(_ text: String) {

@@ -90,8 +90,8 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
 
     /// How the notification history is read.
     package struct Recovery: Hashable, Sendable, SettingsSection {
-        package var overlapMilliseconds: Int64 = 7 * DurationText.dayMilliseconds
-        package var lookbackMilliseconds: Int64 = 30 * DurationText.dayMilliseconds
+        package var overlapMilliseconds: Int64 = 7 * Milliseconds.perDay
+        package var lookbackMilliseconds: Int64 = 30 * Milliseconds.perDay
         package var inbox: Inbox = .none
 
         static let declared: [Setting<Recovery>] = [

@@ -14,7 +14,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     /// Who is notified of corrections; `nil` for nobody.
     package var notify: NotifySettings?
     /// How long bookkeeping is kept: delivered events, inbox notifications, the records of earlier runs.
-    package var retentionMilliseconds: Int64 = 400 * DurationText.dayMilliseconds
+    package var retentionMilliseconds: Int64 = 400 * Milliseconds.perDay
 
     static let declared: [Setting<Settings>] = [
         Setting(

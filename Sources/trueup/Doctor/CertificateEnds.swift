@@ -77,10 +77,10 @@ package enum CertificateEnds {
     }
 
     private static func isSoon(_ end: Timestamp, _ now: Timestamp) -> Bool {
-        end.milliseconds(since: now) < warningDays * DurationText.dayMilliseconds
+        end.milliseconds(since: now) < warningDays * Milliseconds.perDay
     }
 
     private static func inDays(_ end: Timestamp, _ now: Timestamp) -> String {
-        "in \(end.milliseconds(since: now) / DurationText.dayMilliseconds) days"
+        "in \(end.milliseconds(since: now) / Milliseconds.perDay) days"
     }
 }

@@ -29,7 +29,7 @@ enum Inspection {
         let detail = "nothing is trusted: \(error.detail)"
         self = .payload(
             InspectedPayload(
-                path: "", kind: kind, judgement: .invalid(.certificate, detail), digest: ""),
+                path: "", kind: kind, judgement: .failed(.certificate, detail), digest: ""),
             isAlone: true)
     }
 

@@ -154,7 +154,8 @@ struct SignedDataVector {
         case .app: "invalid_app_identifier"
         case .environment: "invalid_environment"
         case .crossCheck: "cross_check"
-        case .undetermined: "undetermined"
+        case .digest, .nothingSigned: reason.rawValue
+        case .revocation: "undetermined"
         }
     }
 }

@@ -2,12 +2,17 @@ import Reconciliation
 import Subscriptions
 import Testing
 
+/// The question that a case still needs answered; `nil` when it can be judged.
+func nextQuestion(for item: Case, policy: Policy) -> Question? {
+    if case .needs(let question) = judge(item, policy: policy) { question } else { nil }
+}
+
 /// The outcome about one id of a case; fails the test where there is not exactly one.
 func outcome(
     _ item: Case, _ policy: Policy = Sample.policy(), of id: String? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> RowOutcome {
-    let matching = judge(item, policy: policy).filter {
+    let matching = outcomes(of: item, policy: policy).filter {
         $0.key.originalTransactionID == id ?? item.askedID
     }
     #expect(matching.count == 1, sourceLocation: sourceLocation)

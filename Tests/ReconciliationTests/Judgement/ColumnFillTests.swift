@@ -3,7 +3,7 @@ import Subscriptions
 import Testing
 
 /// A row with a status and an empty column: not known yet (docs/columns.md).
-struct ColumnFillTests {
+@Suite struct `Column fill` {
     private static let fillable: [SubscriptionField] = [
         .appAccountToken, .productID, .expiresDate, .autoRenewStatus, .autoRenewProductID,
         .inAppOwnershipType, .latestTransactionID, .webOrderLineItemID,

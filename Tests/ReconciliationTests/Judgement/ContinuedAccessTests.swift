@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct ContinuedAccessTests {
+@Suite struct `Continued access` {
     /// An id that gives access at ours and no longer at Apple's, beside another subscription.
     private func outcomes(
         ended: SubscriptionStatus, beside other: StatedSubscription, isHeld: Bool = true,
@@ -13,7 +13,7 @@ struct ContinuedAccessTests {
         let item = Sample.item(
             Sample.row(of: old) { $0.status = ours }, [old, other],
             held: isHeld ? [Sample.row(of: other, change)] : [])
-        return judge(item, policy: policy)
+        return Reconciliation.outcomes(of: item, policy: policy)
     }
 
     private func newer(

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct CorrectionTests {
+@Suite struct `A correction` {
     @Test func `keeps a row that already agrees with Apple`() throws {
         let outcome = try outcome(Sample.row(), beside: Sample.stated())
         #expect(outcome.verdict == .match)

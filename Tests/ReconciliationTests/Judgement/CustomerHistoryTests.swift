@@ -3,7 +3,7 @@ import Subscriptions
 import Testing
 
 /// Whose transactions a history holds.
-struct CustomerHistoryTests {
+@Suite struct `The history of a customer` {
     private let stated = Sample.stated { $0.transaction.appTransactionID = "account 1" }
 
     private func transaction(

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct ExclusionTests {
+@Suite struct `An exclusion` {
     private func reason(_ signed: Timestamp?, settle: Int64 = 900_000) -> ExclusionReason? {
         exclusion(
             of: Sample.row { $0.signedDate = signed },
@@ -29,7 +29,7 @@ struct ExclusionTests {
         }
         let sibling = Sample.stated("3000") { $0.transaction.subscriptionGroupID = "second" }
         let item = Sample.item(Sample.row(), [Sample.stated(), sibling], held: [young])
-        let outcomes = judge(item, policy: Sample.policy())
+        let outcomes = outcomes(of: item, policy: Sample.policy())
         #expect(outcomes.map(\.verdict) == [.match, .excluded(.inFlight)])
         #expect(outcomes[1].findings.isEmpty)
         #expect(outcomes[1].corrections.isEmpty)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What holds for every row and every answer, tried with random ones.
-struct JudgePropertyTests {
+@Suite struct `Properties of a judgement` {
     @Test(arguments: [1, 20_261_120, 0xBAD_5EED] as [UInt64])
     func `a corrected row agrees with the same answer, and is not touched again`(
         seed: UInt64
@@ -45,7 +45,7 @@ struct JudgePropertyTests {
                 asked, stated.shuffled(using: &generator), held: held.shuffled(using: &generator))
             let policy = Sample.policy()
             #expect(
-                judge(first, policy: policy) == judge(second, policy: policy),
+                outcomes(of: first, policy: policy) == outcomes(of: second, policy: policy),
                 "seed \(seed), round \(round)")
         }
     }
@@ -61,7 +61,7 @@ struct JudgePropertyTests {
             var row = Self.row(beside: stated, using: &generator)
             row.signedDate = Sample.now(
                 minutes: Int64.random(in: -2000...2000, using: &generator))
-            for outcome in judge(Sample.item(row, [stated]), policy: Sample.policy()) {
+            for outcome in outcomes(of: Sample.item(row, [stated]), policy: Sample.policy()) {
                 let isJudged = outcome.verdict == .match || outcome.verdict == .discrepancy
                 #expect(isJudged || outcome.corrections.isEmpty, "seed \(seed), round \(round)")
                 let isOlder = row.signedDate.map { $0 <= stated.signedDate } ?? true
@@ -77,7 +77,7 @@ struct JudgePropertyTests {
         for round in 0..<400 {
             let stated = Self.statement(Sample.id, using: &generator)
             let row = Self.row(beside: stated, using: &generator)
-            for outcome in judge(Sample.item(row, [stated]), policy: Sample.policy()) {
+            for outcome in outcomes(of: Sample.item(row, [stated]), policy: Sample.policy()) {
                 let names = outcome.findings.map { "\($0.kind) \($0.field ?? "")" }
                 #expect(Set(names).count == names.count, "seed \(seed), round \(round)")
             }

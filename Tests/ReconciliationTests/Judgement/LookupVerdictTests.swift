@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct LookupVerdictTests {
+@Suite struct `The verdict on a lookup` {
     @Test(arguments: [
         (Lookup<StatusAnswer>.rateLimited, UndecidedReason.rateLimited),
         (.unavailable("connection reset"), .unavailable), (.internalFault, .unavailable),
@@ -16,7 +16,7 @@ struct LookupVerdictTests {
         lookup: Lookup<StatusAnswer>, reason: UndecidedReason
     ) throws {
         let row = Sample.row { $0.status = 2 }
-        let outcomes = judge(Sample.item(row, lookup), policy: Sample.policy())
+        let outcomes = outcomes(of: Sample.item(row, lookup), policy: Sample.policy())
         #expect(outcomes.count == 1)
         #expect(outcomes[0].verdict == .undecided(reason))
         #expect(outcomes[0].findings.isEmpty)

@@ -4,7 +4,7 @@ import Testing
 
 /// A stored period with an empty column: not known yet, and filled in from the transaction that the
 /// row is.
-struct PeriodFillTests {
+@Suite struct `Period fill` {
     private let current = Sample.stated().transaction
 
     private func earlier(_ change: (inout SignedTransaction) -> Void = { _ in })

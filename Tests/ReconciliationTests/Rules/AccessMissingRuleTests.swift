@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct AccessMissingRuleTests {
+@Suite struct `The access missing rule` {
     @Test(arguments: [(2, 1), (3, 1)])
     func `reports and corrects it`(ours: Int, apple: Int) throws {
         let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: apple))

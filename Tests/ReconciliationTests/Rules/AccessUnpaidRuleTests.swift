@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct AccessUnpaidRuleTests {
+@Suite struct `The access unpaid rule` {
     @Test(arguments: [(1, 2), (1, 3), (4, 2), (4, 3)])
     func `reports and corrects it`(ours: Int, apple: Int) throws {
         let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: apple))

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct AccountNotFoundRuleTests {
+@Suite struct `The account not found rule` {
     @Test func `reports it and takes no access away`() throws {
         let item = Sample.item(Sample.row(), .accountNotFound)
         #expect(nextQuestion(for: item, policy: Sample.policy()) == nil)

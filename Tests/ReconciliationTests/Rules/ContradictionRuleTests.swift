@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct ContradictionRuleTests {
+@Suite struct `The contradiction rule` {
     private func expectContradiction(
         _ stated: StatedSubscription, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {

@@ -7,7 +7,7 @@ import Testing
 /// Written from docs/promises.md (an unsigned word never takes away access that the signed
 /// fields state, nor gives what they deny) and from Apple's description of the fields, not from the
 /// code. A dot is a statement that may be taken over, `x` is a contradiction.
-struct ContradictionTableTests {
+@Suite struct `The table of contradictions` {
     struct Line: Sendable, CustomTestStringConvertible {
         let text: String
 

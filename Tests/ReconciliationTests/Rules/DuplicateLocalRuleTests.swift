@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct DuplicateLocalRuleTests {
+@Suite struct `The duplicate local rule` {
     private let other = SubscriptionKey(app: Sample.app, originalTransactionID: "9")
 
     @Test func `reports a shared line item and writes neither row`() throws {

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct ExpiryRuleTests {
+@Suite struct `The expiry rule` {
     @Test(arguments: [(-30, Direction.customerLoses), (30, .companyLoses)] as [(Int64, Direction)])
     func `states the direction`(days: Int64, direction: Direction) throws {
         let stated = Sample.stated()

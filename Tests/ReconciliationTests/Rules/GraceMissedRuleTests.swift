@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct GraceMissedRuleTests {
+@Suite struct `The grace missed rule` {
     @Test(arguments: [(1, 4), (2, 4), (3, 4)])
     func `reports and corrects it`(ours: Int, apple: Int) throws {
         let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: apple))

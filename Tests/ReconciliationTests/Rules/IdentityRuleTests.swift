@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct IdentityRuleTests {
+@Suite struct `The identity rule` {
     private let otherToken = "00000000-0000-4000-8000-000000000001"
 
     @Test func `reports another account's token and writes nothing of the row`() throws {

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct InvalidIDRuleTests {
+@Suite struct `The invalid ID rule` {
     private func malformed(_ id: String) -> LocalSubscription {
         LocalSubscription(
             key: SubscriptionKey(app: Sample.app, originalTransactionID: id))
@@ -36,7 +36,7 @@ struct InvalidIDRuleTests {
         #expect(nextQuestion(for: item, policy: Sample.policy()) == .transactionInfo)
         item.transactionInfo = .answered(info)
         #expect(nextQuestion(for: item, policy: Sample.policy()) == nil)
-        let outcomes = judge(item, policy: Sample.policy())
+        let outcomes = outcomes(of: item, policy: Sample.policy())
         #expect(outcomes.count == 1)
         #expect(outcomes[0].verdict == .discrepancy)
         #expect(outcomes[0].kinds == [.invalidID])
@@ -52,7 +52,7 @@ struct InvalidIDRuleTests {
         let item = Sample.item(Sample.row(), [Sample.stated("3000")], held: [held]) {
             $0.transactionInfo = .answered(info)
         }
-        let outcomes = judge(item, policy: Sample.policy())
+        let outcomes = outcomes(of: item, policy: Sample.policy())
         #expect(outcomes.map(\.kinds) == [[.invalidID], [.accessMissing]])
         #expect(outcomes.flatMap(\.corrections).isEmpty)
         #expect(outcomes[1].findings[0].action == .refused)

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct LatestTransactionRuleTests {
+@Suite struct `The latest transaction rule` {
     @Test func `reports another line item and sets both ids`() throws {
         let stated = Sample.stated()
         let row = Sample.row(of: stated) {

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct MigratedRuleTests {
+@Suite struct `The migrated rule` {
     private let successor = Sample.stated("3000") {
         $0.transaction.previousOriginalTransactionID = Sample.id
     }
@@ -10,7 +10,7 @@ struct MigratedRuleTests {
     @Test func `reports the new id that the answer shows, and asks no further`() throws {
         let item = Sample.item(Sample.row(), [successor])
         #expect(nextQuestion(for: item, policy: Sample.policy()) == nil)
-        let outcomes = judge(item, policy: Sample.policy())
+        let outcomes = outcomes(of: item, policy: Sample.policy())
         #expect(outcomes.count == 1)
         let outcome = try #require(outcomes.first)
         #expect(outcome.verdict == .discrepancy)
@@ -24,7 +24,7 @@ struct MigratedRuleTests {
     @Test func `settles held rows of an answer that shows the successor`() {
         let held = Sample.row(of: successor) { $0.autoRenewStatus = 0 }
         let item = Sample.item(Sample.row(), [successor], held: [held])
-        let outcomes = judge(item, policy: Sample.policy())
+        let outcomes = outcomes(of: item, policy: Sample.policy())
         #expect(outcomes.map(\.verdict) == [.discrepancy, .discrepancy])
         #expect(outcomes[1].corrections.count == 1)
     }

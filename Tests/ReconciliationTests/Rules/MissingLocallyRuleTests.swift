@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct MissingLocallyRuleTests {
+@Suite struct `The missing locally rule` {
     private func sibling(_ status: SubscriptionStatus) -> StatedSubscription {
         Sample.stated("3000", status) {
             $0.transaction.subscriptionGroupID = "second"
@@ -57,7 +57,7 @@ struct MissingLocallyRuleTests {
         let item = Sample.item(Sample.row(), [sibling(.active)]) {
             $0.transactionInfo = .transactionNotFound
         }
-        let outcomes = judge(item, policy: Sample.policy())
+        let outcomes = outcomes(of: item, policy: Sample.policy())
         #expect(outcomes.map(\.verdict) == [.undecided(.idNotInAnswer)])
         #expect(outcomes[0].findings.isEmpty)
     }
@@ -65,7 +65,7 @@ struct MissingLocallyRuleTests {
     @Test func `takes a row of another environment for held`() {
         let held = Sample.row(of: sibling(.active), app: Sample.sandbox)
         let item = Sample.item(Sample.row(), [Sample.stated(), sibling(.active)], held: [held])
-        let kinds = judge(item, policy: Sample.policy()).flatMap(\.kinds)
+        let kinds = outcomes(of: item, policy: Sample.policy()).flatMap(\.kinds)
         #expect(kinds == [.wrongEnvironment])
     }
 
@@ -88,7 +88,7 @@ struct MissingLocallyRuleTests {
         item.statuses = .answered(StatusAnswer(subscriptions: [Sample.stated()]))
         item.held = [ScopedRow(row: Sample.row())]
         #expect(nextQuestion(for: item, policy: Sample.policy()) == nil)
-        #expect(judge(item, policy: Sample.policy()).isEmpty)
+        #expect(outcomes(of: item, policy: Sample.policy()).isEmpty)
     }
 
     @Test func `writes report-only columns into a new row`() throws {

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct NewerLocallyRuleTests {
+@Suite struct `The newer locally rule` {
     @Test func `changes nothing of a row that was signed later`() throws {
         let row = Sample.row {
             $0.signedDate = Sample.now(days: 1)

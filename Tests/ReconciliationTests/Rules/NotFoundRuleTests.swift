@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct NotFoundRuleTests {
+@Suite struct `The not found rule` {
     private func item(
         days: Int, last: Timestamp = Sample.now(days: -1), info: Lookup<SignedTransaction>? = nil
     ) -> Case {
@@ -69,7 +69,7 @@ struct NotFoundRuleTests {
         var item = Case(app: Sample.app, askedID: Sample.id, asked: nil)
         item.statuses = .transactionNotFound
         #expect(nextQuestion(for: item, policy: Sample.policy()) == nil)
-        #expect(judge(item, policy: Sample.policy()).isEmpty)
+        #expect(outcomes(of: item, policy: Sample.policy()).isEmpty)
     }
 
     @Test func `leaves a young row in flight`() throws {

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct NotificationLostRuleTests {
+@Suite struct `The notification lost rule` {
     private let delivered = Sample.notification(attempts: ["TIMED_OUT", "SUCCESS"])
 
     private func kinds(_ inbox: InboxRecord?, isKept: Bool) -> [FindingKind] {

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct NotificationMissedRuleTests {
+@Suite struct `The notification missed rule` {
     private func findings(
         _ notification: RecordedNotification, inbox: InboxRecord? = nil, isKept: Bool = false
     ) -> [Finding] {

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct OtherStatusRuleTests {
+@Suite struct `The other status rule` {
     @Test(arguments: [(4, 1), (2, 3), (3, 2), (2, 5), (3, 5), (5, 2), (5, 3)])
     func `reports and corrects it`(ours: Int, apple: Int) throws {
         let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: apple))

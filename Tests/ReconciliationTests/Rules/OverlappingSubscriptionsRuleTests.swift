@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct OverlappingSubscriptionsRuleTests {
+@Suite struct `The overlapping subscriptions rule` {
     private func second(
         _ status: SubscriptionStatus = .active, began days: Int64 = -50,
         _ change: (inout StatedSubscription) -> Void = { _ in }
@@ -16,7 +16,7 @@ struct OverlappingSubscriptionsRuleTests {
     private func outcomes(_ other: StatedSubscription) -> [RowOutcome] {
         let item = Sample.item(
             Sample.row(), [Sample.stated(), other], held: [Sample.row(of: other)])
-        return judge(item, policy: Sample.policy())
+        return Reconciliation.outcomes(of: item, policy: Sample.policy())
     }
 
     @Test func `reports a pair once, on the later one`() throws {
@@ -56,7 +56,7 @@ struct OverlappingSubscriptionsRuleTests {
     @Test func `leaves a row in flight alone`() {
         let young = Sample.row(of: second()) { $0.signedDate = Sample.now(minutes: -1) }
         let item = Sample.item(Sample.row(), [Sample.stated(), second()], held: [young])
-        let outcomes = judge(item, policy: Sample.policy())
+        let outcomes = Reconciliation.outcomes(of: item, policy: Sample.policy())
         #expect(outcomes.map(\.verdict) == [.match, .excluded(.inFlight)])
         #expect(outcomes.allSatisfy { $0.findings.isEmpty })
     }

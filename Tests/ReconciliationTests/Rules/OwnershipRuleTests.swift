@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct OwnershipRuleTests {
+@Suite struct `The ownership rule` {
     @Test func `reports family shared against purchased`() throws {
         let stated = Sample.stated { $0.transaction.inAppOwnershipType = "FAMILY_SHARED" }
         let outcome = try outcome(Sample.row(), beside: stated)

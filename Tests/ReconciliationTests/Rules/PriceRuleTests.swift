@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct PriceRuleTests {
+@Suite struct `The price rule` {
     private func outcome(
         _ stated: StatedSubscription = Sample.stated(),
         ours change: (inout LocalTransaction) -> Void

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct ProductRuleTests {
+@Suite struct `The product rule` {
     @Test func `reports a missed upgrade as product and expiry`() throws {
         let stated = Sample.stated { $0.transaction.productID = "platinum.yearly" }
         let row = Sample.row(of: stated) {

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct RefundReversalMissedRuleTests {
+@Suite struct `The refund reversal missed rule` {
     @Test func `gives access back where a refund was only prorated`() throws {
         let stated = Sample.stated {
             $0.transaction.revocationDate = Sample.now(days: -1)

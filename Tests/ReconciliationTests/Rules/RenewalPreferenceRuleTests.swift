@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct RenewalPreferenceRuleTests {
+@Suite struct `The renewal preference rule` {
     @Test func `reports a missed cancellation on the renewal info's evidence`() throws {
         let stated = Sample.stated { $0.renewal.autoRenewStatus = 0 }
         let outcome = try outcome(Sample.row(), beside: stated)

@@ -2,13 +2,13 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct ResurrectedRuleTests {
+@Suite struct `The resurrected rule` {
     private func outcomes(
         old: StatedSubscription, newer: StatedSubscription
     ) -> [RowOutcome] {
         let item = Sample.item(
             Sample.row(of: old), [newer, old], held: [Sample.row(of: newer)])
-        return judge(item, policy: Sample.policy())
+        return Reconciliation.outcomes(of: item, policy: Sample.policy())
     }
 
     private func newer(_ status: SubscriptionStatus = .active) -> StatedSubscription {

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct RevocationDateRuleTests {
+@Suite struct `The revocation date rule` {
     @Test(arguments: [-7, nil] as [Int64?])
     func `reports another or an empty date when both are revoked`(days: Int64?) throws {
         let stated = Sample.stated(Sample.id, .revoked)

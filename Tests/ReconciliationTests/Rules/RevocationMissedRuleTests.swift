@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct RevocationMissedRuleTests {
+@Suite struct `The revocation missed rule` {
     @Test(arguments: [(1, 5), (4, 5)])
     func `reports and corrects it`(ours: Int, apple: Int) throws {
         let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: apple))

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct TransactionMissingRuleTests {
+@Suite struct `The transaction missing rule` {
     private let current = Sample.stated().transaction
 
     private func earlier(

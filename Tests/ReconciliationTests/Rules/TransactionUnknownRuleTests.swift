@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct TransactionUnknownRuleTests {
+@Suite struct `The transaction unknown rule` {
     private let current = Sample.stated().transaction
 
     private func outcome(_ history: HistoryReading) throws -> RowOutcome {

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct UnknownStatusRuleTests {
+@Suite struct `The unknown status rule` {
     @Test(arguments: [0, 6, -1, Int.max])
     func `leaves the row undecided and reports the value`(status: Int) throws {
         let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: status))

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct UnknownValueRuleTests {
+@Suite struct `The unknown value rule` {
     @Test func `reports each field once and changes no verdict`() throws {
         let stated = Sample.stated {
             $0.transaction.unknowns = [

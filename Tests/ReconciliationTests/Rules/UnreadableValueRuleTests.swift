@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct UnreadableValueRuleTests {
+@Suite struct `The unreadable value rule` {
     private let comparable = SubscriptionField.allCases.filter {
         ![.originalTransactionID, .environment, .bundleID, .customerID].contains($0)
     }

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct VerificationFailedRuleTests {
+@Suite struct `The verification failed rule` {
     private func rejected(
         _ id: String?, _ reason: VerificationFailure.Reason = .signature
     ) -> RejectedStatement {
@@ -29,7 +29,7 @@ struct VerificationFailedRuleTests {
 
     @Test func `an undetermined entry leaves the row undecided and is no finding`() throws {
         let answer = StatusAnswer(
-            subscriptions: [], rejected: [rejected(Sample.id, .undetermined)])
+            subscriptions: [], rejected: [rejected(Sample.id, .revocation)])
         let item = Sample.item(Sample.row { $0.status = 2 }, .answered(answer))
         #expect(nextQuestion(for: item, policy: Sample.policy()) == nil)
         let outcome = try outcome(item)
@@ -40,9 +40,9 @@ struct VerificationFailedRuleTests {
 
     @Test func `an undetermined entry of nobody's beside the asked one is no finding`() throws {
         let answer = StatusAnswer(
-            subscriptions: [Sample.stated()], rejected: [rejected("777", .undetermined)])
-        let outcomes = judge(
-            Sample.item(Sample.row(), .answered(answer)), policy: Sample.policy())
+            subscriptions: [Sample.stated()], rejected: [rejected("777", .revocation)])
+        let outcomes = outcomes(
+            of: Sample.item(Sample.row(), .answered(answer)), policy: Sample.policy())
         #expect(outcomes.flatMap(\.findings).isEmpty)
         #expect(outcomes.flatMap(\.corrections).isEmpty)
     }
@@ -50,7 +50,7 @@ struct VerificationFailedRuleTests {
     @Test func `an entry of one id that is undetermined and invalid is invalid`() throws {
         let answer = StatusAnswer(
             subscriptions: [],
-            rejected: [rejected(Sample.id, .undetermined), rejected(Sample.id, .signature)])
+            rejected: [rejected(Sample.id, .revocation), rejected(Sample.id, .signature)])
         let outcome = try outcome(Sample.item(Sample.row { $0.status = 2 }, .answered(answer)))
         #expect(outcome.verdict == .undecided(.verificationFailed))
     }
@@ -97,7 +97,7 @@ struct VerificationFailedRuleTests {
         let item = Sample.item(Sample.row(), .answered(answer)) {
             $0.held = [ScopedRow(row: held)]
         }
-        let outcomes = judge(item, policy: Sample.policy())
+        let outcomes = outcomes(of: item, policy: Sample.policy())
         #expect(outcomes.map(\.key.originalTransactionID) == [Sample.id, "3000", "4000"])
         #expect(
             outcomes.map(\.verdict) == [.match, .undecided(.verificationFailed), nil])
@@ -111,7 +111,7 @@ struct VerificationFailedRuleTests {
         let item = Sample.item(Sample.row(), .answered(answer)) {
             $0.held = [ScopedRow(row: Sample.row(of: Sample.stated("3000")))]
         }
-        let outcomes = judge(item, policy: Sample.policy())
+        let outcomes = outcomes(of: item, policy: Sample.policy())
         #expect(outcomes.map(\.key.originalTransactionID) == [Sample.id])
     }
 

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct WrongAppRuleTests {
+@Suite struct `The wrong app rule` {
     @Test func `reports a row of another bundle that the asking app's answer holds`() throws {
         let row = Sample.row(app: Sample.otherApp) { $0.status = 2 }
         let outcome = try outcome(Sample.item(row, [Sample.stated()]))
@@ -51,7 +51,7 @@ struct WrongAppRuleTests {
     @Test func `finds it in a held row and inserts nothing beside it`() throws {
         let held = Sample.row(app: Sample.otherApp)
         let item = Sample.item(Sample.row(), [Sample.stated()], held: [held])
-        let outcomes = judge(item, policy: Sample.policy())
+        let outcomes = outcomes(of: item, policy: Sample.policy())
         #expect(outcomes.map(\.key) == [Sample.row().key, held.key])
         #expect(outcomes[0].verdict == .match)
         #expect(outcomes[1].kinds == [.wrongApp])

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct WrongEnvironmentRuleTests {
+@Suite struct `The wrong environment rule` {
     private let policy = Sample.policy { $0.apps = [Sample.app, Sample.sandbox] }
 
     private func item(_ statuses: Lookup<StatusAnswer>) -> Case {
@@ -45,7 +45,7 @@ struct WrongEnvironmentRuleTests {
     @Test func `reports a held row of the environment that did not answer`() throws {
         let held = Sample.row(app: Sample.sandbox)
         let item = Sample.item(Sample.row(), [Sample.stated()], held: [held])
-        let outcomes = judge(item, policy: policy)
+        let outcomes = outcomes(of: item, policy: policy)
         #expect(outcomes.map(\.verdict) == [.match, .discrepancy])
         #expect(outcomes[1].kinds == [.wrongEnvironment])
         #expect(outcomes[1].findings[0].appleValue == .text("Production"))

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct CanaryJudgementTests {
+@Suite struct `The judgement on a canary` {
     private let key = SubscriptionKey(
         bundleID: "com.example.app", environment: "Production", originalTransactionID: "1")
 

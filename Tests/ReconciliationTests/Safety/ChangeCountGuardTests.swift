@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct ChangeCountGuardTests {
+@Suite struct `The change count guard` {
     @Test func `names both numbers of too many changes`() throws {
         let plan = GuardedPlan.plan(inScope: 1_000_000, changes: 501)
         let sentence = try #require(GuardLimits().sentence(of: .maxChanges, about: plan))

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct ChangeShareGuardTests {
+@Suite struct `The change share guard` {
     private func stops(inScope: Int, changes: Int, _ limits: GuardLimits = GuardLimits()) -> Bool {
         let plan = GuardedPlan.plan(inScope: inScope, changes: changes)
         return limits.sentence(of: .maxChangeShare, about: plan) != nil

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct DirectionGuardTests {
+@Suite struct `The direction guard` {
     private func sentence(
         of rows: Int, from ours: Int?, to apple: Int, inScope: Int = 1_000,
         _ limits: GuardLimits = GuardedPlan.limits { $0.maxSameDirectionShare = 0.1 }

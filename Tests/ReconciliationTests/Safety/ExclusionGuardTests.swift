@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct ExclusionGuardTests {
+@Suite struct `The exclusion guard` {
     private func sentence(
         strangers: Int = 0, inFlight: Int = 0, ours: Int = 0, matched: Int = 1_000,
         last: RunTotals? = nil, _ limits: GuardLimits = GuardLimits()
@@ -51,7 +51,7 @@ struct ExclusionGuardTests {
     }
 }
 
-struct StrayBundleTests {
+@Suite struct `Stray bundles` {
     private func strays(_ counts: [String: Int]) -> Set<String> {
         strayBundles(
             among: counts.map {

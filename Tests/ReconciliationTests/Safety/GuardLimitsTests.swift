@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct GuardLimitsTests {
+@Suite struct `The guard limits` {
     @Test func `lets a plan within every limit pass`() {
         let plan = GuardedPlan.plan(changes: 500, notFound: 100, failures: 10, before: 10_000)
         #expect(GuardLimits().breaches(by: plan).isEmpty)

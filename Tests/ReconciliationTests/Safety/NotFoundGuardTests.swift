@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct NotFoundGuardTests {
+@Suite struct `The not found guard` {
     private func stops(inScope: Int, notFound: Int) -> Bool {
         let plan = GuardedPlan.plan(inScope: inScope, notFound: notFound)
         return GuardLimits().sentence(of: .maxNotFoundShare, about: plan) != nil

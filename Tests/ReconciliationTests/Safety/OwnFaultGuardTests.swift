@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct OwnFaultGuardTests {
+@Suite struct `The own fault guard` {
     private let hour: Int64 = 3_600_000
 
     private func sentence(

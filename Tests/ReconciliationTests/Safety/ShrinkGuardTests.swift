@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct ShrinkGuardTests {
+@Suite struct `The shrink guard` {
     private func sentence(
         _ rows: Int, before: Int?, _ limits: GuardLimits = GuardLimits()
     ) -> String? {

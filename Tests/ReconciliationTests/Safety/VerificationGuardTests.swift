@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct VerificationGuardTests {
+@Suite struct `The verification guard` {
     private func stops(failures: Int) -> Bool {
         let plan = GuardedPlan.plan(inScope: 20, failures: failures)
         return GuardLimits().sentence(of: .maxVerificationFailures, about: plan) != nil

@@ -207,7 +207,7 @@ import Testing
             try record.findings().first { $0.finding.key == key(id) },
             sourceLocation: sourceLocation)
         #expect(found.finding.action == .refused, sourceLocation: sourceLocation)
-        #expect(found.finding.cause == StandInReason.text, sourceLocation: sourceLocation)
+        #expect(found.finding.cause == VetoCause.standIn, sourceLocation: sourceLocation)
     }
 
     @Test func `a stand-in takes back what was planned for the true original before it`()

@@ -2,10 +2,11 @@ import Subscriptions
 
 /// `missing_locally`: an answer that contains the asked id shows a subscription we do not hold.
 ///
-/// High; critical if it entitles, for then a customer has paid and gets nothing. It is inserted
+/// High; critical if it entitles, because the customer has paid and gets nothing. It is inserted
 /// with the asked row's customer and its own account token, unless its status is unknown or
-/// contradicted by its signature, or a `Restraint` says why not. One that only a notification
-/// spoke of, of a customer of whom we hold nothing, is reported and left to the company to insert.
+/// contradicts the signed fields, or a `WriteVeto` prevents it. A subscription that only a
+/// notification named, of a customer without any row of ours, is reported and left to the company
+/// to insert.
 struct MissingLocallyRule: CustomerRule {
     static let version = 1
 

@@ -2,9 +2,9 @@ import Subscriptions
 
 /// `overlapping_subscriptions`: one customer pays twice, with two entitling originals in a group.
 ///
-/// Only purchased ones count: a family's share beside an own purchase costs nothing. Reported once
-/// for each original after the first, on the later one, with the first one's id as `apple_value`.
-/// Nobody but the customer can end one of them: never corrected.
+/// Only purchased ones count, because family sharing costs nothing. Reported once for each original
+/// after the first, on the later one, with the first one's id as `apple_value`. Only the customer
+/// can end one of them: never corrected.
 struct OverlappingSubscriptionsRule: CustomerRule {
     static let version = 1
 

@@ -1,10 +1,10 @@
 import Subscriptions
 
-/// `resurrected`: an old original id is back in billing retry beside a newer one.
+/// `resurrected`: an old original id is in billing retry while a newer one gives access.
 ///
-/// Apple goes on charging for up to 60 days, and a late success revives the old subscription while
-/// the customer already pays for the newer one of the group. Access must not be ended on the old
-/// id's word alone; `apple_value` is the newest entitling id. High, never corrected.
+/// Apple tries to charge for up to 60 days, and a late success revives the old subscription while
+/// the customer already pays for the newer one of the group. Access must not be ended because of
+/// the old id alone; `apple_value` is the newest entitling id. High, never corrected.
 struct ResurrectedRule: CustomerRule {
     static let version = 1
 

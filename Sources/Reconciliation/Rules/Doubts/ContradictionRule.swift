@@ -2,9 +2,9 @@ import Subscriptions
 
 /// `contradiction`: Apple's unsigned status contradicts the signed payloads beside it.
 ///
-/// Only TLS protects the status; the payloads carry a signature. Where the two cannot both be
-/// true nobody knows which is, so the row is undecided and nothing is written. Only clear cases
-/// count, because Apple's data has harmless quirks: `StatedSubscription.contradiction` lists them.
+/// Only TLS protects the status; the payloads are signed. Where both cannot be true it is unknown
+/// which one is, so the row is undecided and nothing is written. Only clear cases count, because
+/// Apple's data has harmless inconsistencies: see `StatedSubscription.contradiction`.
 struct ContradictionRule: DoubtRule {
     static let version = 1
 

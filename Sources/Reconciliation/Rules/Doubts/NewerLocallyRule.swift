@@ -2,8 +2,9 @@ import Subscriptions
 
 /// A row signed later than Apple's answer is undecided (`newer_locally`).
 ///
-/// Evidence never goes back in time: a live notification may have come in during the run, or a
-/// proxy replayed an old answer. Equal is not older, to the second where ours has no milliseconds.
+/// An older statement never replaces a newer one: a notification may have arrived during the run,
+/// or a proxy replayed an old answer. Equal dates are compared, to the second where ours has no
+/// milliseconds.
 struct NewerLocallyRule: DoubtRule {
     static let version = 1
 

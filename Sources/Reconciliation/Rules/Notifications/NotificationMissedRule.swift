@@ -2,8 +2,8 @@ import Subscriptions
 
 /// `notification_missed`: no send attempt succeeded, and this run recovers it first.
 ///
-/// Once for each notificationUUID: one that an earlier run recovered, or that the company says it
-/// received after all, is silent. A TEST notification never counts.
+/// Once for each notificationUUID: not for one that an earlier run recovered, or that the company
+/// imported as received. A TEST notification never counts.
 struct NotificationMissedRule: NotificationRule {
     static let version = 1
 

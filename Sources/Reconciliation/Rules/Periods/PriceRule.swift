@@ -2,10 +2,10 @@ import Subscriptions
 
 /// `price`: price or currency of a period differs from what Apple signed.
 ///
-/// Reported only: what was really paid out stands in Apple's financial reports, and an upgraded
-/// transaction keeps its full price. Amounts are milliunits; `amount` is the difference. A row is
-/// held against its own transaction, from which an empty price is filled in, too; where Apple does
-/// not show that one, against the first purchase of its line item.
+/// Report-only: Apple's financial reports say what was paid out, and an upgraded transaction keeps
+/// its full price. Amounts are milliunits; `amount` is the difference. A row is compared with the
+/// transaction of its own id, or with the first purchase of its line item where Apple does not show
+/// that transaction.
 struct PriceRule: PeriodRule {
     static let version = 2
 

@@ -2,9 +2,10 @@ import Subscriptions
 
 /// `transaction_missing`: a period in Apple's history that we do not hold.
 ///
-/// Only where period rows are kept of the subscription. Medium; high if it entitles now. Periods
-/// are told apart by web order line item: restores and further devices make other transactions of
-/// the same one. `field` is the transaction id, for a row may lack several.
+/// Only where periods of the subscription are stored. Medium; high if it entitles now. The web
+/// order line item identifies a period, because restores and further devices have transactions of
+/// their own for it. `field` is the transaction id, because a subscription may lack several
+/// periods.
 struct TransactionMissingRule: PeriodRule {
     static let version = 1
 

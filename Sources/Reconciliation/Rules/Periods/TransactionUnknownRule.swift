@@ -2,8 +2,8 @@ import Subscriptions
 
 /// `transaction_unknown`: a period of ours that Apple's complete history lacks.
 ///
-/// Only a history read from its beginning to its end, with this subscription in it, proves an
-/// absence. Perhaps forged, perhaps another environment's: high, never corrected.
+/// Only a history that was read completely and contains this subscription proves an absence. The
+/// period may be forged or from another environment: high, never corrected.
 struct TransactionUnknownRule: PeriodRule {
     static let version = 1
 

@@ -2,9 +2,9 @@ import Subscriptions
 
 /// `duplicate_local`: two rows hold one original transaction or one web order line item.
 ///
-/// Which of them is right cannot be told from Apple's side: neither is written. It needs no answer
-/// of Apple's, so it is reported of every row that is looked at. One finding for each of the two
-/// columns; `apple_value` is empty, `local_value` names the first of the other rows.
+/// Apple's answer does not say which of them is right, so neither is written. It needs no answer,
+/// so it is reported for every row that is examined. One finding for each of the two columns;
+/// `apple_value` is empty, `local_value` names the first of the other rows.
 struct DuplicateLocalRule: Rule {
     static let version = 1
 

@@ -2,11 +2,11 @@ import Subscriptions
 
 /// `expiry`: the end of the paid period differs.
 ///
-/// The direction says whom it harms: the customer when ours is earlier, the company when later. A
-/// local time without milliseconds is compared to the second. Another end is another period, so
-/// the ids of the current period move with it. Where Apple extended the renewal date alone, an end
-/// up to it is no difference; a still later one is reported and not written, for the only signed
-/// end that could be written lies before the one that Apple promised.
+/// It harms the customer when ours is earlier, the company when ours is later. A local time without
+/// milliseconds is compared to the second. Another end is another period, so the ids of the current
+/// period are corrected with it. Where Apple extended only the renewal date, an end up to that date
+/// is no difference. A later end is reported and not corrected, because the signed end is earlier
+/// than the extension that Apple granted.
 struct ExpiryRule: RowRule {
     static let version = 2
 

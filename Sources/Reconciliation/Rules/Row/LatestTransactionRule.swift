@@ -1,9 +1,10 @@
 import Subscriptions
 
-/// `latest_transaction`: the ids of the current period differ and nothing else tells of it.
+/// `latest_transaction`: the ids of the current period differ, and no other finding covers that.
 ///
-/// Another end, another product, or access that came back already tell of another period. Another
-/// transaction of the same web order line item (a restore, a second device) is no difference.
+/// Findings about another end, another product or regained access already mean another period.
+/// Another transaction of the same web order line item (a restore, a second device) is no
+/// difference.
 struct LatestTransactionRule: RowRule {
     static let version = 1
 

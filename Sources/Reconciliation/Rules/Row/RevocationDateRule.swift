@@ -2,8 +2,8 @@ import Subscriptions
 
 /// `revocation_date`: both sides say revoked, with another date.
 ///
-/// An empty date in a row with a status says that there is none, so it differs from any. Apple
-/// stating none is no revocation at all: a `contradiction`, which ends the judgement before.
+/// An empty date of ours means that there is none, so it differs from every date. A revoked status
+/// without a signed date is a `contradiction` and does not come here.
 struct RevocationDateRule: RowRule {
     static let version = 1
 

@@ -2,7 +2,7 @@ import Subscriptions
 
 /// `account_not_found`: Apple does not find the account (4040001).
 ///
-/// Its retryable relatives are retried and never become a finding. Access is not touched.
+/// Its retryable variant (4040002) is retried and never becomes a finding. Access is not changed.
 struct AccountNotFoundRule: StandingRule {
     static let version = 1
 

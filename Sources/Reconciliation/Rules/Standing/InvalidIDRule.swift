@@ -2,9 +2,9 @@ import Subscriptions
 
 /// `invalid_id`: our id is malformed, Apple says so, or it is a later transaction's id.
 ///
-/// A malformed id (rounded number, white space, `2.0E+15`) never enters a request. Of a later
-/// transaction's id the true original is in `apple_value`; neither is the row changed nor the true
-/// one inserted, since two rows may turn out to mean one subscription.
+/// A malformed id (rounded number, white space, `2.0E+15`) never enters a request. For a later
+/// transaction's id the original id is in `apple_value`; the row is not changed and the original
+/// not inserted, because there might be two rows for one subscription then.
 struct InvalidIDRule: StandingRule {
     static let version = 1
 

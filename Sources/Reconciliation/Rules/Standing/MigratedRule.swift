@@ -2,8 +2,8 @@ import Subscriptions
 
 /// `migrated`: Apple answers with `previousOriginalTransactionId` = our id.
 ///
-/// The subscription goes on under a new original id (`apple_value`). The row is not rewritten: the
-/// company decides how it follows the customer.
+/// The subscription continues under a new original id (`apple_value`). The row is not changed: the
+/// company decides how to migrate its customer.
 struct MigratedRule: StandingRule {
     static let version = 1
 

@@ -2,10 +2,10 @@ import Subscriptions
 
 /// `not_found`: Apple answers TransactionIdNotFound (4040010); suspect, then confirmed.
 ///
-/// It happens to ids that used to work, so it never changes a row, and one night proves nothing:
-/// it is confirmed after runs of several distinct UTC days, and only once Get Transaction Info,
-/// which has been seen to know ids that other endpoints do not, agrees. `apple_value` says which
-/// of the two it is, `local_value` our status.
+/// It also happens to ids that Apple knew before, so it never changes a row, and one night proves
+/// nothing. It is confirmed after several distinct UTC days, and only when Get Transaction Info,
+/// which is known to find ids that other endpoints do not, agrees. `apple_value` is `suspect` or
+/// `confirmed`, `local_value` our status.
 struct NotFoundRule: StandingRule {
     static let version = 1
 

@@ -1,12 +1,12 @@
 import Subscriptions
 
-/// `unreadable_value`: a stored value is not of its column's form.
+/// `unreadable_value`: a stored value does not have its column's type.
 ///
-/// Text in a time, bytes in a text, a status that is no integer: what the company meant by it cannot
-/// be told, so it is neither a match nor a difference nor something not known yet. One finding for
-/// each column, with what stands there; never corrected, and the row is undecided, for a correction
-/// would destroy a value that nobody could restore. A period's value counts for its subscription:
-/// without it nobody can tell which periods are held.
+/// Text in a time, bytes in a text, a status that is no integer: its meaning is unknown, so it is
+/// neither a match nor a difference nor an unknown value. One finding for each column, with the
+/// stored value. The row is undecided and never corrected, because a correction would destroy a
+/// value that could not be restored. The same holds for values of its periods, without which it is
+/// unknown which periods are stored.
 struct UnreadableValueRule: StandingRule {
     static let version = 1
 

@@ -2,17 +2,17 @@ import Subscriptions
 
 /// `verification_failed`: a signature, chain or cross-check failed.
 ///
-/// Nothing in the payload may be believed, so the row is undecided. Critical: either somebody
-/// tampers between Apple and us, or our trust is set up wrongly. The offending payload is kept for
-/// the auditor.
+/// Nothing in the payload is used, so the row is undecided. Critical: either somebody tampers with
+/// the connection to Apple, or the trusted roots are set up wrongly. The rejected payload is kept
+/// for the auditor.
 struct VerificationFailedRule: StandingRule {
     static let version = 1
 
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         guard let rejected = context.rejection(of: scoped.row) else { return nil }
-        // Nothing signed was there to doubt: this is an answer that nobody can read.
+        // The entry contains no signed payload: the answer is unreadable, not forged.
         guard !rejected.isUndecodable else { return .undecided(.undecodable) }
-        // A responder out of reach says nothing against the payload.
+        // An OCSP responder that cannot be reached says nothing against the payload.
         guard rejected.failure.verdict == .invalid else { return .undecided(.unavailable) }
         return Conclusion(
             verdict: .undecided(.verificationFailed),
@@ -41,7 +41,9 @@ struct VerificationFailedRule: StandingRule {
         case .app: "made for another app"
         case .environment: "made for another environment"
         case .crossCheck: "verified parts contradict each other"
-        case .undetermined: "revocation of a certificate not determined"
+        case .revocation: "revocation of a certificate not determined"
+        case .digest: "payload does not have the stated digest"
+        case .nothingSigned: "nothing signed"
         }
     }
 }

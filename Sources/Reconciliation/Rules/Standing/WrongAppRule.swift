@@ -2,9 +2,9 @@ import Subscriptions
 
 /// `wrong_app`: the row, or a signed payload, names another bundle than the app asked for it.
 ///
-/// Proof is Apple's answer: it held the id for the asking app while the row says another bundle,
-/// or a payload whose signature verifies names another bundle. The unsigned envelope proves
-/// nothing. Always critical: somebody gets access by another product's purchase.
+/// The proof is Apple's answer: it contains the id for the asking app while the row names another
+/// bundle, or a payload with a valid signature names another bundle. The unsigned envelope proves
+/// nothing. Always critical: somebody has access through the purchase of another product.
 struct WrongAppRule: StandingRule {
     static let version = 1
 

@@ -2,10 +2,11 @@ import Subscriptions
 
 /// `wrong_environment`: the id belongs to the bundle's other environment.
 ///
-/// Proof is Apple's answer: the other environment holds the id which the row's own does not, the
-/// asking environment holds it while the row says another, or a payload whose signature verifies
-/// names another. Critical if it entitles there (where Apple's status is not known: if our row
-/// gives access), else high. Typically a tester's sandbox purchase stored as production.
+/// The proof is Apple's answer: the other environment contains the id and the row's own does not,
+/// the asking environment contains it while the row names another one, or a payload with a valid
+/// signature names another one. Critical if it entitles there (or, where Apple's status is unknown,
+/// if our row gives access), else high. Typically a tester's sandbox purchase that is stored as
+/// production.
 struct WrongEnvironmentRule: StandingRule {
     static let version = 1
 

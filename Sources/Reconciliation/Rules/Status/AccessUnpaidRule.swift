@@ -2,7 +2,7 @@ import Subscriptions
 
 /// `access_unpaid`: Apple says expired (2) or billing retry (3), ours gives access (1 or 4).
 ///
-/// Nothing is paid any more and the access goes on.
+/// The customer no longer pays and still has access.
 struct AccessUnpaidRule: StatusRule {
     static let version = 1
 

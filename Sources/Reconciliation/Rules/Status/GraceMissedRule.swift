@@ -2,9 +2,10 @@ import Subscriptions
 
 /// `grace_missed`: Apple says billing grace period (4), ours says otherwise or has another date.
 ///
-/// The customer keeps access until the grace date; whoever goes by another status or an earlier
-/// date locks a payer out, hence critical. With both in the grace period and our date later nobody
-/// is locked out: medium. Apple stating no date at all is a known quirk and says nothing.
+/// The customer keeps access until the grace date; another status or an earlier date of ours locks
+/// a paying customer out, hence critical. If both are in the grace period and our date is later,
+/// nobody is locked out: medium. Apple is known to omit the date; then there is no difference of
+/// dates.
 struct GraceMissedRule: StatusRule {
     static let version = 1
 

@@ -1,9 +1,9 @@
 import Subscriptions
 
-/// `status`: any difference of status that no other rule names.
+/// `status`: any difference of status that no other rule covers.
 ///
-/// For example a recovery out of the grace period (4 to 1), or expired against billing retry: what
-/// the customer may use is the same on both sides.
+/// For example a recovery from the grace period (4 to 1), or expired instead of billing retry:
+/// access is the same on both sides.
 struct OtherStatusRule: StatusRule {
     static let version = 1
 

@@ -2,8 +2,8 @@ import Subscriptions
 
 /// `refund_reversal_missed`: ours is revoked (5), Apple says active (1) or grace period (4).
 ///
-/// A refund was taken back, or the customer subscribed again: he has paid and is locked out, hence
-/// critical.
+/// A refund was reversed, or the customer subscribed again: they have paid and are locked out,
+/// hence critical.
 struct RefundReversalMissedRule: StatusRule {
     static let version = 1
 

@@ -2,7 +2,7 @@ import Subscriptions
 
 /// `revocation_missed`: Apple says revoked (5), ours still gives access (1 or 4).
 ///
-/// A refund or the end of Family Sharing never reached us; the company serves without being paid.
+/// A refund or the end of Family Sharing was missed: the customer has access without paying.
 struct RevocationMissedRule: StatusRule {
     static let version = 1
 

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct DisputedCustomerRestraintTests {
+@Suite struct `The disputed customer veto` {
     private let missing = Sample.stated("3000") { $0.transaction.subscriptionGroupID = "second" }
     private let second = Sample.stated("4000") { $0.transaction.subscriptionGroupID = "third" }
 

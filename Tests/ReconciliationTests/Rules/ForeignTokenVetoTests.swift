@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct ForeignTokenRestraintTests {
+@Suite struct `The foreign token veto` {
     private let other = "11111111-2222-4333-8444-555555555555"
 
     private func sibling(_ token: String?) -> StatedSubscription {

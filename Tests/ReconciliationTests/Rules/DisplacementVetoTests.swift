@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct DisplacementRestraintTests {
+@Suite struct `The displacement veto` {
     private let newer = Sample.stated("3000") {
         $0.transaction.originalPurchaseDate = Sample.now(days: -20)
     }

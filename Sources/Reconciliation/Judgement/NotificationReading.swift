@@ -1,19 +1,14 @@
 import Subscriptions
 
-/// A rule about one notification of Apple's history.
-protocol NotificationRule: Rule {
-    func finding(about reading: NotificationReading) -> Finding?
-}
-
-/// A notification out of Apple's history beside what we know of it.
+/// A notification from Apple's history, together with our inbox's record of it.
 struct NotificationReading: Sendable {
     let notification: RecordedNotification
     let inbox: InboxRecord?
-    /// Whether the company tells us what its endpoint received; without it nothing can be lost.
+    /// Whether the company imports what its endpoint received; otherwise none can be called lost.
     let inboxIsKept: Bool
     let app: AppIdentity
 
-    /// Tests tell nothing of a subscription.
+    /// Test notifications concern no subscription.
     var isTest: Bool { notification.notificationType == "TEST" }
 
     var wasDelivered: Bool { notification.sendAttempts.contains(where: \.isSuccess) }
@@ -21,8 +16,8 @@ struct NotificationReading: Sendable {
     /// Whether it is known already: received by the company, or recovered by an earlier run.
     var isKnown: Bool { inbox?.receivedAt != nil || inbox?.recoveredAt != nil }
 
-    /// A finding about it, recovered by the run that makes it: the run stores the notification and
-    /// settles the subscription by a status call.
+    /// A finding about it, with the action `recovered`: the run stores the notification and settles
+    /// the subscription by a status call.
     func finding(_ kind: FindingKind, cause: String) -> Finding {
         var finding = Finding(
             kind: kind, severity: .high, bundleID: app.bundleID,
@@ -40,9 +35,8 @@ struct NotificationReading: Sendable {
         return finding
     }
 
-    /// Values of the notification that this version does not know.
-    ///
-    /// The inbox makes no difference: a new type is worth a look whoever received it.
+    /// Findings about values of the notification that this version does not know, also where the
+    /// company received it.
     var unknownValues: [Finding] {
         Dictionary(grouping: notification.unknowns, by: \.field)
             .sorted { $0.key < $1.key }

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Testing
 
-struct StandInRestraintTests {
+@Suite struct `The stand-in veto` {
     private let missing = Sample.stated("3000") { $0.transaction.subscriptionGroupID = "second" }
     private let standIn = SubscriptionKey(app: Sample.app, originalTransactionID: "30005")
 
