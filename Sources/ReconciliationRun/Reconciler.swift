@@ -8,11 +8,11 @@ package import Subscriptions
 ///
 ///     open pass ─▶ recover ─▶ walk ─▶ guard ─▶ canary ─▶ apply ─▶ find causes ─▶ conclude
 ///
-/// A run that works off an earlier plan, or takes a run back, takes that up instead of recovering
-/// and walking; the rest is the same. *recover* and *walk* only ask, judge and stage; *guard* looks
-/// at the whole plan; *canary*, where one is asked for, writes a few rows and looks at them again;
-/// *apply* writes the others. Each stage leaves a checkpoint, so a run that
-/// is killed at any instant is continued by the next one of the same job.
+/// A run that applies an earlier plan, or reverts a run, adopts those corrections instead of
+/// recovering and walking; the rest is the same. *recover* and *walk* only ask, judge and stage;
+/// *guard* checks the whole plan; *canary*, if requested, writes a few rows and asks about them
+/// again; *apply* writes the others. Each stage leaves a checkpoint, so a run that is killed at any
+/// time is continued by the next run of the same job.
 package struct Reconciler: Sendable {
     private let job: ReconciliationJob
     private let header: RunHeader
@@ -55,8 +55,8 @@ package struct Reconciler: Sendable {
         do throws(RunInterruption) {
             switch job.planSource {
             case .judgement: try await ask(in: context, noting: &ending)
-            case .plan(let digest): try await takeUp(digest, in: context)
-            case .undo(let runID): ending.undo = try await takeBack(runID, in: context)
+            case .plan(let digest): try await adopt(plan: digest, in: context)
+            case .undo(let runID): ending.undo = try await revert(runID, in: context)
             }
         } catch {
             ending.end = error.end
@@ -74,16 +74,16 @@ package struct Reconciler: Sendable {
         return try await conclude(ending, in: context)
     }
 
-    /// What the stages leave for the conclusion.
+    /// The results of the stages, for the conclusion.
     private struct Ending {
         var end = RunEnd.completed
         var plan = PlanOutcome()
         var incompleteReadings: [String] = []
-        /// What taking back a run comes to; `nil` in other runs.
+        /// The counts of reverting a run; `nil` in other runs.
         var undo: UndoCounts?
     }
 
-    /// Lifted, it must not end the asking either: the same limit stops a run as it goes.
+    /// The same limit also stops the asking, so a lifted guard must not do that either.
     private var maxVerificationFailures: Int {
         job.liftedGuards[.maxVerificationFailures] == nil
             ? job.guards.maxVerificationFailures : .max
@@ -94,7 +94,7 @@ package struct Reconciler: Sendable {
     ) async throws(RunInterruption) {
         try await KnownAnswerStep(context: context).run()
         var recovered: [AppIdentity: RecoverStep.Outcome] = [:]
-        // However the asking ends, what was not read is said.
+        // Incomplete readings are reported however the asking ends.
         defer {
             ending.incompleteReadings = recovered.sorted { $0.key < $1.key }.compactMap(
                 \.value.shortfall)
@@ -109,12 +109,12 @@ package struct Reconciler: Sendable {
             log("walk.begin", [:])
             let walking = try await context.knowingStrayBundles()
             try await WalkStep(context: walking).run()
-            // Before what nobody holds is settled: the answers may say that it is held after all.
+            // Before missing subscriptions are settled: these answers may show that they are held.
             try await AskAgainStep(context: walking).run()
             for app in appStores.keys.sorted() where job.steps.contains(.recover) {
                 let step = RecoverStep(context: context, app: app)
-                // A history that is out holds up the walk for the attempts of one call; by now it
-                // may be back.
+                // An endpoint that failed delayed the walk only for the attempts of one call, and
+                // may work again now.
                 if recovered[app]?.mayComeLater == true {
                     log("recover.again", ["app": "\(app.bundleID)"])
                     recovered[app] = try await step.run()
@@ -126,14 +126,14 @@ package struct Reconciler: Sendable {
         if let verdict = context.tally.verdict { throw RunInterruption(end: verdict) }
     }
 
-    private func takeUp(_ plan: String, in context: RunContext) async throws(RunInterruption) {
+    private func adopt(plan: String, in context: RunContext) async throws(RunInterruption) {
         log("plan.take_up", ["plan": "\(plan)"])
         try await context.storing { () async throws(StoreError) in
             try await ports.plans.stagePlan(plan, in: context.pass, run: header)
         }
     }
 
-    private func takeBack(
+    private func revert(
         _ runID: String, in context: RunContext
     ) async throws(RunInterruption) -> UndoCounts {
         let counts = try await context.storing { () async throws(StoreError) in

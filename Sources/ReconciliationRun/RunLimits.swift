@@ -10,7 +10,7 @@ package enum RunLimits {
     package static let correctionsPerTransaction = 100
     /// Undecodable answers in a row that end the run (docs/exit-statuses.md, 76).
     package static let undecodableInARow = 5
-    /// Further questions about one row after its status call.
+    /// Further questions about one case after its status call; there are at most three kinds.
     package static let furtherQuestionsPerCase = 4
     /// Rows asked once more at the end because revocation was not learned the first time.
     package static let undeterminedAskedAgain = 1_000

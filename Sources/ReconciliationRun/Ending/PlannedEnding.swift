@@ -1,7 +1,7 @@
 package import Subscriptions
 
-/// How a run ends that works off a plan, or takes a run back: nothing was judged, so all that
-/// counts is what could not be written.
+/// The end of a run that applies a plan or reverts a run: nothing was judged, so only the
+/// corrections that could not be written count.
 package struct PlannedEnding: Hashable, Sendable {
     package var source: PlanSource
     package var unwritten: UnwrittenCorrections

@@ -21,9 +21,9 @@ package enum RunEnd: Hashable, Sendable {
         }
     }
 
-    /// Whether requests that are on their way, or have their turn before the deadline, are let be.
+    /// Whether requests that are in flight, or whose turn comes before the deadline, may finish.
     ///
-    /// Each of the others finds out for itself that its turn does not come.
+    /// Every other request notices itself that the deadline has passed.
     var letsOthersFinish: Bool {
         switch self {
         case .deadline, .stop(.quotaWaitPastDeadline): true
@@ -33,8 +33,8 @@ package enum RunEnd: Hashable, Sendable {
 
     /// Whether what was judged may still be planned and applied.
     ///
-    /// A deadline or an outage leaves good evidence behind. A refused key, unbelievable answers,
-    /// a broken database or somebody's wish to stop do not ask for more writing.
+    /// After a deadline or an outage the collected evidence is good. After a refused key,
+    /// unverifiable answers, a database error or a signal nothing more is written.
     package var allowsApplying: Bool {
         switch self {
         case .completed, .deadline, .unavailable, .stop(.quotaWaitPastDeadline): true
@@ -42,7 +42,7 @@ package enum RunEnd: Hashable, Sendable {
         }
     }
 
-    /// Whether the next run of the job goes on where this one ended.
+    /// Whether the next run of the job continues where this one ended.
     package var leavesPassOpen: Bool {
         switch self {
         case .completed, .unreadable: false

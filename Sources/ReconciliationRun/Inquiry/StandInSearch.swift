@@ -1,10 +1,11 @@
 import Reconciliation
 import Subscriptions
 
-/// Looks for rows of ours that stand for a subscription in an answer under another id than its own:
-/// a later transaction's, or the one that it had before it was migrated.
+/// Finds our rows of a subscription that are stored under another id: the id of a later
+/// transaction, or its id before a migration.
 ///
-/// No status answer contains such an id, so what would be inserted beside it must be looked for.
+/// No status answer contains such an id, so before a subscription is inserted these rows are
+/// searched.
 struct StandInSearch: Sendable {
     let rows: RowReader
 

@@ -2,9 +2,10 @@ import Logging
 import Reconciliation
 import Subscriptions
 
-/// The one stage that writes to subscription rows: looks at the whole plan first, then applies it.
+/// The only stage that writes to subscription rows: guards check the whole plan, then it is
+/// applied.
 ///
-/// Whoever applies a plan comes through here, whether the plan was made a moment ago or last week.
+/// Every plan passes through here, whether it was made in this run or last week.
 struct ApplyStep {
     let context: RunContext
     /// Whether Apple may still be asked, as a canary needs it: not after a deadline or an outage.
@@ -22,7 +23,7 @@ struct ApplyStep {
             }
             let canary = try await CanaryStep(context: context, size: canarySize).run()
             outcome.canary = canary
-            guard canary.lets else { return outcome }
+            guard canary.allowsRest else { return outcome }
         }
         try await context.apply { limit, now throws(StoreError) in
             try await context.ports.ledger.applyPlanned(
@@ -58,7 +59,8 @@ struct ApplyStep {
         return outcome
     }
 
-    /// Who takes a run back has read what that changes: nothing of it is Apple's word.
+    /// Reverting a run is not guarded: it was requested for exactly these corrections, and Apple's
+    /// answers have no part in it.
     private var isGuarded: Bool {
         if case .undo = context.job.planSource { false } else { true }
     }
@@ -101,7 +103,7 @@ struct ApplyStep {
         }
     }
 
-    /// A run that goes on with a killed one's canary looks at it before it writes the others.
+    /// A run that continues a killed run checks its canary before it writes the rest.
     private func canarySize() async throws(RunInterruption) -> Int {
         let begun = try await context.storing { () async throws(StoreError) in
             try await context.ports.canary.canarySize(of: context.pass)

@@ -1,10 +1,10 @@
 import Reconciliation
 import Subscriptions
 
-/// Looks for the cause of every finding of the pass and gathers the findings by it.
+/// Finds the cause of every finding of the pass and groups the findings by cause.
 ///
-/// It comes last, when it is known what was corrected. It asks nobody: everything was noted while
-/// the notification history was read.
+/// It runs last, when it is known what was corrected. It asks Apple nothing: everything was stored
+/// while the notification history was read.
 struct CauseStep {
     let context: RunContext
 

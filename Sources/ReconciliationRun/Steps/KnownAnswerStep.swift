@@ -1,11 +1,11 @@
 import Reconciliation
 import Subscriptions
 
-/// Asks each app one question that Apple answered before, at the beginning of a run that goes on
-/// with another.
+/// Asks each app one question that Apple answered before, at the beginning of a run that continues
+/// another one.
 ///
-/// What is left of a pass may be nothing but the ids that fail. Without a single answer beside them
-/// they would look like an outage, and be waited for.
+/// Perhaps only ids that fail are left of a pass. Without a single answer beside them they would
+/// look like an outage, and the run would wait for its end.
 struct KnownAnswerStep {
     let context: RunContext
 
@@ -20,7 +20,7 @@ struct KnownAnswerStep {
         }
         var asking = context
         asking.job.policy.history = .never
-        // Its answer is known; that there is one is all that counts.
+        // Only that there is an answer counts.
         if let end = await AskedPage.ask(subjects, in: asking).end {
             throw RunInterruption(end: end)
         }

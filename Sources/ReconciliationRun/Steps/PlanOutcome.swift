@@ -1,13 +1,13 @@
 package import Reconciliation
 package import Subscriptions
 
-/// What became of a plan at the stage that writes.
+/// The result of the stage that guards and writes the plan.
 package struct PlanOutcome: Hashable, Sendable {
-    /// What the guards object to; then nothing was written.
+    /// The objections of the guards; if there are any, nothing was written.
     package var breaches: [GuardBreach]
     /// Guards that were lifted, whether they objected or not.
     package var lifts: [GuardLift]
-    /// `nil` when none was asked for.
+    /// `nil` when no canary was requested.
     package var canary: CanaryOutcome?
     /// The table's size, unless a guard objects to it.
     package var acceptedTableRows: Int?
@@ -21,11 +21,11 @@ package struct PlanOutcome: Hashable, Sendable {
     }
 }
 
-/// How the second look at the first corrections went.
+/// The result of asking about the first corrections again.
 package enum CanaryOutcome: Hashable, Sendable {
-    /// Nobody could have been asked again, so nothing was written.
+    /// Apple could not have been asked again, so nothing was written.
     case notBegun
-    /// Corrected subscriptions that were asked about again; all of them agree with Apple now.
+    /// All of so many corrected subscriptions agree with Apple now.
     case agrees(subscriptions: Int)
     /// Some do not agree: by original transaction id, what differs. The rest was not written.
     case differs([String: String], of: Int)
@@ -35,11 +35,11 @@ package enum CanaryOutcome: Hashable, Sendable {
     case interrupted(RunEnd, subscriptions: Int)
 
     /// Whether the rest may be written.
-    var lets: Bool {
+    var allowsRest: Bool {
         if case .agrees = self { true } else { false }
     }
 
-    /// Whether the next run of the job goes on with the pass and looks at the canary again.
+    /// Whether the next run of the job continues the pass and checks the canary again.
     var leavesPassOpen: Bool {
         switch self {
         case .notBegun, .undecided: true
@@ -47,7 +47,7 @@ package enum CanaryOutcome: Hashable, Sendable {
         }
     }
 
-    /// Why the run must end now, in other words than the canary's.
+    /// Why the run must end now, for reasons other than the canary.
     var end: RunEnd? {
         if case .interrupted(let end, _) = self { end } else { nil }
     }
