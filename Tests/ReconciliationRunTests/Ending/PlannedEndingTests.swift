@@ -4,7 +4,7 @@ import Subscriptions
 import Testing
 
 /// How runs end that work off a plan or take a run back.
-struct PlannedEndingTests {
+@Suite struct `The end of a planned run` {
     private func decision(
         _ source: PlanSource, _ fates: [CorrectionFate: Int] = [:], undo: UndoCounts? = nil,
         end: RunEnd = .completed, breaches: [GuardBreach] = []

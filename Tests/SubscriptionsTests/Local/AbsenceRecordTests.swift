@@ -1,7 +1,7 @@
 import Subscriptions
 import Testing
 
-struct AbsenceRecordTests {
+@Suite struct `A record of absences` {
     @Test func `begins with one day`() {
         #expect(
             AbsenceRecord.after(nil, day: "2026-11-20")

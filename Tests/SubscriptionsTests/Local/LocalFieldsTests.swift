@@ -1,7 +1,7 @@
 import Subscriptions
 import Testing
 
-struct LocalFieldsTests {
+@Suite struct `The fields of local rows` {
     @Test func `names the sixteen columns in the order of import and export`() {
         let names: [String] = [
             "original_transaction_id", "environment", "bundle_id", "customer_id",

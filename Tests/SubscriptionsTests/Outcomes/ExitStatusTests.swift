@@ -1,7 +1,7 @@
 import Subscriptions
 import Testing
 
-struct ExitStatusTests {
+@Suite struct `The exit statuses` {
     @Test func `has the contract's codes and names`() {
         let table = Subscriptions.ExitStatus.allCases.map { "\($0.code) \($0.name)" }.sorted()
         #expect(

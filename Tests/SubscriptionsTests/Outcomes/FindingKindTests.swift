@@ -1,7 +1,7 @@
 import Subscriptions
 import Testing
 
-struct FindingKindTests {
+@Suite struct `The kinds of findings` {
     @Test func `has the contract's kinds in its order`() {
         #expect(
             FindingKind.allCases.map(\.rawValue) == [

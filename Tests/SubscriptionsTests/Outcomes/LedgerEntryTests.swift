@@ -1,7 +1,7 @@
 import Subscriptions
 import Testing
 
-struct LedgerEntryTests {
+@Suite struct `A ledger entry` {
     private let key = SubscriptionKey(
         bundleID: "com.example.app", environment: "Production", originalTransactionID: "1")
 

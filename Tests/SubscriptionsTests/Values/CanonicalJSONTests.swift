@@ -1,7 +1,7 @@
 import Subscriptions
 import Testing
 
-struct CanonicalJSONTests {
+@Suite struct `Canonical JSON text` {
     @Test func `has one spelling`() {
         let value = CanonicalJSON.object([
             "b": .array([.null, .boolean(true), .boolean(false), .integer(-7)]),

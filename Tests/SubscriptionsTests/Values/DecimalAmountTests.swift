@@ -1,7 +1,7 @@
 import Subscriptions
 import Testing
 
-struct DecimalAmountTests {
+@Suite struct `A decimal amount` {
     @Test(arguments: [
         (39_960, "BRL", "39.96"), (2_697_000, "JPY", "2697"), (10_990, "EUR", "10.99"),
         (1_250, "KWD", "1.250"), (1_000, "KWD", "1.000"), (500, "USD", "0.50"), (0, "JPY", "0"),

@@ -1,7 +1,7 @@
 import Subscriptions
 import Testing
 
-struct SubscriptionKeyTests {
+@Suite struct `A subscription key` {
     private func key(_ bundle: String, _ environment: String, _ id: String) -> SubscriptionKey {
         SubscriptionKey(bundleID: bundle, environment: environment, originalTransactionID: id)
     }

@@ -1,7 +1,7 @@
 import Subscriptions
 import Testing
 
-struct TransactionIDTests {
+@Suite struct `A transaction id` {
     @Test(arguments: ["0", "7", "2000000123456789", "18446744073709551615", "00123"])
     func `takes plain decimal numbers as they are`(text: String) {
         #expect(TransactionID(text)?.text == text)
