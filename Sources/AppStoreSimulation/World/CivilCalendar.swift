@@ -1,6 +1,9 @@
 import Subscriptions
 
 /// The proleptic Gregorian calendar in UTC.
+///
+/// Deliberately not the arithmetic of `Subscriptions`: shared code would repeat an error of the
+/// program in the App Store that tests it.
 enum CivilCalendar {
     static let millisecondsPerDay: Int64 = 86_400_000
     static let millisecondsPerHour: Int64 = 3_600_000
