@@ -138,7 +138,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "EventDeliveryTests",
-            dependencies: ["EventDelivery", "HTTPTransport", "Subscriptions", "TestSupport"]),
+            dependencies: [
+                "EventDelivery", "HTTPTransport", "InMemoryPorts", "Subscriptions", "TestSupport",
+            ]),
         .testTarget(
             name: "AppStoreSimulationTests",
             dependencies: [
@@ -158,8 +160,9 @@ let package = Package(
         .testTarget(
             name: "ContractTests",
             dependencies: [
-                "HTTPTransport", "InMemoryPorts", "ReconciliationRun", "SubscriptionStore",
-                "Subscriptions", "TestSupport", "appstore-simulator", "trueup",
+                "EventDelivery", "HTTPTransport", "InMemoryPorts", "ReconciliationRun",
+                "SubscriptionStore", "Subscriptions", "TestSupport", "appstore-simulator",
+                "trueup",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
@@ -184,7 +187,8 @@ let package = Package(
             name: "transport-benchmark", dependencies: ["HTTPTransport"],
             path: "Benchmarks/transport", exclude: ["measure"]),
         .target(
-            name: "InMemoryPorts", dependencies: ["ReconciliationRun", "Subscriptions"],
+            name: "InMemoryPorts",
+            dependencies: ["EventDelivery", "ReconciliationRun", "Subscriptions"],
             path: "Tests/InMemoryPorts"),
         .target(
             name: "TestSupport",

@@ -1,4 +1,5 @@
 import EventDelivery
+import InMemoryPorts
 import Subscriptions
 import Synchronization
 import Testing
@@ -7,7 +8,7 @@ import Testing
     private static let start = Timestamp(unixMilliseconds: 1_795_000_000_000)
 
     private func round(
-        _ outbox: MemoryOutbox, _ destination: ScriptedDestination, minutes: Int64 = 0,
+        _ outbox: InMemoryOutbox, _ destination: ScriptedDestination, minutes: Int64 = 0,
         budget: Duration = .seconds(86_400), isStopped: @escaping @Sendable () -> Bool = { false }
     ) async throws -> DeliverySummary {
         let now = Self.start.adding(milliseconds: minutes * 60_000)
@@ -20,7 +21,7 @@ import Testing
     @Test(arguments: [1, 4])
     func `tells everything once, each subscription in order`(concurrency: Int) async throws {
         let subscriptions = (0..<40).map { "\($0 % 7)" }
-        let outbox = MemoryOutbox(subscriptions, at: Self.start)
+        let outbox = InMemoryOutbox(subscriptions, at: Self.start)
         let destination = ScriptedDestination(concurrency: concurrency) { _ in .accepted }
         let summary = try await round(outbox, destination)
         #expect(summary.told == 40)
@@ -37,7 +38,7 @@ import Testing
     @Test func `tries one event at 0, 5, 15, 35, 75 and 155 minutes, and then gives it up`()
         async throws
     {
-        let outbox = MemoryOutbox(["a"], at: Self.start)
+        let outbox = InMemoryOutbox(["a"], at: Self.start)
         let destination = ScriptedDestination { _ in .failed("answered 500") }
         var tried: [Int64] = []
         var gaveUp = 0
@@ -55,7 +56,7 @@ import Testing
     @Test func `holds a newer event back while an older one of its subscription fails`()
         async throws
     {
-        let outbox = MemoryOutbox(["a", "b", "a", "c"], at: Self.start)
+        let outbox = InMemoryOutbox(["a", "b", "a", "c"], at: Self.start)
         let destination = ScriptedDestination { event in
             event.ledgerEntry == 1 && event.attempts == 0 ? .failed("busy") : .accepted
         }
@@ -71,7 +72,7 @@ import Testing
     @Test func `leaves a receiver alone that fails again and again, and charges few for it`()
         async throws
     {
-        let outbox = MemoryOutbox((1...50).map { "\($0)" }, at: Self.start)
+        let outbox = InMemoryOutbox((1...50).map { "\($0)" }, at: Self.start)
         let isWell = Atomic(false)
         let destination = ScriptedDestination { _ in
             isWell.load(ordering: .relaxed) ? .accepted : .failed("no connection")
@@ -88,7 +89,7 @@ import Testing
     }
 
     @Test func `is not stopped by single events that fail`() async throws {
-        let outbox = MemoryOutbox((1...30).map { "\($0)" }, at: Self.start)
+        let outbox = InMemoryOutbox((1...30).map { "\($0)" }, at: Self.start)
         let destination = ScriptedDestination { event in
             event.ledgerEntry % 3 == 0 ? .failed("answered 422") : .accepted
         }
@@ -99,7 +100,7 @@ import Testing
     }
 
     @Test func `begins nothing that could end after its time`() async throws {
-        let outbox = MemoryOutbox(["a", "b"], at: Self.start)
+        let outbox = InMemoryOutbox(["a", "b"], at: Self.start)
         let destination = ScriptedDestination(timeout: .seconds(10)) { _ in .accepted }
         let summary = try await round(outbox, destination, budget: .seconds(9))
         #expect(summary.end == .timeIsUp)
@@ -109,7 +110,7 @@ import Testing
     }
 
     @Test func `ends between two events when it is asked to stop`() async throws {
-        let outbox = MemoryOutbox(["a", "b", "c"], at: Self.start)
+        let outbox = InMemoryOutbox(["a", "b", "c"], at: Self.start)
         let stop = Mutex(false)
         let destination = ScriptedDestination { _ in
             stop.withLock { $0 = true }

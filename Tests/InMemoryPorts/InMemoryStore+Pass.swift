@@ -188,7 +188,7 @@ extension Pass {
                 continue
             }
             findings[index].finding.action = .refused
-            findings[index].finding.cause = StandInReason.text
+            findings[index].finding.cause = VetoCause.standIn
             findings[index].correction = nil
         }
     }

@@ -119,7 +119,7 @@ extension Pass {
                 .correction.continuedBy.first
         {
             finding.action = .refused
-            finding.cause = HeldBackReason.text(until: other)
+            finding.cause = VetoCause.heldBack(until: other)
         }
         let isWritten = fate == .planned || fate == .applied
         return FindingToExplain(

@@ -39,7 +39,8 @@ extension SQLiteStore {
             let start = key.map(StoredKey.init) ?? .first
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT bundle_id, environment, original_transaction_id FROM trueup_pass_rows
+                    SELECT bundle_id, environment, original_transaction_id
+                    FROM trueup_pass_rows INDEXED BY trueup_pass_rows_to_ask_again
                     WHERE pass_id = ? AND asks_again = 1
                         AND (bundle_id, environment, original_transaction_id)
                             \(key == nil ? ">=" : ">") \(start.marks)
