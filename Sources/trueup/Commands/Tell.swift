@@ -45,11 +45,26 @@ package struct Tell: Verb {
         }
         let clock = try invocation.clock(startingAt: now, settings: settings)
         let notifier = try EventNotifier(tell, isVerbose: common.verbose, in: invocation)
-        try bringUpToDate(settings.databasePath, invocation)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
+        let ending: Result<ExitStatus, any Error>
+        do {
+            ending = .success(
+                try await deliver(by: notifier, settings.databasePath, clock, in: invocation))
+        } catch {
+            ending = .failure(error)
+        }
+        await notifier.shutdown()
+        return try ending.get()
+    }
+
+    private func deliver(
+        by notifier: EventNotifier, _ path: String, _ clock: @escaping @Sendable () -> Timestamp,
+        in invocation: Invocation
+    ) async throws -> ExitStatus {
+        try bringUpToDate(path, invocation)
+        let store = try SQLiteStore.open(at: path, access: .readWrite)
         let retried = retryGivenUp ? try await store.retryGivenUp(at: clock()) : 0
         let summary = try await notifier.deliver(
-            from: store, at: settings.databasePath, budget: Self.budget, now: clock,
+            from: store, at: path, budget: Self.budget, now: clock,
             lockPatienceMilliseconds: invocation.lockPatienceMilliseconds)
         try show(summary, retried: retried, in: invocation)
         return summary.isIncomplete ? .incomplete : .ok

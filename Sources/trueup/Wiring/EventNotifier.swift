@@ -63,20 +63,17 @@ struct EventNotifier {
             waitMilliseconds: lockPatienceMilliseconds)
         let stop = StopRequest()
         let signals = SignalWatch(stop: stop) { _ in }
-        let summary: Result<DeliverySummary, any Error>
-        do {
-            summary = .success(
-                try await OutboxDelivery(
-                    outbox: store, destination: destination, budget: budget, now: now,
-                    isStopped: { stop.signal != nil }
-                ).run())
-        } catch {
-            summary = .failure(error)
-        }
-        await transport?.shutdown()
-        signals.end()
+        defer { signals.end() }
+        let summary = try await OutboxDelivery(
+            outbox: store, destination: destination, budget: budget, now: now,
+            isStopped: { stop.signal != nil }
+        ).run()
         _ = consume lock
-        return try summary.get()
+        return summary
+    }
+
+    func shutdown() async {
+        await transport?.shutdown()
     }
 
     private static func transport(for settings: NotifySettings) throws -> CurlTransport {

@@ -18,23 +18,27 @@ struct RunSession {
     /// - Throws: What kept it from beginning, or its report from being written.
     func perform() async throws -> ExitStatus {
         var connections: [AppConnection] = []
+        var notifier = Notifier()
         let ending: Result<ExitStatus, any Error>
         do {
             for app in run.askedApps {
                 connections.append(try AppConnection(app, environment: invocation.environment))
             }
-            ending = .success(try await perform(over: connections))
+            notifier = self.notifier()
+            ending = .success(try await perform(over: connections, notifier))
         } catch {
             ending = .failure(error)
         }
         for connection in connections { await connection.shutdown() }
+        await notifier.events?.shutdown()
         return try ending.get()
     }
 
-    private func perform(over connections: [AppConnection]) async throws -> ExitStatus {
+    private func perform(
+        over connections: [AppConnection], _ notifier: Notifier
+    ) async throws -> ExitStatus {
         let settings = run.settings
         let runID = run.header.runID
-        let notifier = notifier()
 
         // The lock, and the database under it.
         let holder = RunningUser.lockHolder(doing: run.description)
