@@ -10,11 +10,11 @@ enum CivilCalendar {
 
     /// The same day of a later month, or that month's last day.
     static func adding(months: Int, to start: Timestamp) -> Timestamp {
-        let day = start.unixMilliseconds.floorDivided(by: millisecondsPerDay)
+        let day = start.unixMilliseconds.quotientRoundedDown(by: millisecondsPerDay)
         let time = start.unixMilliseconds - day * millisecondsPerDay
         var (year, month, dayOfMonth) = date(fromDays: day)
         let monthIndex = year * 12 + (month - 1) + Int64(months)
-        year = monthIndex.floorDivided(by: 12)
+        year = monthIndex.quotientRoundedDown(by: 12)
         month = monthIndex - year * 12 + 1
         dayOfMonth = min(dayOfMonth, daysIn(month: month, year: year))
         let shifted = days(year: year, month: month, day: dayOfMonth)
@@ -31,7 +31,7 @@ enum CivilCalendar {
 
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
-        let era = shifted.floorDivided(by: 400)
+        let era = shifted.quotientRoundedDown(by: 400)
         let yearOfEra = shifted - era * 400
         let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
@@ -40,7 +40,7 @@ enum CivilCalendar {
 
     /// The date of a number of days since 1970-01-01.
     static func date(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let era = (days + 719_468).floorDivided(by: 146_097)
+        let era = (days + 719_468).quotientRoundedDown(by: 146_097)
         let dayOfEra = days + 719_468 - era * 146_097
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -53,7 +53,7 @@ enum CivilCalendar {
 
 extension Int64 {
     /// Division that rounds towards negative infinity.
-    fileprivate func floorDivided(by divisor: Int64) -> Int64 {
+    fileprivate func quotientRoundedDown(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
     }
