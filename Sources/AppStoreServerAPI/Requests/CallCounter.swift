@@ -43,7 +43,7 @@ enum CallResult: String, Hashable, CaseIterable {
     case refused
     case unauthorized
 
-    init(_ reading: Reading) {
+    init(_ reading: ResponseReading) {
         self =
             switch reading {
             case .answered: .ok

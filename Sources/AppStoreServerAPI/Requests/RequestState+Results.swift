@@ -23,7 +23,7 @@ extension RequestState {
     ) throws(RunStop) -> Step {
         let endpoint = attempt.endpoint
         clockSkew.compare(serverDate: response.header("date"), wallClock: wallClock)
-        let reading = Reading(response)
+        let reading = ResponseReading(response)
         counter.attemptEnded(endpoint, CallResult(reading))
         noteAnswer(reading, to: attempt, at: now, wallClock)
         if CallResult(reading) != .unauthorized, attempt.token == unprovenToken {
@@ -73,7 +73,7 @@ extension RequestState {
     }
 
     private mutating func faultCame(
-        _ fault: Reading.Fault, to attempt: Attempt, at now: Duration, wallClock: Timestamp,
+        _ fault: ResponseReading.Fault, to attempt: Attempt, at now: Duration, wallClock: Timestamp,
         _ progress: inout Progress
     ) -> Step {
         let cause = "\(fault.code == nil ? host : "Apple") answered \(fault.text)"
@@ -97,7 +97,7 @@ extension RequestState {
 
     /// Every response but a fault shows that the endpoint works; only some are certainly Apple's.
     private mutating func noteAnswer(
-        _ reading: Reading, to attempt: Attempt, at now: Duration, _ wallClock: Timestamp
+        _ reading: ResponseReading, to attempt: Attempt, at now: Duration, _ wallClock: Timestamp
     ) {
         switch reading {
         case .failed, .foreign: return

@@ -6,7 +6,7 @@ import TestSupport
 final class RevocationFixture: OCSPResponder, OCSPResponseCache {
     static let start = VerifierFixture.signedDate + 86_400_000
 
-    typealias Script = @Sendable (TestOCSPAnswer.Subject, Int64) -> [UInt8]?
+    typealias Script = @Sendable (TestOCSPResponse.Subject, Int64) -> [UInt8]?
 
     struct State: Sendable {
         var now = RevocationFixture.start
@@ -32,12 +32,12 @@ final class RevocationFixture: OCSPResponder, OCSPResponseCache {
 
     /// Answers of the chain's own, changed for one certificate or both.
     func answer(
-        _ change: @escaping @Sendable (inout TestOCSPAnswer) -> Void = { _ in }
+        _ change: @escaping @Sendable (inout TestOCSPResponse) -> Void = { _ in }
     ) {
         let chain = chain
         state.withLock { state in
             state.script = { subject, now in
-                var answer = TestOCSPAnswer(subject, at: now)
+                var answer = TestOCSPResponse(subject, at: now)
                 change(&answer)
                 return try? answer.encoded(for: chain)
             }
@@ -74,7 +74,7 @@ final class RevocationFixture: OCSPResponder, OCSPResponseCache {
         }
         // Others that meet the same certificate must find this question under way.
         await Task.yield()
-        let subject: TestOCSPAnswer.Subject = address.hasSuffix("leaf") ? .leaf : .intermediate
+        let subject: TestOCSPResponse.Subject = address.hasSuffix("leaf") ? .leaf : .intermediate
         return script(subject, now).map { .success($0) }
             ?? .failure(OCSPFault("no connection"))
     }

@@ -99,7 +99,7 @@ struct `Memory of revocation` {
         let fixture = try RevocationFixture()
         fixture.answer { $0.status = .revoked }
         _ = try await fixture.verifier(.hard, isKeeping: true).refusal(of: fixture.payload())
-        let forged = try TestOCSPAnswer(.leaf, at: RevocationFixture.start)
+        let forged = try TestOCSPResponse(.leaf, at: RevocationFixture.start)
             .encoded(for: TestSigningChain())
         fixture.state.withLock { state in
             for key in state.kept.keys { state.kept[key] = forged }

@@ -56,7 +56,7 @@ struct `Verdicts on revocation` {
         #expect(other?.reason == .chain)
     }
 
-    static let faults: [(String, @Sendable (inout TestOCSPAnswer) -> Void)] = [
+    static let faults: [(String, @Sendable (inout TestOCSPResponse) -> Void)] = [
         ("unknown", { $0.status = .unknown }),
         ("ended a second ago", { $0.nextUpdate = RevocationFixture.start / 1000 - 1 }),
         ("ends this very second", { $0.nextUpdate = RevocationFixture.start / 1000 }),
@@ -168,13 +168,13 @@ struct `Verdicts on revocation` {
     @Test func `a damaged answer never turns into another verdict and never traps`() async throws {
         var generator = SeededGenerator(seed: 20_261_120)
         let fixture = try RevocationFixture()
-        for status in [TestOCSPAnswer.Status.good, .revoked] {
+        for status in [TestOCSPResponse.Status.good, .revoked] {
             for round in 0..<150 {
                 let flips = (0..<(1 + round % 3)).map { _ in generator.next() }
                 let chain = fixture.chain
                 fixture.state.withLock { state in
                     state.script = { subject, now in
-                        var answer = TestOCSPAnswer(subject, at: now)
+                        var answer = TestOCSPResponse(subject, at: now)
                         if subject == .leaf { answer.status = status }
                         guard var bytes = try? answer.encoded(for: chain) else { return nil }
                         guard subject == .leaf else { return bytes }

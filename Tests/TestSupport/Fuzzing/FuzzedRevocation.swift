@@ -22,9 +22,9 @@ struct FuzzedRevocation: Sendable {
         options.intermediateResponder = "http://ocsp.example/intermediate"
         chain = try TestSigningChain(options)
         payload = try chain.sign("{\"signedDate\":\(FuzzSeeds.signedMilliseconds)}")
-        aboutIntermediate = try TestOCSPAnswer(.intermediate, at: FuzzSeeds.signedMilliseconds)
+        aboutIntermediate = try TestOCSPResponse(.intermediate, at: FuzzSeeds.signedMilliseconds)
             .encoded(for: chain)
-        var answer = TestOCSPAnswer(.leaf, at: FuzzSeeds.signedMilliseconds)
+        var answer = TestOCSPResponse(.leaf, at: FuzzSeeds.signedMilliseconds)
         let good = try answer.encoded(for: chain)
         signedGood = Self.signedPart(of: good)
         answer.status = .revoked

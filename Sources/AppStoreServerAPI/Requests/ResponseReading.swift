@@ -1,7 +1,7 @@
 import HTTPTransport
 
 /// The meaning of a complete HTTP response, before any decision about it.
-enum Reading {
+enum ResponseReading {
     /// A 200 that looks like JSON.
     case answered([UInt8])
     case unauthorized
@@ -46,7 +46,7 @@ enum Reading {
         }
     }
 
-    private static func error(_ response: HTTPResponse) -> Reading {
+    private static func error(_ response: HTTPResponse) -> ResponseReading {
         let isSmall = response.body.count < mostErrorBytes
         let error = ErrorPayload(body: isSmall ? response.body : [])
         let said = plain(error.errorMessage)
@@ -83,7 +83,7 @@ enum Reading {
     }
 
     /// A captive portal or a proxy also answers 200, but with HTML.
-    private static func success(_ response: HTTPResponse) -> Reading {
+    private static func success(_ response: HTTPResponse) -> ResponseReading {
         if response.header("content-type")?.lowercased().contains("html") == true {
             return .undecodable("HTML instead of JSON: a proxy or a portal answered, not Apple")
         }

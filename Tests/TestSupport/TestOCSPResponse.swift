@@ -4,7 +4,7 @@ import SwiftASN1
 import X509
 
 /// A signed OCSP answer about a certificate of a test chain, right unless told otherwise.
-package struct TestOCSPAnswer: Sendable {
+package struct TestOCSPResponse: Sendable {
     package enum Status: Sendable {
         case good, revoked, unknown
     }
