@@ -1,7 +1,7 @@
 import Subscriptions
 import Testing
 
-struct HexadecimalTests {
+@Suite struct `Hexadecimal digits` {
     @Test func `have two lowercase digits each`() {
         #expect([UInt8]().hexadecimal.isEmpty)
         #expect([0, 9, 10, 15, 16, 127, 128, 255].hexadecimal == "00090a0f107f80ff")
