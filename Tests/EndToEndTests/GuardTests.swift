@@ -251,6 +251,7 @@ import Testing
     {
         let plain = try await undisturbed()
         let place = try await place()
+        try place.writeJob("nightly", "max_outage: 5s", steps: "[walk]")
         #expect(try place.run("check", "nightly").status == 2)
         let calls = try #require(try place.summary()["calls"] as? [String: [String: Int]])
         let asked = try #require(calls["subscription_statuses"]).values.reduce(0, +)
