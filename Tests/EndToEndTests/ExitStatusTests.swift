@@ -3,14 +3,11 @@ import TestSupport
 import Testing
 
 /// Every exit status that a scheduler may meet, on the built executable.
-@Suite struct `The exit status` {
-    private let simulator: RunningSimulator
-
-    init() throws {
-        simulator = try RunningSimulator(["--customers", "40", "--seed", "3"])
-    }
+@Suite(.serialized) struct `The exit status` {
+    private static let simulator = try? RunningSimulator(["--customers", "40", "--seed", "3"])
 
     private func workplace() throws -> Workplace {
+        let simulator = try #require(Self.simulator)
         let place = try Workplace(on: simulator)
         try place.writeJob("nightly", steps: "[walk]")
         try #require(place.run("init").status == 0)
@@ -68,6 +65,7 @@ import Testing
     }
 
     @Test func `is 69 without a database and without an App Store`() throws {
+        let simulator = try #require(Self.simulator)
         let place = try Workplace(on: simulator)
         #expect(try place.run("run", "nightly").status == 69)
         try #require(place.run("init").status == 0)

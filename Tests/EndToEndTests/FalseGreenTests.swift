@@ -3,16 +3,13 @@ import TestSupport
 import Testing
 
 /// A run that judged nothing, or only a part, never looks like one that found all well.
-@Suite(.timeLimit(.minutes(30))) struct `A false green` {
-    private let simulator: RunningSimulator
-
-    init() throws {
-        simulator = try RunningSimulator([
-            "--customers", "60", "--seed", "7", "--drift", "0.05",
-        ])
-    }
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A false green` {
+    private static let simulator = try? RunningSimulator([
+        "--customers", "60", "--seed", "7", "--drift", "0.05",
+    ])
 
     private func place() throws -> Workplace {
+        let simulator = try #require(Self.simulator)
         let place = try Workplace(on: simulator)
         try #require(place.run("init").status == 0)
         let imported = try place.run("import", try #require(simulator.ready.tableFile))
@@ -56,6 +53,7 @@ import Testing
     }
 
     @Test func `is not made of production rows under a sandbox app, and costs no call`() throws {
+        let simulator = try #require(Self.simulator)
         let place = try misconfigured(simulator.appYAML(environment: "sandbox"))
         try expectNothingJudged(place)
         let doctor = try place.run("doctor")
@@ -64,6 +62,7 @@ import Testing
     }
 
     @Test func `is not made of another app's rows, nor of sandbox rows`() throws {
+        let simulator = try #require(Self.simulator)
         let place = try misconfigured(simulator.appYAML())
         for sql in [
             "UPDATE subscriptions SET bundle_id = 'com.example.another'",

@@ -5,17 +5,14 @@ import Testing
 /// A whole night against an App Store that misbehaves in one way (faults.md of the design).
 ///
 /// Whatever happens: no row is changed by it, the tie-out adds up, the exit status tells.
-@Suite(.timeLimit(.minutes(30))) struct `A night with faults` {
-    private let simulator: RunningSimulator
-
-    init() throws {
-        simulator = try RunningSimulator([
-            "--customers", "60", "--seed", "5", "--drift", "0",
-        ])
-    }
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A night with faults` {
+    private static let simulator = try? RunningSimulator([
+        "--customers", "60", "--seed", "5", "--drift", "0",
+    ])
 
     /// A database with the exact table, and the faults in force.
     private func place(_ faults: String, only rows: Int? = nil) async throws -> Workplace {
+        let simulator = try #require(Self.simulator)
         try await simulator.control("/_simulator/faults", method: "POST", body: "{\"faults\": []}")
         try await simulator.control("/_simulator/log/reset", method: "POST", body: "{}")
         let place = try Workplace(on: simulator)
@@ -81,6 +78,7 @@ import Testing
     @Test func `one id that always fails is undecided, and 5000000 is asked twice at most`()
         async throws
     {
+        let simulator = try #require(Self.simulator)
         let id = try #require(
             try String(contentsOfFile: simulator.ready.tableFile ?? "", encoding: .utf8)
                 .split(whereSeparator: \.isNewline).dropFirst().first?.split(separator: ",").first)

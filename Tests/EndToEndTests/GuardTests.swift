@@ -4,16 +4,13 @@ import TestSupport
 import Testing
 
 /// Nights on which the plan is wrong as a whole, on the built executables.
-@Suite(.timeLimit(.minutes(30))) struct `A guard` {
-    private let simulator: RunningSimulator
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A guard` {
+    private static let exact = try? RunningSimulator([
+        "--customers", "60", "--seed", "5", "--drift", "0",
+    ])
 
-    init() throws {
-        simulator = try RunningSimulator([
-            "--customers", "60", "--seed", "5", "--drift", "0",
-        ])
-    }
-
-    private func place() async throws -> Workplace {
+    private func place(_ simulator: RunningSimulator?) async throws -> Workplace {
+        let simulator = try #require(simulator)
         try await simulator.control("/_simulator/faults", method: "POST", body: "{\"faults\": []}")
         let place = try Workplace(on: simulator)
         try place.writeJob("nightly", steps: "[walk]")
@@ -49,7 +46,7 @@ import Testing
     }
 
     @Test func `stops when everything has suddenly expired`() async throws {
-        let place = try await place()
+        let place = try await place(Self.exact)
         try await place.simulator.control(
             "/_simulator/faults", method: "POST",
             body: #"{"faults": [{"fault": "everything_expired"}]}"#)
@@ -61,19 +58,19 @@ import Testing
     }
 
     @Test func `stops when a table is eight hours off`() async throws {
-        let place = try await place()
+        let place = try await place(Self.exact)
         try place.sql("UPDATE subscriptions SET expires_date = expires_date + 8 * 3600000")
         try expectStop(place, by: "max_own_fault", saying: "8 h later than Apple's")
     }
 
     @Test func `stops when seconds stand where milliseconds belong`() async throws {
-        let place = try await place()
+        let place = try await place(Self.exact)
         try place.sql("UPDATE subscriptions SET expires_date = expires_date / 1000")
         try expectStop(place, by: "max_own_fault", saying: "divided by 1,000")
     }
 
     @Test func `stops when the table has lost its rows, until somebody lifts it`() async throws {
-        let place = try await place()
+        let place = try await place(Self.exact)
         #expect(try place.run("run", "nightly").status == 0)
         let before = try place.rows().count
         try place.sql(
@@ -107,14 +104,14 @@ import Testing
     }
 
     @Test func `an emptied table is an alarm, a new one is merely empty`() async throws {
-        let place = try await place()
+        let place = try await place(Self.exact)
         #expect(try place.run("run", "nightly").status == 0)
         try place.sql("DELETE FROM subscriptions")
         #expect(try place.run("run", "nightly").status == 4)
     }
 
     @Test func `is lifted for a run that writes only`() async throws {
-        let place = try await place()
+        let place = try await place(Self.exact)
         try place.writeJob("audit", mode: "check")
         let run = try place.run("run", "audit", "--canary", "3")
         #expect(run.status == 64)
@@ -123,16 +120,13 @@ import Testing
 }
 
 /// The second look at the first corrections.
-@Suite(.timeLimit(.minutes(30))) struct `A canary` {
-    private let simulator: RunningSimulator
-
-    init() throws {
-        simulator = try RunningSimulator([
-            "--customers", "150", "--seed", "11", "--drift", "0.2",
-        ])
-    }
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A canary` {
+    private static let simulator = try? RunningSimulator([
+        "--customers", "150", "--seed", "11", "--drift", "0.2",
+    ])
 
     private func place(faults: String = "") async throws -> Workplace {
+        let simulator = try #require(Self.simulator)
         try await simulator.control(
             "/_simulator/faults", method: "POST", body: "{\"faults\": [\(faults)]}")
         let place = try Workplace(on: simulator)

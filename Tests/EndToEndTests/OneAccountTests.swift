@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Nights on an Apple Account with several subscriptions, on the built executables.
-@Suite(.timeLimit(.minutes(30))) struct `An account with several subscriptions` {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `An account with several subscriptions` {
     private static let scenario = """
         now: 2026-11-20T03:00:00Z
         customers:
@@ -22,18 +22,17 @@ import Testing
 
         """
 
-    private let simulator: RunningSimulator
-
-    init() throws {
-        let folder = try TemporaryFolder()
-        let scenario = try folder.write(Self.scenario, to: "scenario.yaml")
-        simulator = try RunningSimulator([
+    private static let simulator: RunningSimulator? = {
+        guard let folder = try? TemporaryFolder(),
+            let scenario = try? folder.write(Self.scenario, to: "scenario.yaml")
+        else { return nil }
+        return try? RunningSimulator([
             "--customers", "0", "--scenario", scenario, "--drift", "0",
         ])
-        withExtendedLifetime(folder) {}
-    }
+    }()
 
     private func place(_ job: String = "settle: 0s") throws -> Workplace {
+        let simulator = try #require(Self.simulator)
         let place = try Workplace(on: simulator)
         try place.writeJob("nightly", job, steps: "[walk]")
         try #require(place.run("init").status == 0)
@@ -44,6 +43,7 @@ import Testing
 
     /// The original transaction ids of a customer's purchases, oldest first.
     private func ids(of customer: String) async throws -> [String] {
+        let simulator = try #require(Self.simulator)
         let object = try JSONSerialization.jsonObject(
             with: try await simulator.control("/_simulator/customers"))
         let customers = try #require((object as? [String: Any])?["customers"] as? [[String: Any]])

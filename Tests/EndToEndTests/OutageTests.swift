@@ -3,18 +3,14 @@ import TestSupport
 import Testing
 
 /// Nights in which Apple does not answer, not everything, or not in time.
-@Suite(.timeLimit(.minutes(30))) struct `A night with outages` {
-    private let simulator: RunningSimulator
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A night with outages` {
+    private static let simulator = try? RunningSimulator([
+        "--customers", "120", "--seed", "9", "--drift", "0",
+    ])
 
-    init() throws {
-        simulator = try RunningSimulator([
-            "--customers", "120", "--seed", "9", "--drift", "0",
-        ])
-    }
-
-    private func ids() throws -> [String] {
+    private static func ids() throws -> [String] {
         let table = try String(
-            contentsOfFile: try #require(simulator.ready.tableFile), encoding: .utf8)
+            contentsOfFile: try #require(simulator?.ready.tableFile), encoding: .utf8)
         return table.split(whereSeparator: \.isNewline).dropFirst().compactMap {
             $0.split(separator: ",").first.map(String.init)
         }
@@ -25,6 +21,7 @@ import Testing
         _ job: String = "", faults: String = "", rows: Int? = nil, ratePerSecond: Int = 5000,
         steps: String = "[walk]"
     ) async throws -> Workplace {
+        let simulator = try #require(Self.simulator)
         try await simulator.control("/_simulator/faults", method: "POST", body: "{\"faults\": []}")
         let place = try Workplace(on: simulator)
         try place.writeSettings(apps: [
@@ -63,7 +60,7 @@ import Testing
     func `a few bad ids keep nobody else from being judged, night after night`(every: Int)
         async throws
     {
-        let ids = try ids()
+        let ids = try Self.ids()
         let bad = Set(ids.enumerated().filter { $0.offset % every == 0 }.map(\.element))
         let list = bad.map { "\"\($0)\"" }.joined(separator: ", ")
         let place = try await place(
@@ -81,10 +78,10 @@ import Testing
 
     @Test func `the first ids of a table that all fail stop nobody else`() async throws {
         let place = try await place("max_outage: 90s")
-        let ids = try ids().sorted()
+        let ids = try Self.ids().sorted()
         let bad = Set(ids.prefix(70))
         let list = bad.map { "\"\($0)\"" }.joined(separator: ", ")
-        try await simulator.control(
+        try await #require(Self.simulator).control(
             "/_simulator/faults", method: "POST",
             body: #"{"faults": [{"fault": "error", "code": 5000001, "ids": [\#(list)]}]}"#)
         let run = try place.run("run", "nightly")
@@ -156,7 +153,7 @@ import Testing
     }
 
     @Test func `answers that are not Apple's leave their own rows alone undecided`() async throws {
-        let bad = try ids().enumerated().filter { $0.offset % 9 == 0 }.map(\.element)
+        let bad = try Self.ids().enumerated().filter { $0.offset % 9 == 0 }.map(\.element)
         let list = bad.map { "\"\($0)\"" }.joined(separator: ", ")
         let place = try await place(
             faults: #"{"fault": "status", "status": 403, "content_type": "text/html", "#

@@ -4,15 +4,11 @@ import Testing
 
 /// Whole nights with `revocation: soft` and `hard` against a revocation service that answers in
 /// every way it can.
-@Suite(.timeLimit(.minutes(30))) struct `A night that asks for revocation` {
-    private let simulator: RunningSimulator
-
-    init() throws {
-        simulator = try RunningSimulator([
-            "--customers", "30", "--seed", "11", "--drift", "0.4", "--drift-kinds",
-            "notification_missed,expiry,access_missing,product", "--ocsp", "good",
-        ])
-    }
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A night that asks for revocation` {
+    private static let simulator = try? RunningSimulator([
+        "--customers", "30", "--seed", "11", "--drift", "0.4", "--drift-kinds",
+        "notification_missed,expiry,access_missing,product", "--ocsp", "good",
+    ])
 
     private struct Asked: Decodable, Equatable {
         var leaf: Int
@@ -20,11 +16,13 @@ import Testing
     }
 
     private func asked() async throws -> Asked {
-        try JSONDecoder().decode(
+        let simulator = try #require(Self.simulator)
+        return try JSONDecoder().decode(
             Asked.self, from: try await simulator.control("/_simulator/ocsp"))
     }
 
     private func answer(_ mode: String) async throws {
+        let simulator = try #require(Self.simulator)
         try await simulator.control("/_simulator/log/reset", method: "POST", body: "{}")
         try await simulator.control(
             "/_simulator/ocsp", method: "POST",
@@ -32,6 +30,7 @@ import Testing
     }
 
     private func place(_ revocation: String) throws -> Workplace {
+        let simulator = try #require(Self.simulator)
         let place = try Workplace(on: simulator, extra: ["revocation: \(revocation)"])
         try #require(place.run("init").status == 0)
         try #require(place.run("import", try #require(simulator.ready.tableFile)).status == 0)

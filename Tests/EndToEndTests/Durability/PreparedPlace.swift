@@ -85,8 +85,10 @@ struct PreparedPlace {
         }
     }
 
+    /// All but `signed_date` and the version, which differ from one answer to the next.
     private static let rowColumns = """
-        bundle_id, environment, original_transaction_id, customer_id, product_id, status,
+        bundle_id, environment, original_transaction_id, customer_id, app_account_token,
+        product_id, status,
         expires_date, grace_period_expires_date, auto_renew_status, auto_renew_product_id,
         revocation_date, in_app_ownership_type, latest_transaction_id, web_order_line_item_id
         """

@@ -106,7 +106,10 @@ package final class RunningSimulator: @unchecked Sendable {
             method: method, url: ready.control + path,
             headers: body == nil ? [] : [("Content-Type", "application/json")],
             body: body.map { Array($0.utf8) })
-        let transport = try CurlTransport()
+        // A simulator that gets no turn on a busy machine is not dead.
+        var settings = CurlTransport.Settings()
+        settings.totalTimeoutMilliseconds = 180_000
+        let transport = try CurlTransport(settings)
         let response = try await transport.send(request)
         await transport.shutdown()
         guard response.status == 200 else { throw ControlRefused(path: path) }
