@@ -1,20 +1,20 @@
 package import Subscriptions
 
-/// The port to the events that wait to be told, each written with the correction that it tells of.
+/// The port to the events that wait for delivery, each written with the correction it reports.
 ///
 /// Every method is one short transaction.
 package protocol Outbox: Sendable {
-    /// Events that may be told now: at most one of a subscription, because an older event of the
-    /// same subscription that still waits holds back the newer ones. Those that failed least often
+    /// Events due for delivery: at most one per subscription, because an undelivered older event of
+    /// the same subscription holds back newer ones. Those that failed least often
     /// come first, then the older.
     func dueEvents(at now: Timestamp, limit: Int) async throws(StoreError) -> [OutboxEvent]
 
-    /// Writes down how an attempt ended; the message of a told event is dropped.
+    /// Records the result of an attempt; the message of a delivered event is deleted.
     func settle(
         _ event: OutboxEvent, _ result: TellingResult, at now: Timestamp
     ) async throws(StoreError)
 
-    /// Lets nothing be due before that moment: the receiver is not well.
+    /// Makes no event due before that moment, because the receiver does not work.
     func postpone(until moment: Timestamp) async throws(StoreError)
 
     /// Makes the events that were given up wait again, from the first attempt; says how many.

@@ -11,7 +11,8 @@ package final class SQLiteStore: Sendable {
     let connection: DatabaseQueue
     /// Names the events that are written with corrections; `nil` when nobody is told of any.
     let naming: EventNaming?
-    /// Keys that cannot be spelled as text, by what they read as; see `rows(after:limit:)`.
+    /// Keys whose stored bytes are not valid text, by the text that they read as (see
+    /// `rows(after:limit:)`).
     let unspeakableKeys = UnspeakableKeys()
     let courtesy = Courtesy()
 

@@ -1,8 +1,8 @@
 import GRDB
 import Subscriptions
 
-/// Why corrections were held back that the plan would have written: the access that they end goes
-/// on under an id that is not in the table.
+/// Why planned corrections were held back: the subscription that continues the access they end
+/// is not in the table.
 struct HeldBackCauses: Sendable {
     let run: RunReference
 
@@ -15,7 +15,7 @@ struct HeldBackCauses: Sendable {
     /// Where the corrections of the pass begin.
     func first(_ db: Database) throws -> Int64? { try chunks.first(db) }
 
-    /// Writes it as the cause of the findings that a chunk of these corrections would have mended;
+    /// Stores the reason as the cause of the findings that these corrections would have resolved;
     /// returns where the next chunk begins.
     func write(from first: Int64, _ db: Database) throws -> Int64? {
         let next = try chunks.next(after: first, db)
@@ -42,7 +42,7 @@ struct HeldBackCauses: Sendable {
         return next
     }
 
-    /// The cause, out of a correction's column `continued_by`; `nil` where it waits for nothing.
+    /// The cause, from a correction's `continued_by`; `nil` when it waits for no subscription.
     static func reason(_ continuedBy: String) -> String? {
         TextList.decode(continuedBy).first.map(VetoCause.heldBack(until:))
     }

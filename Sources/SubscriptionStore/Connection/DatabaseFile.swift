@@ -90,7 +90,7 @@ struct DatabaseFile: Sendable {
     }
 }
 
-/// Makes a database beside its place and moves it there whole.
+/// Creates a database under a temporary name and renames it into place when it is complete.
 ///
 /// So there is never a file of no bytes that could be ours, and an empty file can be taken for what
 /// it is: a database that lost its content.

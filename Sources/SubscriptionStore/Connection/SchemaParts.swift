@@ -52,7 +52,7 @@ struct SchemaParts {
         byName = Dictionary(parts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Parts of this schema that another lacks or has otherwise; what it has besides is its own.
+    /// Parts of this schema that are missing or different in another; extra parts are ignored.
     func missing(in other: SchemaParts) -> [Part] {
         byName.values.filter { part in
             guard let found = other.byName[part.name] else { return true }

@@ -19,7 +19,7 @@ struct Ledger {
 
     /// Writes what was just changed.
     ///
-    /// - Returns: the entry as it stands in the chain.
+    /// - Returns: The entry with its number and hashes.
     func append(
         _ correction: PlannedCorrection, run: RunHeader, plan: String, rowVersion: Int64?,
         accessContinuesBy other: String? = nil, at now: Timestamp

@@ -10,7 +10,7 @@ struct PlanApplication {
     /// The identity of the plan that every entry is written under.
     let plan: String
     let now: Timestamp
-    /// Who is told of it, if anybody.
+    /// Names the event of each correction; `nil` when no events are sent.
     let naming: EventNaming?
     var part = Part.wholePlan
 
@@ -84,7 +84,7 @@ struct PlanApplication {
 
     /// Whether what Apple signed for a correction is still held.
     ///
-    /// Taking back needs none: it restores what stood there before Apple's word was written.
+    /// A revert needs none: it restores the value from before Apple's statement was written.
     private func isProven(_ correction: PlannedCorrection) throws -> Bool {
         guard correction.undoOf == nil else { return true }
         let vault = EvidenceVault(db: db)

@@ -3,8 +3,8 @@ import Subscriptions
 
 /// Takes the corrections of an earlier run's plan up into a pass of their own.
 ///
-/// They come out of the database, where the plan's identity vouches for them, and not out of the
-/// file: the file only says which plan its reader approved.
+/// The corrections are read from the database, which stores the plan under its digest, not from
+/// the file: the file only says which plan was approved.
 struct PlanStaging {
     let db: Database
     let run: RunReference
@@ -27,8 +27,8 @@ struct PlanStaging {
 
     /// Copies the next corrections; returns where to go on, or `nil` at the end.
     ///
-    /// What is in the pass already stays as it is, so a killed run goes on. They are read by their
-    /// number: by key SQLite would sort all that are left for each chunk.
+    /// Corrections already in the pass are kept, so a killed run can continue. They are read by
+    /// number: by key, SQLite would sort all remaining ones for each chunk.
     func copy(from position: Int64, through last: Int64) throws -> Int64? {
         try db.execute(
             sql: "INSERT OR IGNORE INTO trueup_applications (pass_id, plan) VALUES (?, ?)",
@@ -79,7 +79,7 @@ struct PlanStaging {
         return written != nil
     }
 
-    /// The findings that the correction mends belong to whoever writes it.
+    /// Copies the findings that the correction resolves into the pass that writes it.
     private func copyFindings(
         mendedBy number: Int64, in origin: RunReference, as id: Int64, outcome: SubscriptionKey
     ) throws {
@@ -115,7 +115,7 @@ struct PlanStaging {
         return RunReference(passID: passID, sequence: sequence)
     }
 
-    /// What the run that made the plan looked at: the whole of which the plan is a share.
+    /// The totals of the run that made the plan, which the guards compare the plan with.
     static func totals(behind plan: String, _ db: Database) throws -> PlanTotals {
         let origin = try origin(of: plan, db)
         func count(_ sql: String) throws -> Int {

@@ -6,7 +6,7 @@ struct RowChange {
     let db: Database
     let correction: PlannedCorrection
 
-    /// The database refused this row; the others are not concerned.
+    /// The database refused to change this row; other rows are not affected.
     struct Refused: Error {}
 
     /// - Returns: `.applied`, or `.stale` when the row moved since it was read.
@@ -22,7 +22,7 @@ struct RowChange {
         }
     }
 
-    /// The version that the row has after the change; `nil` for one that is gone or has none.
+    /// The row's version after the change; `nil` for a deleted row and for periods.
     func versionNow() throws -> Int64? {
         switch correction.target {
         case .update(let key, _), .insert(let key):
@@ -127,8 +127,8 @@ struct RowChange {
         return .applied
     }
 
-    /// That nobody wrote to the row since it was looked at: by its version, and by every value that
-    /// is replaced, because a version rises only as long as its triggers stand.
+    /// The condition that nobody changed the row since it was read: its version, and every value
+    /// to be replaced, because the version only rises while our triggers exist.
     ///
     /// A column that was read as empty may hold NULL or an empty text.
     private func asItWasRead(
@@ -207,9 +207,9 @@ struct RowChange {
         guard db.changesCount == 1 else { throw Refused() }
     }
 
-    /// A constraint, or a trigger of the company's that fails by itself.
+    /// Whether a constraint, or one of the company's triggers, refused this row alone.
     ///
-    /// A missing column or table of ours is no matter of one row: then the schema has changed.
+    /// A missing column or table of ours affects every row: the schema has changed.
     private static func concernsRowAlone(_ error: DatabaseError) -> Bool {
         switch error.resultCode {
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG: return true

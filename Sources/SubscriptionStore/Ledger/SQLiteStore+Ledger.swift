@@ -9,11 +9,11 @@ package enum StoredCell: Hashable, Sendable {
     case other
 }
 
-/// The ledger for those who look at the whole of it, and for whoever says that a part of it was lost.
+/// Reading the whole ledger, and declaring that part of it was lost.
 extension SQLiteStore {
-    /// Every row of the ledger by column, as it stands there, in the order of the numbers.
+    /// Every ledger row as stored, column by column, in the order of entry numbers.
     ///
-    /// What the columns mean is for the auditor to find out by itself.
+    /// The auditor interprets the columns by itself.
     package func forEachLedgerRow(_ body: ([String: StoredCell]) throws -> Void) throws {
         try forEachRow("SELECT * FROM trueup_ledger ORDER BY entry", "reading the ledger", body)
     }
@@ -90,7 +90,7 @@ extension SQLiteStore {
     /// Writes an entry for each break of the ledger that is declared, and notes that the run's
     /// report shows them.
     ///
-    /// An entry that was written and whose report never came to stand is not written again.
+    /// An entry already written, whose report was never published, is not written again.
     package func declareRestored(
         _ breaks: [LedgerBreak], reason: String, manifest: String, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> [LedgerEntry] {

@@ -1,7 +1,7 @@
 import GRDB
 package import Subscriptions
 
-/// The plan of a pass, and the ledger of what is written of it.
+/// The plan of a pass, and the ledger of the corrections written from it.
 extension SQLiteStore {
     @discardableResult
     package func sealPlan(

@@ -1,7 +1,7 @@
 import GRDB
 import Subscriptions
 
-/// Decides of each ledger entry of a run whether, and by what, it can be taken back.
+/// Decides for each ledger entry of a run whether it can be reverted, and by which correction.
 ///
 /// The row must be as our last entry about it left it: the same version, so that nobody wrote to it
 /// since, and the same values. Where the run corrected a row twice, the later correction is taken
@@ -52,7 +52,7 @@ struct UndoJudgement {
         case failed(any Error)
     }
 
-    /// A row as it would be once everything later of this run is taken back.
+    /// The row as it will be after all later corrections of this run are reverted.
     private struct Situation {
         var row: StandingRow?
         var version: Int64?

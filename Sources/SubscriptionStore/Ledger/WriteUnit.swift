@@ -1,14 +1,14 @@
 import GRDB
 import Subscriptions
 
-/// The corrections that are written in one transaction because access goes from one to another:
-/// first what gives access, then what ends it.
+/// Corrections written in one transaction because access moves between subscriptions: first
+/// those that give access, then those that end it.
 struct WriteUnit {
     let db: Database
     let passID: Int64
 
-    /// The planned corrections that belong with one of the subscription, itself among them, in the
-    /// order in which they are written; `nil` where it stands alone.
+    /// The planned corrections to write together with those of this subscription, its own
+    /// included, in writing order; `nil` when it is not linked to another one.
     func members(around key: SubscriptionKey) throws -> [PlanApplication.StoredCorrection]? {
         let linked = try subscriptions(linkedTo: key)
         guard linked.count > 1 else { return nil }
@@ -26,7 +26,7 @@ struct WriteUnit {
         return gains + losses
     }
 
-    /// Every subscription that is connected with this one, from loss to gain and from gain to loss.
+    /// All subscriptions linked to this one by continued access, in either direction.
     func subscriptions(linkedTo key: SubscriptionKey) throws -> Set<String> {
         let statement = try db.cachedStatement(
             sql: """
@@ -66,8 +66,8 @@ struct WriteUnit {
         }
     }
 
-    /// The subscription that gives the customer access in place of the one that a correction ends:
-    /// the first that stands in the table as entitling, and for no other customer.
+    /// The subscription that gives access in place of the one that a correction ends: the first
+    /// that is stored as entitling and does not belong to another customer.
     func standing(insteadOf correction: PlannedCorrection) throws -> String? {
         let statement = try db.cachedStatement(
             sql: """

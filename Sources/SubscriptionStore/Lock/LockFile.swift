@@ -1,7 +1,7 @@
 import Foundation
 import Subscriptions
 
-/// An open lock file: a lock of the kernel, and a note in it about who holds that.
+/// An open lock file: the kernel's lock on it, and a note about who holds the lock.
 ///
 /// The note is a line with the holder's name and a line with the time.
 struct LockFile: ~Copyable {
@@ -14,13 +14,13 @@ struct LockFile: ~Copyable {
 
     private let descriptor: Int32
 
-    /// For nobody but the job's user: whoever can open a lock file can hold it.
+    /// Only for the job's user: anybody who can open a lock file can hold the lock.
     private static let mode: mode_t = 0o600
 
     /// Opens the file, or says why not.
     ///
-    /// One that an earlier version left open for others is closed to them. That may fail where it
-    /// is somebody else's, who then has said what it is to be.
+    /// A file that an earlier version left readable is restricted. That may fail for a file that
+    /// belongs to another user, who then decides its mode.
     static func open(_ path: String, creating: Bool) -> Result<Int32, Failure> {
         let flags = creating ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC
         let descriptor = unsafe Glibc.open(path, flags, mode)
@@ -54,7 +54,7 @@ struct LockFile: ~Copyable {
             ? .heldByAnother : .failed(Self.reasonOfFailure())
     }
 
-    /// Writes the note; the lock holds without it, so a failure is passed over.
+    /// Writes the note; errors are ignored, because the lock holds without it.
     func write(holder: String, since: Timestamp) {
         let name = holder.split(whereSeparator: \.isNewline).joined(separator: " ")
         let bytes = Array("\(name)\n\(since.rfc3339)\n".utf8.prefix(Self.maximumNoteBytes))

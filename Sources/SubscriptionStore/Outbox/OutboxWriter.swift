@@ -5,7 +5,7 @@ import Subscriptions
 /// ledger: there is never a correction without its event, nor an event without its correction.
 struct OutboxWriter {
     let db: Database
-    /// `nil` when nobody is to be told of anything.
+    /// `nil` when no events are sent.
     let naming: EventNaming?
 
     /// Writes the event of an entry that was just appended.

@@ -6,7 +6,7 @@ struct CorrectionStaging {
     let db: Database
     let run: RunReference
 
-    /// Stores a correction and returns its number; one that the pass plans already is kept.
+    /// Stores a correction and returns its id; one that the pass already has is kept.
     func store(_ correction: PlannedCorrection) throws -> Int64 {
         let (target, transactionID, version) = Self.parts(of: correction.target)
         let identity: StatementArguments =
@@ -43,7 +43,7 @@ struct CorrectionStaging {
         return id
     }
 
-    /// Notes by which subscriptions the access goes on that a correction ends.
+    /// Records the subscriptions that give access in place of the one the correction ends.
     private func link(_ correction: PlannedCorrection) throws {
         for other in correction.continuedBy {
             try db.cachedStatement(
@@ -52,7 +52,7 @@ struct CorrectionStaging {
         }
     }
 
-    /// Writes down how a correction ended; nobody else does.
+    /// Stores the fate of a correction; nothing else writes this column.
     func settle(_ id: Int64, _ fate: CorrectionFate) throws {
         try db.cachedStatement(
             sql: """
@@ -61,10 +61,10 @@ struct CorrectionStaging {
         ).execute(arguments: [fate.rawValue, run.sequence, id])
     }
 
-    /// Takes the row of a correction into the tie-out of a run that judges none.
+    /// Counts the row of a correction in a run that judges no row itself.
     ///
-    /// As where it was judged: a row that is only filled in differs from nothing, one that is to be
-    /// inserted is not yet in scope.
+    /// The verdict is that of the run that judged it: a row with only fills is a match, a row to
+    /// be inserted is not in scope yet.
     func noteRow(of correction: PlannedCorrection) throws {
         var verdict = correction.kinds.isEmpty ? VerdictCode.match : .discrepancy
         if case .insert = correction.target { verdict = .noted }
@@ -80,7 +80,7 @@ struct CorrectionStaging {
             arguments: [run.passID] + correction.subscription.arguments + [verdict.rawValue])
     }
 
-    /// A period's key stands in the subscription's app and environment.
+    /// A period has the bundle id and environment of its subscription.
     private static func parts(
         of target: PlannedCorrection.Target
     ) -> (target: String, transactionID: String, version: Int64?) {

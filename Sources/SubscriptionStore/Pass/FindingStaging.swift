@@ -6,7 +6,7 @@ struct FindingStaging {
     let db: Database
     let run: RunReference
 
-    /// What is kept of a finding, whichever pass it belongs to and whatever mends it there.
+    /// The columns of a finding that do not depend on its pass or its correction.
     static let columns = [
         "finding_id", "kind", "severity", "bundle_id", "environment", "key_bundle_id",
         "key_environment", "original_transaction_id", "outcome_bundle_id", "outcome_environment",
@@ -15,7 +15,7 @@ struct FindingStaging {
         "currency", "cause", "evidence", "action", "changed_at",
     ]
 
-    /// Stores a finding once: the same one again, out of another answer, adds nothing.
+    /// Stores a finding once: a repeat of it from another answer is ignored.
     func store(
         _ finding: Finding, outcome: SubscriptionKey?,
         corrections: [(correction: PlannedCorrection, id: Int64)]
@@ -43,7 +43,7 @@ struct FindingStaging {
         ).execute(arguments: arguments)
     }
 
-    /// The correction that mends a finding: it names its kind, and for a period its transaction.
+    /// The correction that resolves a finding: same kind, and for a period the same transaction.
     private static func mending(
         _ finding: Finding, among corrections: [(correction: PlannedCorrection, id: Int64)]
     ) -> Int64? {

@@ -6,7 +6,7 @@ struct PassOpening {
     let db: Database
     let run: RunHeader
 
-    /// A pass that a run has begun or goes on with.
+    /// A pass that a run has opened or continues.
     struct Opened: Sendable {
         let passID: Int64
         let sequence: Int64
@@ -85,8 +85,8 @@ struct PassOpening {
             ])
     }
 
-    /// A notification is found missing once only, so a finding that no report has shown must not
-    /// go down with its pass.
+    /// A missed notification is found only once, so a finding that no report has shown must not
+    /// be lost with its pass.
     private func carryNotifications(from dropped: Int64, to passID: Int64) throws {
         try db.execute(
             sql: """
@@ -100,8 +100,8 @@ struct PassOpening {
             arguments: [passID, dropped, dropped])
     }
 
-    /// Rows that an earlier run could not judge only because it ended, or Apple was out of reach: of
-    /// a chunk of them everything is forgotten, so that the walk meets them again.
+    /// Forgets a chunk of the rows that an earlier run could not judge only because it ended, or
+    /// because Apple did not answer, so that the walk asks about them again.
     ///
     /// - Returns: Whether there may be more.
     static func askAgain(_ opened: Opened, _ db: Database) throws -> Bool {

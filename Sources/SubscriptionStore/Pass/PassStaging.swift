@@ -40,7 +40,7 @@ struct PassStaging {
         }
     }
 
-    /// Whether the outcome settled its row.
+    /// Stores one outcome; returns whether it settled its row.
     private func stage(_ outcome: RowOutcome, replaces: Bool) throws -> Bool {
         guard try settle(outcome, replaces: replaces) else { return false }
         try observe(outcome.absence, of: outcome.key)
@@ -57,7 +57,7 @@ struct PassStaging {
         return outcome.verdict != nil
     }
 
-    /// Writes the verdict; whether the outcome counts.
+    /// Writes the verdict; returns whether it was stored.
     private func settle(_ outcome: RowOutcome, replaces: Bool) throws -> Bool {
         guard outcome.verdict != nil else { return try note(outcome.key, replaces: replaces) }
         let replaceable =
@@ -85,9 +85,9 @@ struct PassStaging {
         return db.changesCount > 0
     }
 
-    /// Notes a key about which something is said without a verdict.
+    /// Records a key that a finding names but that has no verdict.
     ///
-    /// It never takes the place of a verdict, and says nothing more of a row that this pass
+    /// It never overwrites a verdict, and does nothing for a row that this pass
     /// inserted.
     private func note(_ key: SubscriptionKey, replaces: Bool) throws -> Bool {
         try db.cachedStatement(
@@ -102,7 +102,7 @@ struct PassStaging {
         return db.changesCount > 0
     }
 
-    /// Takes back what was staged for a row, but for what has been written already.
+    /// Marks everything staged for a row as superseded, except corrections that were written.
     private func supersede(_ key: SubscriptionKey) throws {
         try db.cachedStatement(
             sql: """

@@ -1,17 +1,17 @@
 import GRDB
 import Subscriptions
 
-/// The part of a conclusion that may concern every row, a range of keys per transaction.
+/// The part of a conclusion that may touch every row, one transaction per range of keys.
 ///
-/// What it writes counts only once the run has ended: a run killed meanwhile leaves it to the next
-/// `begin` to throw away.
+/// It only counts once the run has ended; if the run is killed before that, the next
+/// `begin` deletes it.
 struct ChunkedConclusion: Sendable {
     let run: RunReference
     let header: RunHeader
     let conclusion: RunConclusion
 
     struct Step: Sendable {
-        /// Works on the keys from the given one on; returns where to go on, or `nil` at the end.
+        /// Processes keys from `start` on; returns where the next chunk begins, `nil` at the end.
         let run: @Sendable (StoredKey, Database) throws -> StoredKey?
     }
 
@@ -111,7 +111,7 @@ struct ChunkedConclusion: Sendable {
         ).execute(arguments: [run.sequence] + arguments)
     }
 
-    /// Rows that the run had to leave when it ended; the next run of the pass asks them.
+    /// Rows not reached before the run ended; the next run of the pass asks about them.
     private func listUnreached(_ start: StoredKey, _ scope: String, _ db: Database) throws {
         let isTable = scope == "subscriptions"
         let (rows, arguments) = chunk(of: scope, start, as: isTable ? "s" : "q")
@@ -126,8 +126,8 @@ struct ChunkedConclusion: Sendable {
         ).execute(arguments: [run.sequence] + arguments + [run.passID])
     }
 
-    /// Where the next reading of a history begins, once nothing that this one showed is left
-    /// unwritten or undecided: else the next run would no longer see it.
+    /// Stores where the next history reading begins, unless something that this one showed is still
+    /// unwritten or undecided: otherwise the next run would miss it.
     private func promoteRevisions(_ start: StoredKey, _ db: Database) throws {
         let (rows, arguments) = chunk(of: "trueup_pass_revisions", start, as: "r")
         try db.cachedStatement(

@@ -1,7 +1,7 @@
 import GRDB
 import Subscriptions
 
-/// Where each finding stands over the nights, brought up to date with a run that has ended.
+/// Updates the state of each finding from run to run, after a run has ended.
 ///
 /// It is done after the run's last transaction, a chunk at a time, because it concerns everything
 /// that was found. Each chunk may be done twice: what a killed process leaves, the next run does
@@ -11,7 +11,7 @@ struct FindingMemory: Sendable {
     /// Whether findings that the run looked for and did not find are closed.
     let resolves: Bool
 
-    /// The oldest run that is not remembered yet.
+    /// The oldest ended run whose findings are not recorded yet.
     static func next(_ db: Database) throws -> FindingMemory? {
         try Row.fetchOne(
             db,
@@ -21,7 +21,7 @@ struct FindingMemory: Sendable {
         ).map { FindingMemory(sequence: $0.integer(at: 0) ?? 0, resolves: $0.integer(at: 1) == 1) }
     }
 
-    /// Notes that an ended run is to be remembered.
+    /// Records that an ended run's findings must still be entered.
     func owe(_ db: Database) throws {
         try db.execute(
             sql: "INSERT INTO trueup_unremembered_runs VALUES (?, ?)",
@@ -95,13 +95,13 @@ extension SQLiteStore {
 
 /// Closes findings of earlier nights that this pass looked for and did not find again.
 ///
-/// What it did not look at stays open: rows that it did not judge, and of judged rows what lies
-/// deeper than the judgement went.
+/// What it did not examine stays open: rows that it did not judge, and in judged rows whatever
+/// the judgement did not cover.
 struct FindingResolution {
     let db: Database
     let passID: Int64
 
-    /// What a finding is called that nobody has mended.
+    /// The states of a finding that is not resolved.
     static let unresolved = "('new', 'open', 'recurring', 'acknowledged')"
 
     /// Works on the findings with ids from the first on and before the end.
@@ -110,7 +110,7 @@ struct FindingResolution {
         try resolveNotifications(first, end)
     }
 
-    /// How deep a judgement must have looked to tell that a finding of a kind is mended.
+    /// How much of a row must have been examined to show that a finding of a kind is resolved.
     private static let neededLook = """
         CASE WHEN h.kind IN ('transaction_missing', 'transaction_unknown', 'price')
                 THEN \(LookDepth.periods.rawValue)

@@ -16,10 +16,10 @@ struct ReportedEntries {
         try Int64.fetchOne(db, sql: "SELECT max(last_entry) FROM trueup_reported_ranges") ?? 0
     }
 
-    /// Shows every entry that no report has shown.
+    /// Assigns every entry that no report has shown to this run.
     ///
-    /// Each run shows all there are, and takes up those of the last one alone: what no report has
-    /// shown is always the ledger's end.
+    /// A run takes all of them, and gives back only those of the run before it, so unreported
+    /// entries are always at the end of the ledger.
     func showRest(byRun runID: String) throws {
         try db.execute(
             sql: """
@@ -30,7 +30,7 @@ struct ReportedEntries {
             arguments: [runID, try last()])
     }
 
-    /// Shows one entry by itself, and no more in the report of a run that had it by itself.
+    /// Assigns one entry to this run alone, and removes it from a run that had it alone.
     func show(_ entry: Int64, byRun runID: String) throws {
         try db.execute(
             sql: "DELETE FROM trueup_reported_ranges WHERE first_entry = ?1 AND last_entry = ?1",
@@ -40,7 +40,7 @@ struct ReportedEntries {
             arguments: [runID, entry, entry])
     }
 
-    /// Gives back what a run would have shown whose report never got its final name.
+    /// Releases the entries of runs whose reports were never published.
     func takeUpUnpublished(except runID: String) throws {
         try db.execute(
             sql: """

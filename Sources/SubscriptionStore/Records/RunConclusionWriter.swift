@@ -40,7 +40,7 @@ struct RunConclusionWriter {
             arguments: [run.passID]) == nil
     }
 
-    /// Notes that a plan has been gone through to its end: what is left of it are rows that moved.
+    /// Records that a plan was applied to its end: only rows that changed meanwhile are left of it.
     private func noteAppliedPlan() throws {
         guard header.mode == .apply, !tally.leavesPlanOpen else { return }
         try db.execute(
@@ -83,8 +83,8 @@ struct RunConclusionWriter {
     }
 }
 
-/// What a conclusion counts over all rows of a pass, read before its transaction takes the lock:
-/// nobody else changes what is counted while a run goes on.
+/// The counts over all rows of a pass, read before the concluding transaction takes the lock:
+/// nothing else changes them while the run lasts.
 struct ConclusionTally: Sendable {
     struct Count: Sendable {
         let verdict: Int64
@@ -94,7 +94,7 @@ struct ConclusionTally: Sendable {
 
     let counts: [Count]
     let evidence: EvidenceAccount.Sum
-    /// Whether something of the plan is neither written nor a row that moved.
+    /// Whether some correction of the plan is neither written nor stale.
     let leavesPlanOpen: Bool
 
     init(of run: RunReference, _ db: Database) throws {

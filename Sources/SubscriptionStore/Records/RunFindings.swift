@@ -17,7 +17,7 @@ struct RunFindings: Sendable {
     /// Where the pass's findings begin.
     func first(_ db: Database) throws -> Int64? { try chunks.first(db) }
 
-    /// Fixes what became of each finding of a chunk, and where it stands over the nights; returns
+    /// Stores the action and the state over the nights of each finding of a chunk; returns
     /// where the next chunk begins.
     func report(from first: Int64, _ db: Database) throws -> Int64? {
         let next = try chunks.next(after: first, db)

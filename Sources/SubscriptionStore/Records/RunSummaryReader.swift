@@ -141,7 +141,7 @@ struct RunSummaryReader {
         }
     }
 
-    /// Rows that are only filled in, their periods included: what their corrections mend has no name.
+    /// Rows that are only filled, periods included: their corrections resolve no finding.
     private func filled(passID: Int64) throws -> Int {
         try Int.fetchOne(
             db,

@@ -1,7 +1,7 @@
 import GRDB
 package import Subscriptions
 
-/// A concluded run out of the database; every method streams over a connection of its own.
+/// A concluded run, read from the database; each method streams over its own connection.
 package struct SQLiteRunRecord: Sendable {
     let store: SQLiteStore
     let runID: String

@@ -39,7 +39,7 @@ extension SQLiteStore {
     }
 }
 
-/// Whether a run's report stands on the disk: only then may its corrections count as reported.
+/// Whether a run's report is published: only then do its corrections count as reported.
 extension SQLiteStore {
     /// Says, before the run begins, that a report of it will be published.
     ///
@@ -73,7 +73,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Whether a run that took another one back was killed before its report stood.
+    /// Whether an undo of the run was killed before its report was published.
     package func awaitsReportOfUndo(ofRun runID: String) throws(StoreError) -> Bool {
         do {
             return try stream("looking for undos without a report") { db in

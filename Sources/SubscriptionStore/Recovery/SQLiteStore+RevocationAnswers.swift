@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import Subscriptions
 
-/// Signed answers about the revocation of certificates; whoever takes one out verifies it again.
+/// Signed OCSP responses; the reader verifies them again.
 extension SQLiteStore {
     /// What is kept of one question, and still counts.
     ///
@@ -47,7 +47,7 @@ extension SQLiteStore {
     }
 }
 
-/// Whose revocation an answer is about, and by whose word.
+/// The certificate that a response is about, and the responder that it came from.
 package struct RevocationQuestion: Hashable, Sendable {
     /// SHA-256 of the certificate, in lowercase hexadecimal.
     package var certificate: String

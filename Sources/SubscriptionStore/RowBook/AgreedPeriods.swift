@@ -2,10 +2,10 @@ import Crypto
 import GRDB
 import Subscriptions
 
-/// Brings the periods with which a history was agreed up to what this pass wrote of it.
+/// Updates the stored digest of a subscription's periods after this pass wrote some of them.
 ///
-/// Our own inserts, and what we filled in, are no reason to read a history again. What else changed
-/// meanwhile is: then the periods without what was written are not those that were compared, and the
+/// Our own inserts and fills are no reason to read a history again. Any other change is: then
+/// the periods without our writes are not those that were compared, and the
 /// older digest stays.
 struct AgreedPeriods {
     let db: Database
@@ -59,13 +59,13 @@ struct AgreedPeriods {
 }
 
 extension PeriodsDigest {
-    /// Columns that stand there with their values.
+    /// Columns whose values are part of the digest.
     private static let compared: Set<TransactionField> = [.webOrderLineItemID, .price, .currency]
 
-    /// Of rows in the order of their transaction ids; what a comparison looks at, and nothing else.
+    /// Digests rows sorted by transaction id; only what a comparison uses is included.
     ///
-    /// The names of empty columns stand there only where there are any: digests of versions that
-    /// did not fill them in hold good for complete periods.
+    /// The names of empty columns are added only where there are any, so that digests of versions
+    /// that did not fill columns stay valid for complete periods.
     init(_ periods: [LocalTransaction]) {
         var digest = SHA256()
         for period in periods {

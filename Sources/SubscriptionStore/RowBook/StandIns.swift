@@ -1,10 +1,10 @@
 import GRDB
 import Subscriptions
 
-/// Rows of ours that stand under the id of a later transaction of another subscription.
+/// Our rows that are stored under the id of a later transaction of another subscription.
 ///
-/// That an id is a later transaction's never changes, so what was found once is kept; it counts as
-/// long as the row stands.
+/// Whether an id is a later transaction's never changes, so a result is kept; it applies as
+/// long as the row exists.
 struct StandIns {
     let db: Database
 
@@ -24,10 +24,10 @@ struct StandIns {
             bundleID: key.bundleID, environment: key.environment, originalTransactionID: original)
     }
 
-    /// Takes back what a pass has planned for a subscription for which another row stands.
+    /// Withdraws what a pass planned for a subscription that is already stored under another id.
     ///
-    /// The row may have been judged before the one that stands for it was. Its findings stay, and
-    /// say why they are not mended, as where it was known before.
+    /// It may have been judged before the row that is stored in its place. Its findings stay, with
+    /// the reason why they are not corrected.
     func refusePlanned(for original: SubscriptionKey, by run: RunReference) throws {
         guard try !rows(of: original).isEmpty else { return }
         try db.cachedStatement(

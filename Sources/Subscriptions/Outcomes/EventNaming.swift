@@ -1,8 +1,8 @@
 /// How corrections are named to billing: a table, read from the top; the first line that fits names
 /// the event.
 ///
-/// It is decided before a run writes, and handed to the store as a value. A finished name could not
-/// be: it depends on the row as it stands after the write. A correction carries only the columns that
+/// The table is fixed before a run writes, and passed to the store as a value. A name cannot
+/// be fixed: it depends on the row after the write. A correction carries only the columns that
 /// it changes, and the status that a later expiry is judged by may be none of them; triggers of the
 /// company's may change more in the same write; and a plan made by an earlier version knows of no
 /// names. The store reads the row inside the transaction and looks it up here.
@@ -20,7 +20,7 @@ package struct EventNaming: Hashable, Sendable {
 
     /// What can be asked of a correction and of the row that it leaves.
     package enum Condition: Hashable, Sendable {
-        /// Nothing was mended and nothing taken back: what was not known yet was filled in.
+        /// No finding was corrected and nothing was reverted: only unknown values were filled in.
         case fillsIn
         /// It was about a period, or the row is gone.
         case leavesNoSubscription
@@ -40,12 +40,12 @@ package struct EventNaming: Hashable, Sendable {
     }
 
     private let lines: [Line]
-    /// Corrections with another name are told to nobody.
+    /// No event is sent for other names.
     private let delivered: Set<BillingEvent>
 
     /// - Parameters:
     ///   - lines: the table, from the top.
-    ///   - delivered: the events that anybody is to hear of.
+    ///   - delivered: the events that are sent.
     package init(_ lines: [Line], delivered: Set<BillingEvent>) {
         self.lines = lines
         self.delivered = delivered
@@ -56,7 +56,7 @@ package struct EventNaming: Hashable, Sendable {
     /// - Parameters:
     ///   - entry: what was written.
     ///   - row: the subscription's row as it stands afterwards; `nil` when there is none.
-    /// - Returns: the event; `nil` when nobody is to hear of it.
+    /// - Returns: The event; `nil` when none is sent.
     package func event(of entry: LedgerEntry, leaving row: LocalSubscription?) -> BillingEvent? {
         let correction = WrittenCorrection(entry: entry, row: row)
         let line = lines.first { $0.conditions.allSatisfy(correction.fulfils) }

@@ -111,7 +111,7 @@ package enum KeySource: Hashable, Sendable {
     case environment(String)
 }
 
-/// Whether it is asked if the certificates of signed payloads are revoked.
+/// Whether, and how strictly, the revocation of signing certificates is checked.
 package enum Revocation: String, Hashable, Sendable, CaseIterable {
     case off
     /// Asked; what cannot be learned is a remark.

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// One setting: what is to be said about it, and how its value gets to its place.
+/// The definition of one setting: its documentation, and how its value is read.
 ///
 /// The reader, the settings digest, the files that `trueup init` writes and `docs/settings.md` are made
 /// from lists of these. The default is the initial value of the property, and stands nowhere else.
@@ -9,9 +9,9 @@ struct Setting<Section: Sendable>: Sendable {
     typealias Digesting = @Sendable (Section) -> CanonicalJSON
 
     var description: SettingDescription
-    /// Puts what is written into its place.
+    /// Sets the written value.
     var read: Reading
-    /// What the settings digest says of it; `nil` for nothing.
+    /// Its contribution to the settings digest; `nil` for none.
     var digested: Digesting?
     /// Its name in the digest.
     var digestKey: String
@@ -61,7 +61,7 @@ struct Setting<Section: Sendable>: Sendable {
 
     /// A key with other settings below it.
     ///
-    /// `digested` is for what the digest says otherwise than member by member.
+    /// `digested` replaces the digest of the single members.
     init(
         _ key: String, _ nested: [Setting<Section>],
         digested: Digesting? = nil, _ meaning: String
@@ -85,7 +85,7 @@ struct Setting<Section: Sendable>: Sendable {
         self.nested = nested
     }
 
-    /// The same setting as a part of what its section is a part of.
+    /// The same setting as a member of the section's parent.
     func within<Whole: Sendable>(
         _ part: any WritableKeyPath<Whole, Section> & Sendable
     ) -> Setting<Whole> {

@@ -102,7 +102,7 @@ struct StorageChecks {
     }
 }
 
-/// The stored rows against the configured apps: a row of another app is never asked about.
+/// Compares the stored rows with the configured apps: of other apps only a few rows are asked.
 struct RowChecks {
     let apps: [AppIdentity]
     let settingsFile: String

@@ -3,7 +3,7 @@ import JSONWebSignature
 import Reports
 import Subscriptions
 
-/// The roots by which the signed payloads of one app are verified, as a report states them.
+/// The trusted roots of one app, as a report states them.
 ///
 /// It needs no key: a run that only applies a plan has none.
 struct AppTrust {

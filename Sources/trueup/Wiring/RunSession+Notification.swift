@@ -16,7 +16,7 @@ extension RunSession {
         var obstacle: String?
     }
 
-    /// How corrections are named; `nil` where nobody is to hear of them.
+    /// How corrections are named as events; `nil` when no events are sent.
     var eventNaming: EventNaming? {
         guard run.job.mode == .apply, let settings = run.settings.notify else { return nil }
         return BillingEventRule.naming(of: settings.events)
