@@ -15,8 +15,10 @@ import Testing
         let place = try Workplace(on: simulator)
         try #require(place.run("init").status == 0)
         try #require(place.run("import", try #require(simulator.ready.tableFile)).status == 0)
+        // The asking lasts ten seconds, so that also on a busy machine rows are written to between
+        // their answer and their correction.
         let paced = simulator.appYAML()
-            .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 150")
+            .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 30")
         try place.writeSettings(apps: [paced])
         let planted = try Planted(of: simulator).kinds.keys.sorted()
         let path = place.folder.url.appendingPathComponent("trueup.sqlite").path
