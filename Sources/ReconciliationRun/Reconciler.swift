@@ -99,31 +99,54 @@ package struct Reconciler: Sendable {
             ending.incompleteReadings = recovered.sorted { $0.key < $1.key }.compactMap(
                 \.value.shortfall)
         }
-        if job.steps.contains(.recover) {
+        // A part of the rows says nothing about a whole history, so a narrowed run reads none.
+        if job.steps.contains(.recover), !job.narrowing.isNarrowed {
             for app in appStores.keys.sorted() {
                 log("recover.begin", ["app": "\(app.bundleID)"])
                 recovered[app] = try await RecoverStep(context: context, app: app).run()
             }
         }
-        if job.steps.contains(.walk) {
-            log("walk.begin", [:])
-            let walking = try await context.knowingStrayBundles()
-            try await WalkStep(context: walking).run()
+        let walks = job.steps.contains(.walk)
+        let asking = walks ? try await context.knowingStrayBundles() : context
+        var limit = job.narrowing.limit
+        if !job.narrowing.isNarrowed {
+            try await AgendaStep(context: asking, part: .owed, held: true).run(limit: &limit)
+        }
+        if walks {
+            try await askAboutRows(in: asking, limit: &limit)
             // Before missing subscriptions are settled: these answers may show that they are held.
-            try await AskAgainStep(context: walking).run()
-            for app in appStores.keys.sorted() where job.steps.contains(.recover) {
-                let step = RecoverStep(context: context, app: app)
-                // An endpoint that failed delayed the walk only for the attempts of one call, and
-                // may work again now.
-                if recovered[app]?.mayComeLater == true {
-                    log("recover.again", ["app": "\(app.bundleID)"])
-                    recovered[app] = try await step.run()
-                }
-                try await step.settleTouched(heldOnly: false)
-            }
+            try await AskAgainStep(context: asking).run()
+        }
+        for app in appStores.keys.sorted() where recovered[app]?.mayComeLater == true {
+            // An endpoint that failed delayed the walk only for the attempts of one call, and may
+            // work again now.
+            log("recover.again", ["app": "\(app.bundleID)"])
+            recovered[app] = try await RecoverStep(context: context, app: app).run()
+            try await AgendaStep(context: asking, part: .owed, held: true).run(limit: &limit)
+        }
+        if !job.narrowing.isNarrowed {
+            try await AgendaStep(context: asking, part: .owed, held: false).run(limit: &limit)
         }
         try await AskAgainStep(context: context).run()
         if let verdict = context.tally.verdict { throw RunInterruption(end: verdict) }
+    }
+
+    /// Asks about the rows that are due, or about every row.
+    private func askAboutRows(
+        in context: RunContext, limit: inout Int?
+    ) async throws(RunInterruption) {
+        // Rows that somebody names are asked about, whatever else speaks for it.
+        guard case .delta(let settings) = job.coverage, job.narrowing.ids == nil else {
+            log("walk.begin", [:])
+            return try await WalkStep(context: context).run()
+        }
+        let counts = try await ScheduleStep(context: context, settings: settings).run()
+        let total = counts.due.values.reduce(0, +)
+        if job.narrowing.isNarrowed {
+            try await AgendaStep(context: context, part: .owed, held: true).run(limit: &limit)
+        }
+        try await AgendaStep(context: context, part: .due, held: true, total: total)
+            .run(limit: &limit)
     }
 
     private func adopt(plan: String, in context: RunContext) async throws(RunInterruption) {
@@ -149,6 +172,11 @@ package struct Reconciler: Sendable {
         _ ending: Ending, in context: RunContext
     ) async throws(StoreError) -> RunConclusion {
         let calls = appStores.keys.sorted().flatMap { appStores[$0]?.callCounts() ?? [] }
+        let judges = job.planSource == .judgement
+        if judges, job.steps.contains(.walk), header.narrowing.isEmpty {
+            try await ports.agenda.carryOpenFindings(in: context.pass, run: header)
+        }
+        let coverage = judges ? try await coverage(of: context) : nil
         let plan = try await ports.ledger.planTotals(of: context.pass)
         var decision = ExitDecision(
             end: ending.end,
@@ -161,6 +189,7 @@ package struct Reconciler: Sendable {
             incompleteReadings: ending.incompleteReadings
                 + [context.tally.unfinishedHistories].compactMap(\.self))
         decision.lastFailure = context.tally.lastFailure
+        decision.coveredRows = coverage?.rows
         if ending.end != .completed {
             decision.unreached =
                 try await ports.runs.unreachedRows(in: context.pass, run: header)
@@ -182,9 +211,24 @@ package struct Reconciler: Sendable {
             settlesUnreached: ending.end != .completed)
         conclusion.acceptedTableRows = ending.plan.acceptedTableRows
         conclusion.causes = causes
+        conclusion.coverage = coverage
         try await ports.runs.conclude(conclusion, in: context.pass, run: header)
         log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])
         return conclusion
+    }
+
+    /// What was asked and why, and what that says about the rows that were not.
+    private func coverage(of context: RunContext) async throws(StoreError) -> RunCoverage {
+        let kind: RunCoverage.Kind = if case .delta = job.coverage { .delta } else { .full }
+        var coverage = try await ports.agenda.coverage(
+            kind: kind, in: context.pass, run: header)
+        if let sample = coverage.sample, let quiet = coverage.quiet {
+            coverage.sample?.bound =
+                RemainingRisk(
+                    population: quiet, drawn: sample.drawn, differing: sample.differing
+                ).bound
+        }
+        return coverage
     }
 
     private func limits(of ending: Ending) -> [String] {

@@ -12,6 +12,8 @@ package struct ReconciliationJob: Hashable, Sendable {
     package var planSource = PlanSource.judgement
     package var steps: [Step]
     package var mode: RunMode
+    /// Which rows are asked about.
+    package var coverage = Coverage.full
     /// The lowest unresolved severity that makes the run end with `findings`; `nil` for none.
     package var failOn: Severity?
     package var maxDurationMilliseconds: Int64
@@ -116,5 +118,26 @@ package struct Narrowing: Hashable, Sendable {
             hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
         }
         return Int(hash % UInt64(max(1, count)))
+    }
+}
+
+/// Which rows a job asks about.
+package enum Coverage: Hashable, Sendable {
+    /// Every row.
+    case full
+    /// Rows for which there is a reason, a slow sweep, and a sample of the others (docs/delta.md).
+    case delta(DeltaSettings)
+}
+
+/// How a job looks after the rows for which there is no reason to ask.
+package struct DeltaSettings: Hashable, Sendable {
+    package var sweepMilliseconds: Int64
+    package var sweepEndedMilliseconds: Int64
+    package var sample: SampleSize
+
+    package init(sweepMilliseconds: Int64, sweepEndedMilliseconds: Int64, sample: SampleSize) {
+        self.sweepMilliseconds = sweepMilliseconds
+        self.sweepEndedMilliseconds = sweepEndedMilliseconds
+        self.sample = sample
     }
 }

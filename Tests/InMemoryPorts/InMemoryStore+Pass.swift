@@ -42,6 +42,25 @@ extension InMemoryStore {
     }
 }
 
+extension InMemoryStore {
+    package func heldUnderOtherIDs(
+        among keys: [SubscriptionKey], in pass: OpenPass
+    ) async throws(StoreError) -> Set<SubscriptionKey> {
+        try transaction { state in
+            let findings = state.passes[pass.passID]?.findings ?? []
+            return Set(
+                keys.filter { key in
+                    findings.contains {
+                        !$0.isSuperseded && [.invalidID, .migrated].contains($0.finding.kind)
+                            && $0.finding.bundleID == key.bundleID
+                            && $0.finding.environment == key.environment
+                            && $0.finding.appleValue == .text(key.originalTransactionID)
+                    }
+                })
+        }
+    }
+}
+
 extension SubscriptionKey {
     func isOf(_ app: AppIdentity) -> Bool {
         bundleID == app.bundleID && environment == app.environment.rawValue
@@ -144,18 +163,28 @@ extension State {
     }
 }
 
+extension Pass.Judged {
+    init(_ outcome: RowOutcome) {
+        self.init(verdict: outcome.verdict)
+        because = outcome.askedBecause
+        check = outcome.check
+        look = outcome.look
+    }
+}
+
 extension Pass {
     /// Writes the verdict; whether the outcome counts.
     mutating func settle(_ outcome: RowOutcome, replaces: Bool) -> Bool {
         let before = rows[outcome.key]
         guard outcome.verdict != nil else {
             guard before?.isInserted != true else { return false }
-            rows[outcome.key, default: Judged()].asksAgain =
-                replaces ? false : before?.asksAgain ?? false
+            if before == nil { rows[outcome.key] = Judged(outcome) }
+            rows[outcome.key]?.asksAgain = replaces ? false : before?.asksAgain ?? false
             return true
         }
         if let before, replaces ? before.isInserted : before.isSettled { return false }
-        var judged = Judged(verdict: outcome.verdict)
+        var judged = Judged(outcome)
+        judged.because = judged.because ?? before?.because
         if case .absent = outcome.absence { judged.isAbsent = true }
         rows[outcome.key] = judged
         return true

@@ -20,18 +20,22 @@ extension InMemoryStore {
         try transaction { state throws(StoreError) in
             _ = try state.run(run, in: pass)
             for traced in page.traced { state.passes[pass.passID]?.trace(traced, of: app) }
-            for notification in page.fresh {
-                if page.intoInbox {
-                    var known =
-                        state.inbox[app]?[notification.notificationUUID]
-                        ?? InboxRecord(receivedAt: nil, recoveredAt: nil)
-                    known.recoveredAt = known.recoveredAt ?? run.started
-                    state.inbox[app, default: [:]][notification.notificationUUID] = known
-                }
-                guard let id = notification.originalTransactionID else { continue }
-                state.passes[pass.passID]?.touched.insert(
-                    SubscriptionKey(app: app, originalTransactionID: id))
+            for notification in page.fresh where page.intoInbox {
+                var known =
+                    state.inbox[app]?[notification.notificationUUID]
+                    ?? InboxRecord(receivedAt: nil, recoveredAt: nil)
+                known.recoveredAt = known.recoveredAt ?? run.started
+                state.inbox[app, default: [:]][notification.notificationUUID] = known
             }
+            for question in page.owed {
+                state.owe(question, isDurable: run.worksOffAgenda, in: pass.passID)
+            }
+            let settled = page.settled.filter { outcome in
+                outcome.check?.signedDate.map {
+                    !state.owesMore(about: outcome.key, than: $0, in: pass.passID)
+                } ?? false
+            }
+            state.stage(StagedBatch(outcomes: settled), in: pass.passID)
             for finding in page.findings {
                 state.store(finding, of: nil, mendedBy: nil, in: pass.passID)
             }
@@ -48,29 +52,6 @@ extension InMemoryStore {
                 state.passes[pass.passID]?.recovered.append(app)
             }
             if let watermark { state.watermarks[app] = watermark }
-        }
-    }
-
-    package func touchedSubscriptions(
-        of app: AppIdentity, after originalTransactionID: String?, limit: Int, in pass: OpenPass
-    ) async throws(StoreError) -> [String] {
-        try transaction { state in
-            guard let pass = state.passes[pass.passID] else { return [] }
-            let others = pass.findings.filter {
-                !$0.isSuperseded && [.invalidID, .migrated].contains($0.finding.kind)
-                    && $0.finding.bundleID == app.bundleID
-                    && $0.finding.environment == app.environment.rawValue
-            }.map(\.finding.appleValue)
-            let ids = pass.touched.filter { key in
-                key.isOf(app) && pass.rows[key] == nil
-                    && !others.contains(.text(key.originalTransactionID))
-            }.sorted().map(\.originalTransactionID)
-            return Array(
-                ids.filter { id in
-                    originalTransactionID.map {
-                        $0.utf8.lexicographicallyPrecedes(id.utf8)
-                    } ?? true
-                }.prefix(limit))
         }
     }
 

@@ -36,9 +36,15 @@ extension InMemoryStore {
             if state.runs[index].plan == nil { _ = try state.seal(pass, run) }
             state.runs[index].report = state.report(of: index, conclusion)
             state.runs[index].conclusion = conclusion
+            if run.worksOffAgenda { state.settleAgenda(in: pass.passID, at: run.started) }
+            state.rememberOpenFindings(
+                in: pass.passID, resolves: conclusion.closesPass && run.narrowing.isEmpty)
             state.reportedThrough = state.ledger.last?.number ?? 0
             if let rows = conclusion.acceptedTableRows { state.tableSizes.append(rows) }
             guard conclusion.closesPass else { return }
+            if run.worksOffAgenda, run.coversEveryRow, !conclusion.settlesUnreached {
+                state.rounds[run.job] = nil
+            }
             state.passes[pass.passID]?.standing = .closed
             if run.mode == .apply, run.narrowing.isEmpty { state.promoteMarks(of: pass.passID) }
         }
@@ -56,15 +62,25 @@ extension State {
         let passID = adopted ?? number()
         let resumedFrom = runs.last { $0.passID == adopted }?.header.runID
         if adopted == nil { passes[passID] = Pass(began: run) }
-        for dropped in open.keys where dropped != adopted {
+        let gone = open.filter { passID, pass in
+            passID != adopted
+                && (pass.began.mode == run.mode && pass.began.narrowing == run.narrowing
+                    || !pass.isYoung(at: run.started, Self.passLifetime))
+        }
+        for dropped in gone.keys {
             passes[dropped]?.standing = .dropped
             carryNotifications(from: dropped, to: passID)
         }
         runs.append(Run(header: run, passID: passID))
-        passes[passID]?.askAgain()
+        if run.worksOffAgenda, run.coversEveryRow, rounds[run.job] == nil {
+            rounds[run.job] = run.started
+        }
+        let moved = movedRows(in: passID)
+        passes[passID]?.askAgain(moved: moved)
         var pass = OpenPass(passID: passID, resumedFrom: resumedFrom)
         pass.recoveredApps = passes[passID]?.recovered.sorted() ?? []
         pass.walkedThrough = passes[passID]?.walkedThrough
+        pass.roundBegan = round(of: passID)
         return pass
     }
 
@@ -83,9 +99,31 @@ extension State {
     func unreached(in passID: Int64, run: RunHeader) -> [SubscriptionKey] {
         guard let pass = passes[passID] else { return [] }
         let isWhole = run.coversEveryRow && run.narrowing.isEmpty
+        let round = round(of: passID)
         return table.rows.keys.filter { key in
-            !pass.isSettled(key) && (isWhole || pass.touched.contains(key))
+            if let round, let check = notes[key]?.check, check.askedAt >= round { return false }
+            return !pass.isSettled(key)
+                && (isWhole || pass.questions[key] != nil || agenda[key] != nil)
         }.sorted()
+    }
+
+    private func round(of passID: Int64) -> Timestamp? {
+        guard let began = passes[passID]?.began, began.worksOffAgenda, began.coversEveryRow
+        else { return nil }
+        return rounds[began.job]
+    }
+
+    /// Rows whose planned correction can no longer be written.
+    private func movedRows(in passID: Int64) -> Set<SubscriptionKey> {
+        guard let pass = passes[passID], pass.plan == nil, pass.undoOf == nil else { return [] }
+        return Set(
+            pass.valid.filter { staged in
+                guard staged.fate == .planned,
+                    case .update(let key, let version) = staged.correction.target,
+                    let row = table.rows[key]
+                else { return false }
+                return row.rowVersion != version
+            }.map(\.key))
     }
 
     func report(of index: Int, _ conclusion: RunConclusion) -> StoredReport {
@@ -129,22 +167,31 @@ extension State {
 
 extension Pass {
     fileprivate func isContinued(by run: RunHeader, within lifetime: Int64) -> Bool {
-        let age = run.started.unixMilliseconds - began.started.unixMilliseconds
-        return began.mode == run.mode && began.settingsDigest == run.settingsDigest
+        began.mode == run.mode && began.settingsDigest == run.settingsDigest
             && began.narrowing == run.narrowing && began.coversEveryRow == run.coversEveryRow
-            && (-lifetime + 1..<lifetime).contains(age)
+            && isYoung(at: run.started, lifetime)
+    }
+
+    fileprivate func isYoung(at now: Timestamp, _ lifetime: Int64) -> Bool {
+        let age = now.unixMilliseconds - began.started.unixMilliseconds
+        return (-lifetime + 1..<lifetime).contains(age)
     }
 
     /// Forgets rows that an earlier run could not judge only because it ended, or Apple was out of
     /// reach, so that the walk meets them again.
-    fileprivate mutating func askAgain() {
-        let keys = rows.filter { _, row in
+    fileprivate mutating func askAgain(moved: Set<SubscriptionKey>) {
+        let keys = rows.filter { key, row in
+            if moved.contains(key) { return true }
             guard case .undecided(let reason) = row.verdict else { return false }
             return [.deadline, .unavailable, .rateLimited].contains(reason)
         }.keys
         guard !keys.isEmpty else { return }
         for key in keys {
             rows[key] = nil
+            for index in corrections.indices
+            where corrections[index].key == key && corrections[index].fate == .planned {
+                corrections[index].isSuperseded = true
+            }
             for index in findings.indices where findings[index].outcome == key {
                 findings[index].isSuperseded = true
             }

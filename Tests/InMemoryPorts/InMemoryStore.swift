@@ -47,7 +47,8 @@ package final class InMemoryStore: Sendable {
     package var calls: Int { state.withLock { $0.calls } }
 }
 
-extension InMemoryStore: CompanyTable, RowBook, RunBook, PassBook, RecoveryBook, StoredPlans,
+extension InMemoryStore: CompanyTable, RowBook, RunBook, PassBook, AgendaBook, RecoveryBook,
+    StoredPlans,
     PlanLedger, CanaryBook, CauseBook
 {}
 
@@ -57,6 +58,11 @@ struct State {
     var lastCall: Int?
     var table = Table()
     var notes: [SubscriptionKey: RowNotes] = [:]
+    var agenda: [SubscriptionKey: Owed] = [:]
+    /// When the first run of an unfinished round began, by job.
+    var rounds: [String: Timestamp] = [:]
+    /// The findings that were open after the last run that looked, with their passes.
+    var open: [String: Finding] = [:]
     var runs: [Run] = []
     var passes: [Int64: Pass] = [:]
     var watermarks: [AppIdentity: Timestamp] = [:]
@@ -85,6 +91,13 @@ struct State {
         var causes: [Int64: String] = [:]
         var conclusion: RunConclusion?
         var report = StoredReport()
+    }
+
+    /// What must be asked, whoever asks.
+    struct Owed {
+        var reason: QuestionReason
+        var turn: Int64
+        var restsOn: Timestamp?
     }
 
     struct Plan {
@@ -117,7 +130,9 @@ struct Pass {
     var rows: [SubscriptionKey: Judged] = [:]
     var findings: [StagedFinding] = []
     var corrections: [StagedCorrection] = []
-    var touched: Set<SubscriptionKey> = []
+    /// What the pass alone asks, by key and reason.
+    var questions: [SubscriptionKey: [State.Owed]] = [:]
+    var scheduled: ScheduleCounts?
     var traced: [SubscriptionKey: [TracedNotification]] = [:]
     var marks: [SubscriptionKey: HistoryMark] = [:]
     var canary: Set<SubscriptionKey> = []
@@ -132,6 +147,9 @@ struct Pass {
         var asksAgain = false
         /// This pass inserted it: it was no row when the pass began.
         var isInserted = false
+        var because: QuestionReason?
+        var check: RowCheck?
+        var look = LookDepth.nothing
 
         var isSettled: Bool { verdict != nil || isInserted }
     }

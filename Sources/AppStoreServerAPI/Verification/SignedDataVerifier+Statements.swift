@@ -81,27 +81,37 @@ extension SignedDataVerifier {
         }
         var ids: [String] = []
         var isSubscription = true
+        var transaction: SignedTransaction?
+        var renewal: SignedRenewal?
         if let part = model.data?.signedTransactionInfo {
-            let transaction = try await signedTransaction(part)
-            ids.append(transaction.originalTransactionID)
-            isSubscription = transaction.isSubscription
-            unknowns += transaction.unknowns
+            let part = try await signedTransaction(part)
+            transaction = part
+            ids.append(part.originalTransactionID)
+            isSubscription = part.isSubscription
+            unknowns += part.unknowns
         }
         if let part = model.data?.signedRenewalInfo {
-            let renewal = try await signedRenewal(part)
-            ids.append(renewal.originalTransactionID)
-            unknowns += renewal.unknowns
+            let part = try await signedRenewal(part)
+            renewal = part
+            ids.append(part.originalTransactionID)
+            unknowns += part.unknowns
         }
         guard Set(ids).count <= 1 else {
             throw VerificationFailure(
                 reason: .crossCheck,
                 detail: "the notification's signed parts name different subscriptions")
         }
-        return RecordedNotification(
+        var recorded = RecordedNotification(
             evidence: verified.evidence, notificationUUID: uuid, notificationType: type,
             subtype: model.subtype, signedDate: signedDate,
             originalTransactionID: isSubscription ? ids.first : nil,
             sendAttempts: sendAttempts, unknowns: unknowns)
+        if isSubscription, let transaction, let renewal, let status = model.data?.status {
+            recorded.stated = StatedSubscription(
+                status: SubscriptionStatus(rawValue: status), subscriptionGroupID: transaction.subscriptionGroupID ?? "",
+                transaction: transaction, renewal: renewal)
+        }
+        return recorded
     }
 
     private static func incomplete(_ what: String) -> VerificationFailure {

@@ -125,6 +125,7 @@ extension CaseContext {
         let row = scoped.row
         guard isAsked(row) || settles(row) else { return nil }
         var draft = OutcomeDraft(key: row.key)
+        draft.row = row
         if let reason = exclusion(of: row, policy: policy) {
             draft.verdict = .excluded(reason)
             return draft
@@ -137,6 +138,7 @@ extension CaseContext {
             draft.verdict = conclusion.verdict
             draft.differences = conclusion.differences
             draft.absence = conclusion.absence
+            draft.suspectUntil = nextLook(at: scoped, after: conclusion.absence)
         } else if let answer, answer.contains(row.key.originalTransactionID),
             let stated = answer.statement(about: row.key.originalTransactionID)
         {

@@ -44,6 +44,7 @@ extension OutcomeDraft {
         } else {
             outcome.leavesPeriodsEmpty = !fills.isEmpty
         }
+        outcome.check = check(after: outcome.corrections, policy: policy)
         outcome.findings = kept.map(\.finding).sorted { $0.sortKey < $1.sortKey }
         outcome.evidence = Set(payloads + kept.compactMap(\.payload))
             .sorted { $0.digest.hexadecimal < $1.digest.hexadecimal }

@@ -6,6 +6,10 @@ struct OutcomeDraft: Sendable {
     var verdict: Verdict?
     var differences: [Difference] = []
     var absence = AbsenceObservation.nothing
+    /// The row as it stands; `nil` where none is held.
+    var row: LocalSubscription?
+    /// When an absence must be looked at again, so as to be confirmed.
+    var suspectUntil: Timestamp?
     /// The row with Apple's statement, where they were compared.
     var comparison: Comparison?
     var periods: PeriodComparison?

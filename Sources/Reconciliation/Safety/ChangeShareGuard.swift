@@ -11,7 +11,7 @@ struct ChangeShareGuard: PlanGuard {
         let changes = plan.totals.changes
         guard changes >= limits.minChanges, plan.passes(limits.maxChangeShare, by: changes)
         else { return nil }
-        return "The plan changes \(changes) of \(plan.inScope) rows in scope; "
+        return "The plan changes \(changes) of \(plan.coveredInWords); "
             + "max_change_share allows \(limits.maxChangeShare)."
     }
 }

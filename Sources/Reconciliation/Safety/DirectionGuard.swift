@@ -14,7 +14,7 @@ struct DirectionGuard: PlanGuard {
         for (rows, what) in [(access.ended, "ends access for"), (access.given, "gives access to")]
         where rows >= limits.minChanges && plan.passes(limits.maxSameDirectionShare, by: rows) {
             sentences.append(
-                "The plan \(what) \(rows) of \(plan.inScope) rows in scope, and "
+                "The plan \(what) \(rows) of \(plan.coveredInWords), and "
                     + "max_same_direction_share allows \(limits.maxSameDirectionShare).")
         }
         guard !sentences.isEmpty else { return nil }

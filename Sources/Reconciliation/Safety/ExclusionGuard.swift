@@ -21,7 +21,7 @@ struct ExclusionGuard: PlanGuard {
             inFlight > 0 ? "\(inFlight) are in flight" : nil,
         ].compactMap(\.self).joined(separator: ", ")
         if plan.passes(limits.maxExcludedShare, by: excluded) {
-            return "\(excluded) of \(plan.inScope) rows in scope were left out (\(counts)); "
+            return "\(excluded) of \(plan.coveredInWords) were left out (\(counts)); "
                 + "max_excluded_share allows \(limits.maxExcludedShare). \(advice(strangers))"
         }
         return growth(of: strangers, since: plan.totals.lastRun, limits)

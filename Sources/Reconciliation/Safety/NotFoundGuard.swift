@@ -10,9 +10,9 @@ struct NotFoundGuard: PlanGuard {
     func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
         let notFound = plan.totals.notFound
         guard notFound >= limits.minChanges,
-            Double(notFound) > limits.maxNotFoundShare * Double(plan.inScope)
+            Double(notFound) > limits.maxNotFoundShare * Double(plan.covered)
         else { return nil }
-        return "Apple did not find \(notFound) of \(plan.inScope) rows in scope; "
+        return "Apple did not find \(notFound) of \(plan.coveredInWords); "
             + "max_not_found_share allows \(limits.maxNotFoundShare)."
     }
 }

@@ -53,12 +53,19 @@ package struct SurveyedPlan: Hashable, Sendable {
         self.survey = survey
     }
 
-    var inScope: Int { totals.totals.inScope }
+    /// The rows that a share is of: those in scope, and where only due rows were asked about also
+    /// the quiet ones.
+    var covered: Int { totals.coveredRows }
 
-    /// Whether so many rows exceed a share of the rows in scope.
+    /// `1,000 rows in scope`, as the sentences say it.
+    var coveredInWords: String {
+        "\(covered) rows \(covered == totals.totals.inScope ? "in scope" : "covered")"
+    }
+
+    /// Whether so many rows exceed a share of the rows covered.
     ///
-    /// With no row in scope any change exceeds it. A share of 1 is no limit.
+    /// With no row covered any change exceeds it. A share of 1 is no limit.
     func passes(_ share: Double, by rows: Int) -> Bool {
-        share < 1 && Double(rows) > share * Double(inScope)
+        share < 1 && Double(rows) > share * Double(covered)
     }
 }

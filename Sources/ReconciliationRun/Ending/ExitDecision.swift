@@ -10,6 +10,8 @@ package struct ExitDecision: Hashable, Sendable {
     package var lastFailure: String?
     /// Rows in scope that were not asked about.
     package var unreached = 0
+    /// Rows in the table, where only those were asked about for which there was a reason.
+    package var coveredRows: Int?
     package var totals: RunTotals
     package var walks: Bool
     package var unresolved: [Severity: Int]
@@ -80,7 +82,10 @@ package struct ExitDecision: Hashable, Sendable {
         if let failOn, unresolved.contains(where: { $0.key >= failOn && $0.value > 0 }) {
             held.append(.findings)
         }
-        if walks, totals.inScope == 0, case .completed = end { held.append(.empty) }
+        if walks, totals.inScope == 0, case .completed = end {
+            // With no reason to ask about any row nothing was judged, so nothing is known to be right.
+            held.append(coveredRows ?? 0 > 0 ? .incomplete : .empty)
+        }
         return ExitStatus.allCases.filter(Set(held).contains)
     }
 }

@@ -66,7 +66,15 @@ struct Inquirer: Sendable {
     private func judged(
         _ item: Case, _ outcomes: [RowOutcome], readThrough revision: String?
     ) -> Judged {
-        Judged(
+        var outcomes = outcomes
+        let key = SubscriptionKey(app: item.app, originalTransactionID: item.askedID)
+        // Answered, and nothing to say about it: it need not be asked again.
+        if item.asked == nil, item.statuses?.mayComeLater == false,
+            !outcomes.contains(where: { $0.key == key })
+        {
+            outcomes.append(RowOutcome(key: key, verdict: nil))
+        }
+        return Judged(
             outcomes: outcomes, asksAgain: asksAgain(item) ? item.asked?.row.key : nil,
             historyMarks: revision.map { Self.marks($0, of: item, judged: outcomes) } ?? [:])
     }

@@ -20,4 +20,10 @@ package protocol PassBook: Sendable {
 
     /// An id of the app that the pass has judged; `nil` where there is none.
     func judgedID(of app: AppIdentity, in pass: OpenPass) async throws(StoreError) -> String?
+
+    /// Which of these subscriptions a finding of the pass names as the true original or the
+    /// successor of a row that we hold under another id: they are held, though not by their own name.
+    func heldUnderOtherIDs(
+        among keys: [SubscriptionKey], in pass: OpenPass
+    ) async throws(StoreError) -> Set<SubscriptionKey>
 }

@@ -10,8 +10,13 @@ package protocol RecoveryBook: Sendable {
         of app: AppIdentity, notificationUUIDs: [String]
     ) async throws(StoreError) -> [String: InboxRecord]
 
-    /// Stores one page of notifications: their findings, which subscriptions they touched, how
-    /// they were sent and, when `intoInbox`, the notifications themselves.
+    /// Stores one page of notifications in one transaction: their findings, the rows that they
+    /// settle, what must be asked because of them, how they were sent and, when `intoInbox`, the
+    /// notifications themselves.
+    ///
+    /// Of two statements about one subscription the one signed later counts, in whatever order they
+    /// come. What must be asked stays on the agenda until it is done; a check and a narrowed run
+    /// keep it for their own pass.
     ///
     /// Of how one notification was sent the first account stands until the pass is over.
     func record(
@@ -24,12 +29,4 @@ package protocol RecoveryBook: Sendable {
         of app: AppIdentity, read window: NotificationWindow, watermark: Timestamp?,
         in pass: OpenPass
     ) async throws(StoreError)
-
-    /// Subscriptions touched by this pass's notifications that it has not settled, by id order.
-    ///
-    /// Those that a finding of the pass names as the true original or the successor of a row that
-    /// we hold under another id are left out: they are held, though not by their own name.
-    func touchedSubscriptions(
-        of app: AppIdentity, after originalTransactionID: String?, limit: Int, in pass: OpenPass
-    ) async throws(StoreError) -> [String]
 }

@@ -4,6 +4,7 @@ package struct RunPorts: Sendable {
     package let rows: any RowBook
     package let runs: any RunBook
     package let pass: any PassBook
+    package let agenda: any AgendaBook
     package let recovery: any RecoveryBook
     package let plans: any StoredPlans
     package let ledger: any PlanLedger
@@ -12,13 +13,15 @@ package struct RunPorts: Sendable {
 
     /// The rows and all books in one place.
     package init(
-        _ store: some CompanyTable & RowBook & RunBook & PassBook & RecoveryBook & StoredPlans
+        _ store: some CompanyTable & RowBook & RunBook & PassBook & AgendaBook & RecoveryBook
+            & StoredPlans
             & PlanLedger & CanaryBook & CauseBook
     ) {
         table = store
         rows = store
         runs = store
         pass = store
+        agenda = store
         recovery = store
         plans = store
         ledger = store

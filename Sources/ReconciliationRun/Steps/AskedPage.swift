@@ -8,6 +8,8 @@ struct AskedPage: Sendable {
         var id: String
         var row: ScopedRow?
         var app: AppIdentity
+        /// Why; `nil` for a question that settles nothing.
+        var reason: QuestionReason?
     }
 
     var batch = StagedBatch()
@@ -73,8 +75,11 @@ struct AskedPage: Sendable {
         for subject in subjects {
             if let key = subject.row?.row.key, settled.contains(key) { continue }
             do throws(Inquirer.Failure) {
-                let judged = try await inquirer.inquire(
+                var judged = try await inquirer.inquire(
                     subject.id, row: subject.row, through: subject.app)
+                for index in judged.outcomes.indices {
+                    judged.outcomes[index].askedBecause = subject.reason
+                }
                 settled.formUnion(judged.outcomes.map(\.key))
                 result.judged.append(judged)
             } catch {

@@ -2,8 +2,9 @@ import Logging
 import Reconciliation
 import Subscriptions
 
-/// Reads one app's notification history from its watermark, stores what never arrived, and settles
-/// every subscription that it touched by a status call.
+/// Reads one app's notification history from its watermark, and stores what never arrived.
+///
+/// Every subscription that it names is settled by its own signed statement, or comes on the agenda.
 struct RecoverStep {
     let context: RunContext
     let app: AppIdentity
@@ -17,12 +18,8 @@ struct RecoverStep {
     }
 
     func run() async throws(RunInterruption) -> Outcome {
-        // A stopped run of this pass may have read the history without settling what it touched.
-        let isRead = context.pass.recoveredApps.contains(app)
-        let outcome = isRead ? Outcome() : try await readHistory()
-        // What nobody holds waits for the walk, which may find that it is held under another id.
-        try await settleTouched(heldOnly: context.job.steps.contains(.walk))
-        return outcome
+        // A stopped run of this pass may have read the history already.
+        context.pass.recoveredApps.contains(app) ? Outcome() : try await readHistory()
     }
 
     private func readHistory() async throws(RunInterruption) -> Outcome {
@@ -40,7 +37,7 @@ struct RecoverStep {
             outcome.shortfall = [shortfall, problem].compactMap(\.self).joined(separator: " ")
             return outcome
         }
-        let moved = context.job.mode == .apply ? plan.readThrough : nil
+        let moved = context.header.worksOffAgenda ? plan.readThrough : nil
         let read = NotificationWindow(start: plan.window.start, end: plan.readThrough)
         try await context.storing { () async throws(StoreError) in
             try await context.ports.recovery.finishRecovery(
@@ -144,9 +141,11 @@ struct RecoverStep {
                 receivedAt: inbox[notification.notificationUUID]?.receivedAt,
                 isReported: reported.contains(notification.notificationUUID))
         }
-        let recorded = RecordedPage(
+        var recorded = RecordedPage(
             fresh: fresh, findings: findings, traced: traced,
-            intoInbox: context.job.mode == .apply)
+            intoInbox: context.header.worksOffAgenda)
+        let questions = NotifiedSubscriptions(context: context, app: app)
+        (recorded.settled, recorded.owed) = try await questions.sort(fresh)
         try await context.storing { () async throws(StoreError) in
             try await context.ports.recovery.record(
                 recorded, of: app, in: context.pass, run: context.header)
@@ -186,51 +185,5 @@ struct RecoverStep {
         outcome.findings = [finding]
         outcome.evidence = rejected.payload.map { [$0] } ?? []
         return outcome
-    }
-
-    /// Settles what the notifications touched: held rows, and subscriptions that we should hold.
-    func settleTouched(heldOnly: Bool) async throws(RunInterruption) {
-        guard !context.job.narrowing.isNarrowed else { return }
-        var position: String?
-        while true {
-            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
-            let start = position
-            let ids = try await context.storing { () async throws(StoreError) in
-                try await context.ports.recovery.touchedSubscriptions(
-                    of: app, after: start, limit: RunLimits.rowsPerPage, in: context.pass)
-            }
-            guard let last = ids.last else { return }
-            position = last
-            let held = try await context.storing { () async throws(StoreError) in
-                try await context.rows.rows(holding: ids)
-            }
-            let heldKeys = Set(held.map(\.row.key))
-            let wanted = ids.filter { id in
-                !heldOnly
-                    || heldKeys.contains(SubscriptionKey(app: app, originalTransactionID: id))
-            }
-            guard !wanted.isEmpty else { continue }
-            try await settle(wanted, held: held)
-        }
-    }
-
-    private func settle(_ ids: [String], held: [ScopedRow]) async throws(RunInterruption) {
-        var policy = context.job.policy
-        policy.now = context.clock.now()
-        var subjects: [AskedPage.Subject] = []
-        var excluded: [RowOutcome] = []
-        for id in ids {
-            let key = SubscriptionKey(app: app, originalTransactionID: id)
-            let row = held.first { $0.row.key == key }
-            if let row, let reason = exclusion(of: row.row, policy: policy) {
-                excluded.append(RowOutcome(key: key, verdict: .excluded(reason)))
-            } else {
-                subjects.append(AskedPage.Subject(id: id, row: row, app: app))
-            }
-        }
-        var page = await AskedPage.ask(subjects, in: context)
-        page.batch.outcomes += excluded
-        try await context.stage(page.batch)
-        if let end = page.end { throw RunInterruption(end: end) }
     }
 }

@@ -22,6 +22,12 @@ struct RunContext: Sendable {
 
     var rows: RowReader { RowReader(table: ports.table, book: ports.rows) }
 
+    /// Whether a row may be settled by the statement in a notification: not where every row is to be
+    /// asked about.
+    var settlesByNotification: Bool {
+        if case .delta = job.coverage { true } else { !job.steps.contains(.walk) }
+    }
+
     /// Why asking must end before the next page; `nil` while it may go on.
     var reasonToEnd: RunEnd? {
         if let signal = stop.signal { return .signal(signal) }
@@ -78,4 +84,6 @@ package struct RunProgress: Hashable, Sendable {
     package var stage: Stage
     /// Rows, notifications or corrections done in this stage by this run.
     package var done: Int
+    /// How many there are; `nil` where that is not known.
+    package var total: Int?
 }

@@ -24,6 +24,7 @@ struct ExplanationPage {
                 FROM trueup_pass_findings AS f NOT INDEXED
                 LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
                 WHERE f.finding_seq >= ? AND f.pass_id = ? AND f.superseded_by IS NULL
+                    AND f.is_carried = 0
                 ORDER BY f.finding_seq LIMIT ?
                 """)
         var page: [FindingToExplain] = []

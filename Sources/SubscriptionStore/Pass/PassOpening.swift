@@ -14,15 +14,21 @@ struct PassOpening {
     }
 
     func begin() throws -> Opened {
+        let unpublished = try ReportedEntries(db: db).passesOfUnpublished(except: run.runID)
         try ReportedEntries(db: db).takeUpUnpublished(except: run.runID)
         let adopted = try adoptable()
         let dropped = try Int64.fetchAll(
             db,
             sql: """
                 UPDATE trueup_passes SET state = 'dropped'
-                WHERE state = 'open' AND job = ? AND pass_id IS NOT ? RETURNING pass_id
+                WHERE state = 'open' AND job = ?1 AND pass_id IS NOT ?2
+                    AND (mode = ?3 AND narrowing = ?4 OR abs(?5 - began) >= ?6)
+                RETURNING pass_id
                 """,
-            arguments: [run.job, adopted])
+            arguments: [
+                run.job, adopted, run.mode.rawValue, TextList.encode(run.narrowing),
+                run.started.unixMilliseconds, StoreLimits.passLifetimeMilliseconds,
+            ])
         let resumedFrom = try adopted.flatMap { passID in
             try String.fetchOne(
                 db,
@@ -33,6 +39,15 @@ struct PassOpening {
         try insertRun(passID: passID, resumedFrom: resumedFrom)
         let sequence = db.lastInsertedRowID
         for other in dropped { try carryNotifications(from: other, to: passID) }
+        for other in unpublished where other != passID {
+            try repeatNotifications(of: other, in: passID)
+        }
+        try forgetCarried(in: passID, by: sequence)
+        if run.worksOffAgenda, run.coversEveryRow {
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO trueup_rounds VALUES (?, ?)",
+                arguments: [run.job, run.started.unixMilliseconds])
+        }
         return Opened(passID: passID, sequence: sequence, resumedFrom: resumedFrom)
     }
 
@@ -100,6 +115,29 @@ struct PassOpening {
             arguments: [passID, dropped, dropped])
     }
 
+    /// A run whose report nobody has seen has told nobody what it found of notifications, which no
+    /// later run finds again.
+    private func repeatNotifications(of other: Int64, in passID: Int64) throws {
+        let columns = FindingStaging.columns.joined(separator: ", ")
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO trueup_pass_findings (pass_id, \(columns))
+                SELECT ?, \(columns) FROM trueup_pass_findings
+                WHERE pass_id = ? AND superseded_by IS NULL
+                    AND kind IN ('notification_missed', 'notification_lost')
+                """,
+            arguments: [passID, other])
+    }
+
+    /// What an earlier run of the pass took over as open may be looked at after all.
+    private func forgetCarried(in passID: Int64, by sequence: Int64) throws {
+        try db.execute(
+            sql: """
+                UPDATE trueup_pass_findings SET superseded_by = ?
+                WHERE pass_id = ? AND is_carried = 1 AND superseded_by IS NULL
+                """, arguments: [sequence, passID])
+    }
+
     /// Forgets a chunk of the rows that an earlier run could not judge only because it ended, or
     /// because Apple did not answer, so that the walk asks about them again.
     ///
@@ -108,14 +146,24 @@ struct PassOpening {
         let keys = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT original_transaction_id, environment, bundle_id FROM trueup_pass_rows
-                    WHERE pass_id = ? AND verdict = 3
-                        AND reason IN ('deadline', 'unavailable', 'rate_limited')
+                    SELECT * FROM (
+                        SELECT original_transaction_id, environment, bundle_id
+                        FROM trueup_pass_rows
+                        WHERE pass_id = ?1 AND verdict = 3
+                            AND reason IN ('deadline', 'unavailable', 'rate_limited')
+                        LIMIT \(StoreLimits.scatteredRowsPerChunk))
+                    UNION SELECT * FROM (\(movedRows))
                     LIMIT \(StoreLimits.scatteredRowsPerChunk)
                     """),
             arguments: [opened.passID]
         ).map(StoredKey.init)
         guard !keys.isEmpty else { return false }
+        let corrections = try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_corrections SET superseded_by = ?
+                WHERE pass_id = ? AND (bundle_id, environment, original_transaction_id) = (?, ?, ?)
+                    AND superseded_by IS NULL AND fate = 'planned'
+                """)
         let findings = try db.cachedStatement(
             sql: """
                 UPDATE trueup_pass_findings SET superseded_by = ?
@@ -124,6 +172,7 @@ struct PassOpening {
                 """)
         for key in keys {
             try findings.execute(arguments: [opened.sequence, opened.passID] + key.arguments)
+            try corrections.execute(arguments: [opened.sequence, opened.passID] + key.arguments)
             try db.cachedStatement(
                 sql: """
                     DELETE FROM trueup_pass_rows WHERE pass_id = ?
@@ -141,6 +190,22 @@ struct PassOpening {
             arguments: [opened.passID])
         return keys.count == StoreLimits.scatteredRowsPerChunk
     }
+
+    /// Rows whose planned correction can no longer be written, because somebody wrote to them since.
+    private static let movedRows = """
+        SELECT s.original_transaction_id, s.environment, s.bundle_id
+        FROM trueup_pass_corrections AS c
+        JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id AND p.bundle_id = c.bundle_id
+            AND p.environment = c.environment
+            AND p.original_transaction_id = c.original_transaction_id
+        JOIN subscriptions AS s ON s.bundle_id = c.bundle_id AND s.environment = c.environment
+            AND s.original_transaction_id = c.original_transaction_id
+        WHERE c.pass_id = ?1 AND c.fate = 'planned' AND c.superseded_by IS NULL
+            AND c.target = 'update' AND c.undo_of IS NULL
+            AND c.expected_row_version <> s.row_version
+            AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a WHERE a.pass_id = c.pass_id)
+        LIMIT \(StoreLimits.scatteredRowsPerChunk)
+        """
 
     static func describe(_ opened: Opened, _ db: Database) throws -> OpenPass {
         let passID = opened.passID
@@ -166,6 +231,14 @@ struct PassOpening {
                 """,
             arguments: [passID])
         pass.walkedThrough = walked.map { SubscriptionKey($0, at: 0) }
+        pass.roundBegan = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT o.began FROM trueup_rounds AS o JOIN trueup_passes AS p ON p.job = o.job
+                WHERE p.pass_id = ? AND p.covers_every_row = 1 AND p.mode = 'apply'
+                    AND p.narrowing = ''
+                """, arguments: [passID]
+        ).map(Timestamp.init(unixMilliseconds:))
         return pass
     }
 }

@@ -24,6 +24,7 @@ struct PassPurge {
         let deliveries = "trueup_pass_deliveries"
         let rest = ["signed_date", "notification_uuid"]
         guard try deleteFirst(of: deliveries, then: rest, passID: passID) else { return true }
+        guard try deleteQuestions(of: passID) else { return true }
         for table in ["trueup_pass_recovered", "trueup_pass_history"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE pass_id = ?", arguments: [passID])
         }
@@ -42,7 +43,7 @@ struct PassPurge {
 
     /// One row of these for each subscription.
     private static let working = [
-        "trueup_pass_rows", "trueup_touched", "trueup_pass_revisions", "trueup_canaries",
+        "trueup_pass_rows", "trueup_pass_revisions", "trueup_canaries",
         "trueup_pass_continuations",
     ]
 
@@ -78,6 +79,17 @@ struct PassPurge {
                 """,
             arguments: [passID] + end.arguments + StatementArguments(values))
         return false
+    }
+
+    private func deleteQuestions(of passID: Int64) throws -> Bool {
+        try db.execute(
+            sql: """
+                DELETE FROM trueup_pass_questions
+                WHERE (pass_id, turn, bundle_id, environment, original_transaction_id) IN (
+                    SELECT pass_id, turn, bundle_id, environment, original_transaction_id
+                    FROM trueup_pass_questions WHERE pass_id = ? LIMIT ?)
+                """, arguments: [passID, StoreLimits.rowsPerChunk])
+        return db.changesCount < StoreLimits.rowsPerChunk
     }
 
     private func deleteSome(of table: String, key: String, passID: Int64) throws -> Bool {

@@ -14,6 +14,18 @@ struct PassStaging {
             AND p.verdict <> \(VerdictCode.noted.rawValue))
         """
 
+    /// Whether an earlier run of the pass's round has judged the row `s`.
+    static let isOfRound = """
+        EXISTS (SELECT 1 FROM trueup_passes AS w
+            JOIN trueup_rounds AS o ON o.job = w.job
+            JOIN trueup_checks AS k ON k.bundle_id = s.bundle_id
+                AND k.environment = s.environment
+                AND k.original_transaction_id = s.original_transaction_id
+                AND k.asked_at >= o.began
+            WHERE w.pass_id = ? AND w.covers_every_row = 1 AND w.mode = 'apply'
+                AND w.narrowing = '')
+        """
+
     func stage(_ batch: StagedBatch) throws {
         if batch.replaces {
             for key in Set(batch.outcomes.map(\.key)) { try supersede(key) }
@@ -59,7 +71,7 @@ struct PassStaging {
 
     /// Writes the verdict; returns whether it was stored.
     private func settle(_ outcome: RowOutcome, replaces: Bool) throws -> Bool {
-        guard outcome.verdict != nil else { return try note(outcome.key, replaces: replaces) }
+        guard outcome.verdict != nil else { return try note(outcome, replaces: replaces) }
         let replaceable =
             replaces
             ? "verdict <> \(VerdictCode.inserted.rawValue)"
@@ -70,10 +82,11 @@ struct PassStaging {
             sql: """
                 INSERT INTO trueup_pass_rows (
                     pass_id, bundle_id, environment, original_transaction_id, verdict, reason,
-                    is_absent, look)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                    is_absent, look, \(Self.checkColumns))
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET verdict = excluded.verdict, reason = excluded.reason,
-                    is_absent = excluded.is_absent, look = excluded.look, asks_again = 0
+                    is_absent = excluded.is_absent, look = excluded.look, asks_again = 0,
+                    \(Self.takesOverCheck)
                 WHERE \(replaceable)
                 """
         ).execute(
@@ -81,7 +94,7 @@ struct PassStaging {
                 run.passID, key.bundleID, key.environment, key.originalTransactionID,
                 VerdictCode(outcome.verdict).rawValue, VerdictCode.reason(of: outcome.verdict),
                 isAbsent, outcome.look.rawValue,
-            ])
+            ] + Self.checkArguments(of: outcome))
         return db.changesCount > 0
     }
 
@@ -89,17 +102,38 @@ struct PassStaging {
     ///
     /// It never overwrites a verdict, and does nothing for a row that this pass
     /// inserted.
-    private func note(_ key: SubscriptionKey, replaces: Bool) throws -> Bool {
+    private func note(_ outcome: RowOutcome, replaces: Bool) throws -> Bool {
         try db.cachedStatement(
             sql: """
                 INSERT INTO trueup_pass_rows (
-                    pass_id, bundle_id, environment, original_transaction_id, verdict)
-                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue))
+                    pass_id, bundle_id, environment, original_transaction_id, verdict,
+                    \(Self.checkColumns))
+                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue), ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET asks_again = CASE WHEN ? THEN 0 ELSE asks_again END
                 WHERE verdict <> \(VerdictCode.inserted.rawValue)
                 """
-        ).execute(arguments: [run.passID] + key.arguments + [replaces])
+        ).execute(
+            arguments: [run.passID] + outcome.key.arguments + Self.checkArguments(of: outcome)
+                + [replaces])
         return db.changesCount > 0
+    }
+
+    private static let checkColumns = "asked_because, signed_date, clock, is_lasting, agreed"
+
+    /// A later look keeps the reason of the question that it repeats.
+    private static let takesOverCheck = """
+        asked_because = ifnull(excluded.asked_because, asked_because),
+        signed_date = excluded.signed_date, clock = excluded.clock,
+        is_lasting = excluded.is_lasting, agreed = excluded.agreed
+        """
+
+    private static func checkArguments(of outcome: RowOutcome) -> StatementArguments {
+        let check = outcome.check
+        return [
+            outcome.askedBecause?.rank, check?.signedDate?.unixMilliseconds,
+            check?.clock?.unixMilliseconds, check?.isLasting,
+            check.map { Int64(bitPattern: $0.values.bits) },
+        ]
     }
 
     /// Marks everything staged for a row as superseded, except corrections that were written.

@@ -68,4 +68,26 @@ extension SQLiteStore {
                 arguments: [pass.passID, app.bundleID, app.environment.rawValue])
         }
     }
+
+    package func heldUnderOtherIDs(
+        among keys: [SubscriptionKey], in pass: OpenPass
+    ) async throws(StoreError) -> Set<SubscriptionKey> {
+        try await read("reading which subscriptions are held under other ids") { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT 1 FROM trueup_pass_findings AS f
+                        INDEXED BY trueup_pass_findings_of_other_ids
+                    WHERE f.pass_id = ? AND f.superseded_by IS NULL
+                        AND f.kind IN ('invalid_id', 'migrated')
+                        AND f.bundle_id = ? AND f.environment = ? AND f.apple_value = ?
+                    """)
+            return try Set(
+                keys.filter { key in
+                    let value = FieldValueText.encode(.text(key.originalTransactionID))
+                    return try Int.fetchOne(
+                        statement,
+                        arguments: [pass.passID, key.bundleID, key.environment, value]) != nil
+                })
+        }
+    }
 }

@@ -23,11 +23,22 @@ struct ChunkedConclusion: Sendable {
             }
         ]
         if conclusion.settlesUnreached {
-            let scope = coversEveryRow ? "subscriptions" : "trueup_touched"
+            for scope in coversEveryRow ? ["subscriptions"] : Self.asked {
+                steps.append(
+                    Step { start, db in
+                        try listUnreached(start, scope, db)
+                        return try key(after: start, in: scope, db)
+                    })
+            }
+        }
+        if header.worksOffAgenda {
+            let settlement = AgendaSettlement(
+                run: run, started: header.started, ended: conclusion.ended)
             steps.append(
                 Step { start, db in
-                    try listUnreached(start, scope, db)
-                    return try key(after: start, in: scope, db)
+                    let rows = chunk(of: "trueup_pass_rows", start, as: "p")
+                    try settlement.settle(rows.sql, rows.arguments, db)
+                    return try key(after: start, in: "trueup_pass_rows", db)
                 })
         }
         if conclusion.closesPass, header.mode == .apply, header.narrowing.isEmpty {
@@ -40,7 +51,13 @@ struct ChunkedConclusion: Sendable {
         return steps
     }
 
+    /// Where the rows stand that a run was to ask about that was not to ask about all of them.
+    private static let asked = ["trueup_agenda", "trueup_pass_questions"]
+
     private var coversEveryRow: Bool { header.coversEveryRow && header.narrowing.isEmpty }
+
+    /// Tables whose rows belong to no pass.
+    private static let unbound = ["subscriptions", "trueup_agenda"]
 
     /// A chunk of a table's rows from a key on, as a source to select from.
     ///
@@ -48,7 +65,7 @@ struct ChunkedConclusion: Sendable {
     private func chunk(
         of table: String, _ start: StoredKey, as name: String
     ) -> (sql: String, arguments: StatementArguments) {
-        let isOfPass = table == "subscriptions" ? "" : "pass_id = \(run.passID) AND"
+        let isOfPass = Self.unbound.contains(table) ? "" : "pass_id = \(run.passID) AND"
         let sql = """
             (SELECT * FROM \(table)
             WHERE \(isOfPass) (bundle_id, environment, original_transaction_id)
@@ -63,7 +80,7 @@ struct ChunkedConclusion: Sendable {
     private func key(
         after start: StoredKey, in table: String, _ db: Database
     ) throws -> StoredKey? {
-        let isOfPass = table == "subscriptions" ? "" : "pass_id = \(run.passID) AND"
+        let isOfPass = Self.unbound.contains(table) ? "" : "pass_id = \(run.passID) AND"
         let statement = try db.cachedStatement(
             sql: """
                 SELECT original_transaction_id, environment, bundle_id FROM \(table)
@@ -121,9 +138,10 @@ struct ChunkedConclusion: Sendable {
                 INSERT OR REPLACE INTO trueup_run_undecided
                 SELECT ?, s.bundle_id, s.environment, s.original_transaction_id, s.customer_id,
                     '\(UndecidedReason.deadline.rawValue)'
-                FROM \(rows) \(isTable ? "" : join) WHERE NOT \(PassStaging.isSettled)
+                FROM \(rows) \(isTable ? "" : join)
+                WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
                 """
-        ).execute(arguments: [run.sequence] + arguments + [run.passID])
+        ).execute(arguments: [run.sequence] + arguments + [run.passID, run.passID])
     }
 
     /// Stores where the next history reading begins, unless something that this one showed is still

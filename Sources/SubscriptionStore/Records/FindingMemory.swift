@@ -111,7 +111,7 @@ struct FindingResolution {
     }
 
     /// How much of a row must have been examined to show that a finding of a kind is resolved.
-    private static let neededLook = """
+    static let neededLook = """
         CASE WHEN h.kind IN ('transaction_missing', 'transaction_unknown', 'price')
                 THEN \(LookDepth.periods.rawValue)
             WHEN h.kind IN ('not_found', 'account_not_found', 'invalid_id', 'migrated',
@@ -120,8 +120,14 @@ struct FindingResolution {
             ELSE \(LookDepth.statement.rawValue) END
         """
 
+    /// That the pass does not state the finding itself.
+    private static let wasNotFound = """
+        (h.last_pass_id <> ?1 OR NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+            WHERE f.pass_id = ?1 AND f.finding_id = h.finding_id AND f.superseded_by IS NULL))
+        """
+
     /// Every status answer shows the price of the current period; older ones only the history.
-    private static let isOfCurrentPeriod = """
+    static let isOfCurrentPeriod = """
         h.kind = 'price' AND p.look >= \(LookDepth.statement.rawValue)
             AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
                 JOIN subscriptions AS s ON s.bundle_id = h.bundle_id
@@ -136,7 +142,7 @@ struct FindingResolution {
             sql: """
                 UPDATE trueup_findings AS h SET state = 'resolved'
                 WHERE h.state IN \(Self.unresolved) AND h.finding_id >= ?2 AND h.finding_id < ?3
-                    AND h.last_pass_id <> ?1
+                    AND \(Self.wasNotFound)
                     AND h.kind NOT IN ('notification_missed', 'notification_lost')
                     AND EXISTS (SELECT 1 FROM trueup_pass_rows AS p
                         WHERE p.pass_id = ?1 AND p.bundle_id = h.bundle_id

@@ -40,6 +40,17 @@ struct ReportedEntries {
             arguments: [runID, entry, entry])
     }
 
+    /// The passes of runs that have ended and whose reports were never published.
+    func passesOfUnpublished(except runID: String) throws -> [Int64] {
+        try Int64.fetchAll(
+            db,
+            sql: """
+                SELECT DISTINCT r.pass_id FROM trueup_awaited_reports AS a
+                JOIN trueup_runs AS r ON r.run_id = a.run_id
+                WHERE a.run_id <> ? AND r.ended IS NOT NULL
+                """, arguments: [runID])
+    }
+
     /// Releases the entries of runs whose reports were never published.
     func takeUpUnpublished(except runID: String) throws {
         try db.execute(

@@ -64,19 +64,24 @@ struct RunConclusionWriter {
         try db.execute(
             sql: """
                 UPDATE trueup_runs SET ended = ?, exit_status = ?, statuses = ?, messages = ?,
-                    limits = ?, closes_pass = ?, ledger_head = ?
+                    limits = ?, closes_pass = ?, ledger_head = ?, coverage = ?
                 WHERE run_seq = ? AND ended IS NULL
                 """,
             arguments: [
                 conclusion.ended.unixMilliseconds, conclusion.exitStatus.rawValue,
                 TextList.encode(conclusion.statuses.map(\.rawValue)),
                 TextList.encode(conclusion.messages), TextList.encode(conclusion.limits),
-                conclusion.closesPass, try Ledger(db: db).head().hash, run.sequence,
+                conclusion.closesPass, try Ledger(db: db).head().hash,
+                CoverageText.encode(conclusion.coverage), run.sequence,
             ])
         guard db.changesCount == 1 else {
             throw StoreError.inconsistent("The run \(header.runID) has been concluded before.")
         }
         guard conclusion.closesPass else { return }
+        if header.worksOffAgenda, header.coversEveryRow, !conclusion.settlesUnreached {
+            try db.execute(
+                sql: "DELETE FROM trueup_rounds WHERE job = ?", arguments: [header.job])
+        }
         try db.execute(
             sql: "UPDATE trueup_passes SET state = 'closed' WHERE pass_id = ?",
             arguments: [run.passID])

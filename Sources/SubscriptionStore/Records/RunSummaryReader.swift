@@ -13,7 +13,8 @@ struct RunSummaryReader {
                 sql: """
                     SELECT run_id, job, mode, started, apps, actor, tool_version, settings_digest,
                         narrowing, covers_every_row, not_found_confirmations, resumed_from, ended,
-                        statuses, messages, limits, closes_pass, ledger_head, pass_id
+                        statuses, messages, limits, closes_pass, ledger_head, pass_id,
+                        coverage
                     FROM trueup_runs WHERE run_seq = ?
                     """,
                 arguments: [sequence])
@@ -27,6 +28,7 @@ struct RunSummaryReader {
             limits: TextList.decode(row.requiredText(at: 15)), calls: try calls(),
             closesPass: row.integer(at: 16) == 1)
         conclusion.causes = try RunCauses(db: db).read(of: sequence)
+        conclusion.coverage = try CoverageText.decode(row.text(at: 19))
         var summary = RunSummary(
             header: header, conclusion: conclusion, resumedFrom: row.text(at: 11),
             totals: try Self.totals(of: sequence, db), findings: try findings(),

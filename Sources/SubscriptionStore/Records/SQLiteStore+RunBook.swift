@@ -18,21 +18,25 @@ extension SQLiteStore {
     ) async throws(StoreError) -> Int {
         let isWhole = run.coversEveryRow && run.narrowing.isEmpty
         return try await read("counting the rows that were not reached") { db in
-            let touched = """
-                JOIN trueup_touched AS q ON q.bundle_id = s.bundle_id
-                    AND q.environment = s.environment
-                    AND q.original_transaction_id = s.original_transaction_id
-                    AND q.pass_id = \(pass.passID)
-                """
-            return try Int.fetchOne(
+            try Int.fetchOne(
                 db,
                 sql: """
-                    SELECT count(*) FROM subscriptions AS s \(isWhole ? "" : touched)
-                    WHERE NOT \(PassStaging.isSettled)
+                    SELECT count(*) FROM subscriptions AS s \(isWhole ? "" : Self.asked)
+                    WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
                     """,
-                arguments: [pass.passID]) ?? 0
+                arguments: isWhole
+                    ? [pass.passID, pass.passID] : [pass.passID, pass.passID, pass.passID]) ?? 0
         }
     }
+
+    /// The rows `s` about which the run was to ask.
+    private static let asked = """
+        JOIN (SELECT bundle_id, environment, original_transaction_id
+                FROM trueup_pass_questions WHERE pass_id = ?
+            UNION SELECT bundle_id, environment, original_transaction_id FROM trueup_agenda) AS q
+            ON q.bundle_id = s.bundle_id AND q.environment = s.environment
+                AND q.original_transaction_id = s.original_transaction_id
+        """
 
     package func unresolvedFindings(
         of pass: OpenPass

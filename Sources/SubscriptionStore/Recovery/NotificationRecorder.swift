@@ -1,8 +1,7 @@
 import GRDB
 import Subscriptions
 
-/// Writes one notification of Apple's history: into the inbox, into the pass's audit, and as a
-/// subscription that the pass must look at.
+/// Writes one notification of Apple's history: into the inbox, and into the pass's audit.
 struct NotificationRecorder {
     let db: Database
     let run: RunReference
@@ -19,9 +18,6 @@ struct NotificationRecorder {
         let verdict = try verdict(on: notification, findings: findings)
         try audit(notification, verdict: verdict)
         if intoInbox { try keep(notification, verdict: verdict) }
-        guard let id = notification.originalTransactionID else { return }
-        try db.cachedStatement(sql: "INSERT OR IGNORE INTO trueup_touched VALUES (?, ?, ?, ?)")
-            .execute(arguments: [run.passID, app.bundleID, app.environment.rawValue, id])
     }
 
     /// Keeps how sending it went, for the search for causes.

@@ -51,41 +51,20 @@ extension SQLiteStore {
                 let own = page.findings.filter { $0.field == notification.notificationUUID }
                 try recorder.record(notification, findings: own)
             }
+            let lines = AgendaLines(db: db, passID: pass.passID)
+            for question in page.owed {
+                try lines.owe(question, isDurable: run.worksOffAgenda, since: run.started)
+            }
+            let settled = try page.settled.filter { outcome in
+                try outcome.check?.signedDate.map { signed in
+                    try !lines.owesMore(about: outcome.key, than: signed)
+                } ?? false
+            }
+            try PassStaging(db: db, run: reference).stage(StagedBatch(outcomes: settled))
             let staging = FindingStaging(db: db, run: reference)
             for finding in page.findings {
                 try staging.store(finding, outcome: nil, corrections: [])
             }
-        }
-    }
-
-    package func touchedSubscriptions(
-        of app: AppIdentity, after originalTransactionID: String?, limit: Int, in pass: OpenPass
-    ) async throws(StoreError) -> [String] {
-        try await read("reading which subscriptions notifications touched") { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT original_transaction_id FROM trueup_touched AS t
-                    WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                        AND original_transaction_id > ?
-                        AND NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p
-                            WHERE p.pass_id = t.pass_id AND p.bundle_id = t.bundle_id
-                                AND p.environment = t.environment
-                                AND p.original_transaction_id = t.original_transaction_id)
-                        AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
-                                INDEXED BY trueup_pass_findings_of_other_ids
-                            WHERE f.pass_id = t.pass_id AND f.superseded_by IS NULL
-                                AND f.kind IN ('invalid_id', 'migrated')
-                                AND f.bundle_id = t.bundle_id AND f.environment = t.environment
-                                AND f.apple_value = 't' || length(CAST(t.original_transaction_id AS BLOB))
-                                    || ':' || t.original_transaction_id)
-                    ORDER BY original_transaction_id LIMIT ?
-                    """)
-            return try String.fetchAll(
-                statement,
-                arguments: [
-                    pass.passID, app.bundleID, app.environment.rawValue,
-                    originalTransactionID ?? "", limit,
-                ])
         }
     }
 

@@ -29,7 +29,8 @@ extension SQLiteStore {
                     AND f.state IN ('new', 'open', 'recurring', 'acknowledged')),
             EXISTS (SELECT 1 FROM trueup_stand_ins AS i
                 WHERE i.bundle_id = s.bundle_id AND i.environment = s.environment
-                    AND i.true_original = s.original_transaction_id)
+                    AND i.true_original = s.original_transaction_id),
+            k.asked_at, k.signed_date, k.clock, k.is_lasting, k.agreed
         FROM (SELECT ? AS bundle_id, ? AS environment, ? AS original_transaction_id) AS s
         LEFT JOIN trueup_absences AS a ON a.bundle_id = s.bundle_id
             AND a.environment = s.environment
@@ -37,6 +38,9 @@ extension SQLiteStore {
         LEFT JOIN trueup_history_revisions AS h ON h.bundle_id = s.bundle_id
             AND h.environment = s.environment
             AND h.original_transaction_id = s.original_transaction_id
+        LEFT JOIN trueup_checks AS k ON k.bundle_id = s.bundle_id
+            AND k.environment = s.environment
+            AND k.original_transaction_id = s.original_transaction_id
         """
 
     private static func notes(
@@ -56,6 +60,7 @@ extension SQLiteStore {
         }
         notes.hasOpenPeriods = row.number(at: 6) == 1
         if row.number(at: 7) == 1 { notes.standIns = try StandIns(db: db).rows(of: key) }
+        notes.check = CheckRecord(row, at: 8)
         return notes
     }
 

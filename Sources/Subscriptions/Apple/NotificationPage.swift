@@ -44,6 +44,8 @@ package struct RecordedNotification: Hashable, Sendable {
     package var originalTransactionID: String?
     package var sendAttempts: [SendAttempt]
     package var unknowns: [UnknownValue]
+    /// The state of the subscription when it was sent; `nil` where it does not state all of it.
+    package var stated: StatedSubscription?
 
     package init(
         evidence: SignedPayload, notificationUUID: String, notificationType: String,

@@ -8,6 +8,10 @@ package struct RecordedPage: Hashable, Sendable {
     package var traced: [TracedNotification]
     /// Whether the fresh ones go into the inbox: a check leaves it as it is.
     package var intoInbox: Bool
+    /// Rows that a notification's own statement agrees with.
+    package var settled: [RowOutcome] = []
+    /// Subscriptions that Apple must be asked about.
+    package var owed: [OwedQuestion] = []
 
     package init(
         fresh: [RecordedNotification], findings: [Finding] = [],

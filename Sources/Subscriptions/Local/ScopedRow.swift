@@ -22,6 +22,8 @@ package struct ScopedRow: Hashable, Sendable {
     /// Rows stored under the ids of later transactions of this subscription, as far as an earlier
     /// run found any.
     package var standIns: [SubscriptionKey] = []
+    /// The last check; `nil` where no run has judged the row.
+    package var check: CheckRecord?
 
     package init(
         row: LocalSubscription, duplicates: [SubscriptionKey] = [], absence: AbsenceRecord? = nil,
@@ -64,6 +66,7 @@ package struct RowNotes: Hashable, Sendable {
     package var hasOpenPeriods = false
     /// Rows of ours that stand under ids of later transactions of it.
     package var standIns: [SubscriptionKey] = []
+    package var check: CheckRecord?
 
     package init() {}
 }
@@ -81,6 +84,7 @@ extension ScopedRow {
         keptPeriods = (agreed?.periods ?? 0) > 0
         if !needsWholeHistory, agreed != nil { historyRevision = notes.history?.revision }
         standIns = notes.standIns
+        check = notes.check
     }
 }
 

@@ -15,6 +15,10 @@ package struct RowOutcome: Hashable, Sendable {
     ///
     /// Then the history must be read from its beginning again.
     package var leavesPeriodsEmpty = false
+    /// By what the row was judged; `nil` where it was not, or would not stand after the run.
+    package var check: RowCheck?
+    /// Why Apple was asked; `nil` where nobody was.
+    package var askedBecause: QuestionReason?
 
     package init(key: SubscriptionKey, verdict: Verdict?) {
         self.key = key

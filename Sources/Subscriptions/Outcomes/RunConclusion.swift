@@ -17,6 +17,8 @@ package struct RunConclusion: Hashable, Sendable {
     ///
     /// `nil` when the run ended before its guards, or a guard objected to the size.
     package var acceptedTableRows: Int?
+    /// What was asked, why, and what was left; `nil` for runs that judge nothing themselves.
+    package var coverage: RunCoverage?
     /// The causes of the findings, the most frequent first; empty when none were searched for.
     package var causes: [CauseCluster] = []
 

@@ -20,12 +20,17 @@ package struct RunHeader: Hashable, Sendable {
     /// Only then do rows that a stopped run did not reach count as undecided; otherwise they are
     /// out of scope.
     package var coversEveryRow = true
+    /// Whether the run judges rows by what it asks of Apple, rather than working off a plan.
+    package var judgesRows = true
     /// On how many distinct UTC days Apple must fail to find an id before that counts as confirmed.
     package var notFoundConfirmations: Int
     /// The job's file; `nil` where no file says what the run does.
     package var jobFile: String?
     /// The limits of its guards, as `GuardLimits` writes them.
     package var guards: String?
+
+    /// Whether what the run settles leaves the agenda: a check and a narrowed run take nothing off.
+    package var worksOffAgenda: Bool { mode == .apply && narrowing.isEmpty && judgesRows }
 
     /// The host of `actor`.
     package var host: String {
@@ -64,6 +69,8 @@ package struct OpenPass: Hashable, Sendable {
     package var recoveredApps: [AppIdentity]
     /// The last key of the walk whose page was staged.
     package var walkedThrough: SubscriptionKey?
+    /// When the first run of an unfinished round over every row began; rows judged since are done.
+    package var roundBegan: Timestamp?
 
     package init(
         passID: Int64, resumedFrom: String? = nil, recoveredApps: [AppIdentity] = [],

@@ -35,6 +35,11 @@ package struct PlanTotals: Hashable, Sendable {
     package var tableRowsBefore: Int?
     /// Rows excluded as in flight only because we corrected them ourselves a moment ago.
     package var inFlightByOurselves = 0
+    /// Rows in scope and the quiet ones, about which nobody had to be asked: what a share is of.
+    package var coveredRows: Int { max(totals.inScope, tableCoverage ?? 0) }
+    /// How many rows the run would have asked about, had there been a reason; `nil` for those in
+    /// scope alone.
+    package var tableCoverage: Int?
     /// The totals of the job's last complete run; `nil` before the first.
     package var lastRun: RunTotals?
 

@@ -8,12 +8,12 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
     package var file = ""
     package var steps: [JobStep] = [.recover, .walk]
     package var mode: RunMode = .apply
-    package var coverage: Coverage = .delta
+    package var coverage: CoverageKind = .delta
     package var history: HistoryUse = .whenNeeded
-    package var sweepDays = 7
+    package var sweepDays = 30
     package var sweepEndedDays = 180
-    /// Share of the quiet rows.
-    package var sample = 0.01
+    /// Quiet rows asked at random.
+    package var sample = SampleSize.rows(1000)
     package var settleMilliseconds: Int64 = 15 * 60_000
     package var maxDurationMilliseconds: Int64 = 4 * 3_600_000
     package var maxOutageMilliseconds: Int64 = 30 * 60_000
@@ -32,21 +32,22 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
             "mode", \.mode, .choice, newPass: .asCommanded,
             "check leaves a plan for \"trueup apply\" instead"),
         Setting(
-            "coverage", \.coverage, .choice, newPass: .yes, withoutEffect: everyRowIsAsked,
-            "delta = who may have changed, a sweep and a sample"),
+            "coverage", \.coverage, .choice, newPass: .yes,
+            "delta = who may have changed, at Apple or in our table + a slow sweep + a sample; full = everyone"
+        ),
         Setting(
             "history", \.history, .choice, newPass: .yes,
             "whether Apple's transaction history is read"),
         Setting(
-            "sweep_days", \.sweepDays, .wholeNumber(in: 1...3650), newPass: .yes,
-            withoutEffect: everyRowIsAsked, "every row is asked at least so often"),
+            "sweep_days", \.sweepDays, .wholeNumber(in: 1...3650), newPass: .no,
+            "a row that entitles or is in billing retry has Apple's signed word (an answer, or a notification that agrees) at least this often"
+        ),
         Setting(
             "sweep_ended_days", \.sweepEndedDays, .wholeNumber(in: 1...3650), newPass: .no,
-            withoutEffect: everyRowIsAsked,
-            "the same for rows that have ended"),
+            "every other row"),
         Setting(
-            "sample", \.sample, .share, newPass: .yes, withoutEffect: everyRowIsAsked,
-            "share of the quiet rows asked at random each night"),
+            "sample", \.sample, .sample, newPass: .no,
+            "quiet rows asked at random each night: a number, or a share below 1"),
         Setting(
             "settle", \.settleMilliseconds, .duration, newPass: .yes,
             "rows whose signed_date is younger are left alone as in flight"),
@@ -75,8 +76,6 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
     ]
 
     package static let descriptions = declared.map(\.description)
-
-    private static let everyRowIsAsked = "this version asks for every row"
 
     /// A price that was charged is corrected by accountants, not by a job.
     static let alwaysReportOnly: Set<String> = ["price", "currency"]
@@ -119,7 +118,7 @@ package enum JobStep: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Which rows a walk asks about.
-package enum Coverage: String, Hashable, Sendable, CaseIterable {
+package enum CoverageKind: String, Hashable, Sendable, CaseIterable {
     case delta, full
 }
 
@@ -134,4 +133,30 @@ package enum FailureThreshold: String, Hashable, Sendable, CaseIterable {
 
     /// `nil` when no finding fails the run.
     package var severity: Severity? { Severity(rawValue: rawValue) }
+}
+
+extension SettingForm where Value == SampleSize {
+    /// A number of rows, or a part of them.
+    static var sample: SettingForm {
+        SettingForm(
+            "number of rows, or a share below 1", examples: ["500", "0.25"],
+            read: { value throws(ConfigurationError) in
+                let number = try value.decimal("a number of rows, or a share below 1")
+                guard number != 0 else { return .rows(0) }
+                if number > 0, number < 1 { return .share(number) }
+                return .rows(Int(try value.integer(in: 1...Int64(Int32.max))))
+            },
+            written: { size in
+                switch size {
+                case .rows(let rows): String(rows)
+                case .share(let share): String(share)
+                }
+            },
+            digested: { size in
+                switch size {
+                case .rows(let rows): .integer(Int64(rows))
+                case .share(let share): .string(String(share))
+                }
+            })
+    }
 }

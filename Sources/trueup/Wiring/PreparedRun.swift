@@ -83,6 +83,7 @@ extension PreparedRun {
             case .walk: .walk
             }
         }
+        job.coverage = jobSettings.rowsToAsk
         job.failOn = jobSettings.failOn.severity
         job.policy.onlyKinds = try options.onlyKinds()
         job.narrowing = Narrowing(
@@ -95,7 +96,8 @@ extension PreparedRun {
         var header = RunHeader(
             jobSettings, mode: mode, started: clock.now(), settings: settings,
             narrowing: options.narrowingInWords)
-        header.coversEveryRow = jobSettings.steps.contains(.walk)
+        let asksEverybody = jobSettings.coverage == .full || job.narrowing.ids != nil
+        header.coversEveryRow = jobSettings.steps.contains(.walk) && asksEverybody
         header.jobFile = SettingsPath.resolve(
             jobSettings.file, from: FileManager.default.currentDirectoryPath)
         header.guards = jobSettings.guards.text
@@ -167,6 +169,7 @@ extension PreparedRun {
             alsoDigesting: [identity])
         header.job = name
         header.coversEveryRow = false
+        header.judgesRows = false
         // Only a canary is looked at a second time at Apple; an earlier run may have written one and
         // ended before that.
         let asksApple =
@@ -189,6 +192,20 @@ extension JobSettings {
             (try? JobSettings.load(file, beside: settings))
             ?? JobSettings(name: plan.job, file: file)
         if let guards = plan.guards { self.guards = GuardLimits(text: guards) }
+    }
+}
+
+extension JobSettings {
+    fileprivate var rowsToAsk: Coverage {
+        switch coverage {
+        case .full: .full
+        case .delta:
+            .delta(
+                DeltaSettings(
+                    sweepMilliseconds: Int64(sweepDays) * Milliseconds.perDay,
+                    sweepEndedMilliseconds: Int64(sweepEndedDays) * Milliseconds.perDay,
+                    sample: sample))
+        }
     }
 }
 

@@ -7,7 +7,8 @@ import SubscriptionStore
 // Which adapter stands behind which port. A port is declared beside its consumer, and an adapter
 // never imports a consumer, so only here both are known.
 
-extension SQLiteStore: CompanyTable, RowBook, RunBook, PassBook, RecoveryBook, StoredPlans,
+extension SQLiteStore: CompanyTable, RowBook, RunBook, PassBook, AgendaBook, RecoveryBook,
+    StoredPlans,
     PlanLedger, CanaryBook, CauseBook, Outbox
 {}
 

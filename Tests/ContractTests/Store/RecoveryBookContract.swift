@@ -22,9 +22,9 @@ import Testing
     ) async throws {
         let (place, night) = try await night(store)
         let book = place.ports.recovery
-        try await night.record(RecordedPage(fresh: [notification("u", of: "1")], intoInbox: true))
+        try await night.record(RecordedPage(owing: [notification("u", of: "1")], intoInbox: true))
         #expect(try await book.watermark(of: app) == nil)
-        // Killed here, the page is read again: it is known, and touched is known again.
+        // Killed here, the page is read again: it is known, and so is what it owes.
         let next = try await Night(place, "run-2", after: 1)
         #expect(next.pass.recoveredApps.isEmpty)
         try await book.finishRecovery(
@@ -32,7 +32,7 @@ import Testing
         #expect(try await book.watermark(of: app) == window.end)
         let third = try await Night(place, "run-3", after: 2)
         #expect(third.pass.recoveredApps == [app])
-        #expect(try await third.touched() == ["1"])
+        #expect(try await third.owed() == ["1"])
     }
 
     @Test(arguments: Implementation.allCases)
@@ -40,13 +40,13 @@ import Testing
         store: Implementation
     ) async throws {
         let (place, night) = try await night(store, mode: .check)
-        try await night.record(RecordedPage(fresh: [notification("u", of: "1")], intoInbox: false))
+        try await night.record(RecordedPage(owing: [notification("u", of: "1")], intoInbox: false))
         try await place.ports.recovery.finishRecovery(
             of: app, read: window, watermark: nil, in: night.pass)
         #expect(try await place.ports.recovery.watermark(of: app) == nil)
         #expect(
             try await place.ports.recovery.inbox(of: app, notificationUUIDs: ["u"]).isEmpty)
-        #expect(try await night.touched() == ["1"])
+        #expect(try await night.owed() == ["1"])
         #expect(try await place.ports.causes.historyRead(in: night.pass) == [app: window])
     }
 
@@ -55,46 +55,29 @@ import Testing
         store: Implementation
     ) async throws {
         let (place, night) = try await night(store)
-        try await night.record(RecordedPage(fresh: [notification("u", of: "1")], intoInbox: true))
+        try await night.record(RecordedPage(owing: [notification("u", of: "1")], intoInbox: true))
         let later = try await Night(place, "run-2", after: 48)
-        try await later.record(RecordedPage(fresh: [notification("u", of: "1")], intoInbox: true))
+        try await later.record(RecordedPage(owing: [notification("u", of: "1")], intoInbox: true))
         let known = try await place.ports.recovery.inbox(of: app, notificationUUIDs: ["u", "v"])
         #expect(
             known == ["u": InboxRecord(receivedAt: nil, recoveredAt: night.run.started)])
     }
 
     @Test(arguments: Implementation.allCases)
-    func `touched subscriptions come in id order until they are settled`(
+    func `what notifications owe stands on the agenda until it is settled`(
         store: Implementation
     ) async throws {
         let (_, night) = try await night(store)
         try await night.record(
             RecordedPage(
-                fresh: [
+                owing: [
                     notification("a", of: "2"), notification("b", of: "1"),
                     notification("c", of: "2"), notification("d", of: nil),
                     notification("e", of: "7"),
                 ], intoInbox: true))
-        #expect(try await night.touched() == ["1", "2", "7"])
-        #expect(try await night.touched(after: "1") == ["2", "7"])
+        #expect(try await night.owed() == ["1", "2", "7"])
         try await night.stage(outcome("2", .match))
-        #expect(try await night.touched() == ["1", "7"])
-    }
-
-    @Test(arguments: Implementation.allCases)
-    func `the true original of a row under another id is held, and not touched`(
-        store: Implementation
-    ) async throws {
-        let (_, night) = try await night(store)
-        try await night.record(
-            RecordedPage(fresh: [notification("a", of: "7")], intoInbox: true))
-        var held = outcome("1", .discrepancy)
-        var finding = Finding(
-            kind: .invalidID, severity: .high, row: LocalSubscription(key: key("1")))
-        finding.appleValue = .text("7")
-        held.findings = [finding]
-        try await night.stage(held)
-        #expect(try await night.touched() == [])
+        #expect(try await night.owed() == ["1", "7"])
     }
 
     @Test(arguments: Implementation.allCases)
@@ -132,7 +115,7 @@ import Testing
         store: Implementation
     ) async throws {
         let (place, killed) = try await night(store)
-        try await killed.stage(drift("1", version: 99))
+        try await killed.stage(drift("1", version: 1))
         let found = try await killed.ports.causes.findingsToExplain(
             after: nil, limit: 9, in: killed.pass)
         let sequence = try #require(found.first?.sequence)
@@ -146,13 +129,29 @@ import Testing
     }
 }
 
+extension RecordedPage {
+    /// A page whose notifications all leave something to ask.
+    init(owing fresh: [RecordedNotification], intoInbox: Bool) {
+        self.init(fresh: fresh, intoInbox: intoInbox)
+        owed = fresh.compactMap { notification in
+            notification.originalTransactionID.map {
+                OwedQuestion(key: key($0), restsOn: notification.signedDate, isEntitling: true)
+            }
+        }
+    }
+}
+
 extension Night {
     fileprivate func record(_ page: RecordedPage) async throws {
         try await ports.recovery.record(page, of: app, in: pass, run: run)
     }
 
-    fileprivate func touched(after id: String? = nil) async throws -> [String] {
-        try await ports.recovery.touchedSubscriptions(of: app, after: id, limit: 9, in: pass)
+    /// What stands on the agenda and is not settled, by id.
+    func owed() async throws -> [String] {
+        let keys = try await ports.agenda.lines(of: .owed, after: nil, limit: 9, in: pass)
+            .map(\.key)
+        let settled = try await ports.pass.settled(among: keys, in: pass)
+        return keys.filter { !settled.contains($0) }.map(\.originalTransactionID).sorted()
     }
 }
 

@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `a run that is not about every row reaches only what was touched`(
+    func `a run that is not about every row reaches only what is owed`(
         store: Implementation
     ) async throws {
         let place = try place(store)
@@ -84,7 +84,7 @@ import Testing
         let night = try await Night(place, header)
         #expect(try await night.ports.runs.unreachedRows(in: night.pass, run: header) == 0)
         try await night.ports.recovery.record(
-            RecordedPage(fresh: [notification("u", of: "2")], intoInbox: true), of: app,
+            RecordedPage(owing: [notification("u", of: "2")], intoInbox: true), of: app,
             in: night.pass, run: header)
         #expect(try await night.ports.runs.unreachedRows(in: night.pass, run: header) == 1)
     }

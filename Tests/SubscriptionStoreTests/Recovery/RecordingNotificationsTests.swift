@@ -58,14 +58,6 @@ import Testing
         #expect(known["missed"]?.receivedAt == nil)
         #expect(known["missed"]?.recoveredAt == night.run.started)
         #expect(known["unknown"] == nil)
-        let touched = try await store.touchedSubscriptions(
-            of: app, after: nil, limit: 10, in: night.pass)
-        #expect(touched == ["1", "2"])
-        try await night.stage(outcome("1", .match))
-        #expect(
-            try await store.touchedSubscriptions(
-                of: app, after: nil, limit: 10, in: night.pass)
-                == ["2"])
         #expect(try await store.unresolvedFindings(of: night.pass).isEmpty)
         let record = try await night.conclude()
         #expect(

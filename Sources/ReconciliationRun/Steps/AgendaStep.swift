@@ -1,0 +1,77 @@
+import Reconciliation
+import Subscriptions
+
+/// Asks what stands on the agenda, the most urgent first, page by page.
+struct AgendaStep {
+    let context: RunContext
+    let part: AgendaPart
+    /// Whether only rows that we hold are asked about, or only what we do not hold.
+    ///
+    /// A subscription that a notification named and nobody holds comes last: an answer about another
+    /// one may show that it is held under another id.
+    let held: Bool
+    /// How many questions there are, for people who watch.
+    var total: Int?
+
+    /// - Parameter limit: How many rows may still be taken; `nil` for any number.
+    func run(limit: inout Int?) async throws(RunInterruption) {
+        var position: AgendaPosition?
+        var done = 0
+        while limit.map({ $0 > 0 }) ?? true {
+            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
+            let start = position
+            let lines = try await context.storing { () async throws(StoreError) in
+                try await context.ports.agenda.lines(
+                    of: part, after: start, limit: RunLimits.rowsPerPage, in: context.pass)
+            }
+            guard let last = lines.last else { return }
+            position = AgendaPosition(turn: last.turn, key: last.key)
+            var items = try await items(of: lines)
+            if let left = limit {
+                items = Array(items.prefix(left))
+                limit = left - items.count
+            }
+            done += lines.count
+            guard !items.isEmpty else { continue }
+            try await QuestionPage(context: context).settle(items)
+            context.progress(RunProgress(stage: .walk, done: done, total: total))
+        }
+    }
+
+    /// The lines that are still to be asked, with their rows.
+    private func items(of lines: [AgendaLine]) async throws(RunInterruption) -> [QuestionPage.Item]
+    {
+        let wanted = lines.filter { context.job.narrowing.includes($0.key) }
+        let (settled, rows) = try await context.storing { () async throws(StoreError) in
+            let settled = try await context.ports.pass.settled(
+                among: wanted.map(\.key), in: context.pass)
+            let ids = wanted.filter { !settled.contains($0.key) }.map(\.key.originalTransactionID)
+            return (settled, try await context.rows.rows(holding: ids))
+        }
+        let byKey = Dictionary(
+            rows.map { ($0.row.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let open = wanted.filter { !settled.contains($0.key) }
+        guard !held else {
+            return open.compactMap { line in
+                byKey[line.key].map {
+                    QuestionPage.Item(key: line.key, row: $0, reason: line.reason)
+                }
+            }
+        }
+        let unheld = open.filter { byKey[$0.key] == nil }
+        let named = unheld.filter { $0.reason == .notification }
+        let elsewhere = try await context.storing { () async throws(StoreError) in
+            try await context.ports.pass.heldUnderOtherIDs(
+                among: named.map(\.key), in: context.pass)
+        }
+        // Nor is a row that was deleted since anybody's question any more.
+        let gone = unheld.filter { $0.reason != .notification || elsewhere.contains($0.key) }
+        if !gone.isEmpty {
+            try await context.stage(
+                StagedBatch(outcomes: gone.map { RowOutcome(key: $0.key, verdict: nil) }))
+        }
+        return named.filter { !elsewhere.contains($0.key) }.map {
+            QuestionPage.Item(key: $0.key, row: nil, reason: $0.reason)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Logging
+import Reconciliation
+import Subscriptions
+
+/// Finds out, among all rows, about whom Apple must be asked tonight.
+struct ScheduleStep {
+    let context: RunContext
+    let settings: DeltaSettings
+
+    func run() async throws(RunInterruption) -> ScheduleCounts {
+        let now = context.clock.now()
+        let request = ScheduleRequest(
+            now: now, sweepMilliseconds: settings.sweepMilliseconds,
+            sweepEndedMilliseconds: settings.sweepEndedMilliseconds, sample: settings.sample,
+            seed: Self.seed(of: context.header.runID))
+        let counts = try await context.storing { () async throws(StoreError) in
+            try await context.ports.agenda.schedule(
+                request, in: context.pass, run: context.header,
+                level: { sweepLevel(rowsByDaysLeft: $0) },
+                due: { dueReason(of: $0, sweeping: $1, request) })
+        }
+        var metadata: Logger.Metadata = [
+            "run_id": "\(context.header.runID)", "rows": "\(counts.rows)",
+            "quiet": "\(counts.quiet)",
+        ]
+        for (reason, rows) in counts.due { metadata[reason.rawValue] = "\(rows)" }
+        context.logger.info("schedule", metadata: metadata)
+        return counts
+    }
+
+    /// Every run draws another sample, which its id makes repeatable.
+    private static func seed(of runID: String) -> UInt64 {
+        var digest = ValuesDigest()
+        digest.add(runID)
+        return digest.bits
+    }
+}

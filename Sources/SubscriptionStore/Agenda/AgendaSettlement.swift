@@ -1,0 +1,87 @@
+import GRDB
+import Subscriptions
+
+/// What a run's end does with the agenda, for a chunk of the rows that its pass has looked at.
+///
+/// A line leaves when what follows from its answer is done: the row agrees, or its correction is
+/// written, or what cannot be corrected stands in the report. Everything else stays, or comes back.
+struct AgendaSettlement: Sendable {
+    let run: RunReference
+    let started: Timestamp
+    let ended: Timestamp
+
+    /// - Parameter rows: a source of rows of `trueup_pass_rows`, named `p`, with its arguments.
+    func settle(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
+        try noteChecks(rows, arguments, db)
+        try takeOff(rows, arguments, db)
+        try holdBack(rows, arguments, db)
+    }
+
+    private func noteChecks(
+        _ rows: String, _ arguments: StatementArguments, _ db: Database
+    ) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_checks
+                SELECT p.bundle_id, p.environment, p.original_transaction_id, ?, p.signed_date,
+                    p.clock, ifnull(p.is_lasting, 0), p.agreed
+                FROM \(rows)
+                WHERE p.agreed IS NOT NULL AND p.verdict IN (\(VerdictCode.match.rawValue),
+                    \(VerdictCode.discrepancy.rawValue), \(VerdictCode.inserted.rawValue))
+                ON CONFLICT DO UPDATE SET asked_at = excluded.asked_at,
+                    signed_date = excluded.signed_date, clock = excluded.clock,
+                    is_lasting = excluded.is_lasting, agreed = excluded.agreed
+                WHERE ifnull(trueup_checks.signed_date, 0) <= ifnull(excluded.signed_date, ?)
+                """
+        ).execute(
+            arguments: [started.unixMilliseconds] + arguments + [ended.unixMilliseconds])
+    }
+
+    /// Corrections of the row `p` that are neither written nor replaced.
+    private static let isUnwritten = """
+        EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+            WHERE c.pass_id = p.pass_id AND c.bundle_id = p.bundle_id
+                AND c.environment = p.environment
+                AND c.original_transaction_id = p.original_transaction_id
+                AND c.superseded_by IS NULL AND c.fate <> 'applied')
+        """
+
+    /// A row that a notification settled answers nothing that rests on a younger one.
+    private func takeOff(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM trueup_agenda
+                WHERE (bundle_id, environment, original_transaction_id) IN (
+                    SELECT p.bundle_id, p.environment, p.original_transaction_id FROM \(rows)
+                    JOIN trueup_agenda AS a ON a.bundle_id = p.bundle_id
+                        AND a.environment = p.environment
+                        AND a.original_transaction_id = p.original_transaction_id
+                    WHERE (p.verdict IN (\(VerdictCode.noted.rawValue),
+                                \(VerdictCode.match.rawValue),
+                                \(VerdictCode.discrepancy.rawValue),
+                                \(VerdictCode.inserted.rawValue))
+                            OR p.reason = '\(ExclusionReason.appNotConfigured.rawValue)')
+                        AND NOT \(Self.isUnwritten)
+                        AND (p.asked_because IS NOT NULL OR a.rests_on IS NULL
+                            OR p.signed_date IS NULL OR a.rests_on <= p.signed_date))
+                """
+        ).execute(arguments: arguments)
+    }
+
+    private func holdBack(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
+        let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
+        let noted = VerdictCode.noted.rawValue
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_agenda
+                SELECT p.bundle_id, p.environment, p.original_transaction_id,
+                    CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END,
+                    CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END * 2,
+                    ?, NULL, 1
+                FROM \(rows)
+                WHERE p.verdict = \(VerdictCode.undecided.rawValue) OR \(Self.isUnwritten)
+                ON CONFLICT DO UPDATE SET attempts = attempts + 1
+                """
+        ).execute(arguments: [started.unixMilliseconds] + arguments)
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import GRDB
+import Subscriptions
+
+/// Reads every row with its last check, a chunk at a time, and says which are due.
+struct TableScan: Sendable {
+    let request: ScheduleRequest
+    let ends: SweepEnds
+    let due: @Sendable (ScheduledRow, SweepEnds) -> QuestionReason?
+
+    /// Rows read in one piece.
+    static let rowsPerChunk = 2_000
+
+    struct Chunk: Sendable {
+        var rows = 0
+        var lines: [AgendaLine] = []
+        var quiet: [SubscriptionKey] = []
+        /// Where the next chunk begins; `nil` at the end of the table.
+        var next: StoredKey?
+    }
+
+    private static let columns = """
+        s.original_transaction_id, s.environment, s.bundle_id, s.status, c.asked_at,
+        c.signed_date, c.clock, c.is_lasting, c.agreed, \
+        \(ValuesDigest.fields.map { "s." + $0.rawValue }.joined(separator: ", "))
+        """
+    private static let firstValue = 9
+
+    func chunk(after position: StoredKey?, _ db: Database) throws -> Chunk {
+        let start = position ?? .first
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(Self.columns) FROM subscriptions AS s
+                LEFT JOIN trueup_checks AS c ON c.bundle_id = s.bundle_id
+                    AND c.environment = s.environment
+                    AND c.original_transaction_id = s.original_transaction_id
+                WHERE (s.bundle_id, s.environment, s.original_transaction_id)
+                    \(position == nil ? ">=" : ">") \(start.marks)
+                ORDER BY s.bundle_id, s.environment, s.original_transaction_id
+                LIMIT \(Self.rowsPerChunk)
+                """)
+        var chunk = Chunk()
+        let cursor = try Row.fetchCursor(statement, arguments: start.arguments)
+        while let row = try cursor.next() {
+            chunk.rows += 1
+            if chunk.rows == Self.rowsPerChunk { chunk.next = try StoredKey(row) }
+            let scheduled = Self.scheduled(row)
+            guard let reason = due(scheduled, ends) else {
+                chunk.quiet.append(scheduled.key)
+                continue
+            }
+            chunk.lines.append(
+                AgendaLine(
+                    key: scheduled.key, reason: reason,
+                    turn: AgendaLine.turn(reason, isEntitling: scheduled.isEntitling)))
+        }
+        return chunk
+    }
+
+    private static func scheduled(_ row: Row) -> ScheduledRow {
+        let key = SubscriptionKey(
+            bundleID: row.requiredText(at: 2), environment: row.requiredText(at: 1),
+            originalTransactionID: row.requiredText(at: 0))
+        let status = row.number(at: 3).map(SubscriptionStatus.init(rawValue:))
+        return ScheduledRow(
+            key: key, check: CheckRecord(row, at: 4), values: values(row),
+            isEntitling: status?.isEntitling ?? false)
+    }
+
+    /// The same digest as that of the row read column by column.
+    private static func values(_ row: Row) -> ValuesDigest {
+        var digest = ValuesDigest()
+        for (index, field) in ValuesDigest.fields.enumerated() {
+            let value: DatabaseValue = row[firstValue + index]
+            switch (value.storage, field.form) {
+            case (.null, _): digest.addNothing()
+            case (.string(let text), .text): digest.add(.text(text))
+            case (.int64(let number), .integer), (.int64(let number), .time): digest.add(number)
+            default:
+                switch row.reading(at: firstValue + index, as: field.form) {
+                case .value(let value): digest.add(value)
+                case .unreadable(let shown): digest.add(shown)
+                }
+            }
+        }
+        return digest
+    }
+}
+
+extension CheckRecord {
+    /// Reads `asked_at`, `signed_date`, `clock`, `is_lasting` and `agreed`; `nil` without a record.
+    init?(_ row: Row, at index: Int) {
+        guard let asked = row.time(at: index), let agreed = row.integer(at: index + 4) else {
+            return nil
+        }
+        self.init(
+            check: RowCheck(
+                signedDate: row.time(at: index + 1), clock: row.time(at: index + 2),
+                isLasting: row.integer(at: index + 3) == 1,
+                values: ValuesDigest(bits: UInt64(bitPattern: agreed))),
+            askedAt: asked)
+    }
+}
+
+/// The rows of a sample: of all rows that are offered, those whose numbers are the smallest.
+///
+/// The numbers follow from the seed and the key, so that the same seed draws the same rows, and any
+/// set of rows is as probable as any other of its size.
+struct SampleDraw: Sendable {
+    private let seed: UInt64
+    private let size: SampleSize
+    private var drawn: [(number: UInt64, key: SubscriptionKey)] = []
+    private var bound = UInt64.max
+
+    init(_ size: SampleSize, seed: UInt64) {
+        self.size = size
+        self.seed = seed
+        if case .share(let share) = size { bound = Self.bound(of: share) }
+    }
+
+    private static func bound(of share: Double) -> UInt64 {
+        guard share > 0 else { return 0 }
+        guard share < 1 else { return .max }
+        return UInt64(exactly: (share * 0x1p64).rounded(.down)) ?? .max
+    }
+
+    mutating func offer(_ key: SubscriptionKey) {
+        let number = number(of: key)
+        guard number < bound else { return }
+        drawn.append((number, key))
+        guard case .rows(let rows) = size, drawn.count >= 2 * max(rows, 512) else { return }
+        keep(rows)
+    }
+
+    /// The drawn rows so far, in no order; only with a share they may be taken out in between.
+    mutating func take() -> [SubscriptionKey] {
+        if case .rows(let rows) = size { keep(rows) }
+        defer { drawn = [] }
+        return drawn.map(\.key)
+    }
+
+    var mayTakeEarly: Bool { if case .share = size { true } else { false } }
+
+    private mutating func keep(_ rows: Int) {
+        drawn.sort { $0.number < $1.number }
+        guard drawn.count > rows else { return }
+        drawn.removeSubrange(rows...)
+        bound = drawn.last?.number ?? 0
+    }
+
+    /// SplitMix64's finishing mix over the digest of the key: neighbours get unrelated numbers.
+    private func number(of key: SubscriptionKey) -> UInt64 {
+        var digest = ValuesDigest()
+        digest.add(key.bundleID)
+        digest.add(key.environment)
+        digest.add(key.originalTransactionID)
+        var z = (digest.bits ^ seed) &+ 0x9E37_79B9_7F4A_7C15
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,108 @@
+/// By what a row was judged: what decides when Apple must be asked about it again.
+package struct RowCheck: Hashable, Sendable {
+    /// When Apple signed the word; `nil` where the answer held no statement about the row.
+    package var signedDate: Timestamp?
+    /// The next moment at which that word ends by itself; `nil` for never.
+    package var clock: Timestamp?
+    /// Whether the subscription entitles or is in billing retry, so that it may change without a
+    /// customer's doing; the others are swept less often.
+    package var isLasting: Bool
+    /// The digest of the row's compared values, as they stand once what was planned is written.
+    package var values: ValuesDigest
+
+    package init(
+        signedDate: Timestamp?, clock: Timestamp?, isLasting: Bool, values: ValuesDigest
+    ) {
+        self.signedDate = signedDate
+        self.clock = clock
+        self.isLasting = isLasting
+        self.values = values
+    }
+}
+
+/// The last check of a row, as stored.
+package struct CheckRecord: Hashable, Sendable {
+    package var check: RowCheck
+    /// When a run judged it.
+    package var askedAt: Timestamp
+
+    package init(check: RowCheck, askedAt: Timestamp) {
+        self.check = check
+        self.askedAt = askedAt
+    }
+
+    /// From when on the record counts as a word of Apple's: its signature, or else the look.
+    package var asOf: Timestamp { check.signedDate ?? askedAt }
+}
+
+/// A stored row with its last check, as the schedule sees it.
+package struct ScheduledRow: Hashable, Sendable {
+    package var key: SubscriptionKey
+    /// `nil` where no run has judged it.
+    package var check: CheckRecord?
+    /// The digest of the values that stand in the table now.
+    package var values: ValuesDigest
+    /// Whether our row gives access; the others may be customers who are without it.
+    package var isEntitling: Bool
+
+    package init(
+        key: SubscriptionKey, check: CheckRecord?, values: ValuesDigest, isEntitling: Bool
+    ) {
+        self.key = key
+        self.check = check
+        self.values = values
+        self.isEntitling = isEntitling
+    }
+}
+
+/// 64 bits over the columns of a row that Apple states, by which a later run notices that somebody
+/// wrote to it.
+///
+/// FNV-1a: it tells accidental changes apart and is no defence against a forger, who could write
+/// the digest, too.
+package struct ValuesDigest: Hashable, Sendable {
+    package private(set) var bits: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    /// The columns that it covers, in this order.
+    package static let fields = SubscriptionField.allCases.filter {
+        $0.isStated && $0 != .signedDate
+    }
+
+    package init() {}
+
+    package init(bits: UInt64) { self.bits = bits }
+
+    package init(of row: LocalSubscription) {
+        for field in Self.fields { add(row.value(of: field)) }
+    }
+
+    /// Adds the next column; empty text counts as nothing, as everywhere.
+    package mutating func add(_ value: FieldValue) {
+        switch value {
+        case .null, .text(""): addNothing()
+        case .text(let text): add(text)
+        case .integer(let number): add(number)
+        case .time(let time): add(time.unixMilliseconds)
+        }
+    }
+
+    package mutating func addNothing() { mix(0) }
+
+    package mutating func add(_ text: String) {
+        mix(1)
+        for byte in text.utf8 { mix(byte) }
+        mix(0xFF)
+    }
+
+    package mutating func add(_ number: Int64) {
+        mix(2)
+        let bits = UInt64(bitPattern: number)
+        for shift in stride(from: UInt64(0), to: 64, by: 8) {
+            mix(UInt8(truncatingIfNeeded: bits >> shift))
+        }
+    }
+
+    private mutating func mix(_ byte: UInt8) {
+        bits = (bits ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
+    }
+}

@@ -1,0 +1,253 @@
+package import Subscriptions
+
+extension InMemoryStore {
+    package func schedule(
+        _ request: ScheduleRequest, in pass: OpenPass, run: RunHeader,
+        level: @escaping @Sendable ([Int: Int]) -> Int,
+        due: @escaping @Sendable (ScheduledRow, SweepEnds) -> QuestionReason?
+    ) async throws(StoreError) -> ScheduleCounts {
+        try transaction { state throws(StoreError) in
+            _ = try state.run(run, in: pass)
+            if let known = state.passes[pass.passID]?.scheduled { return known }
+            var counts = ScheduleCounts()
+            counts.seed = request.seed
+            let rows = state.scheduledRows
+            counts.rows = rows.count
+            counts.oldestCheck = rows.compactMap { $0.check?.asOf }.min()
+            let ends = SweepEnds(
+                lasting: Self.sweepEnd(of: rows, isLasting: true, request, level),
+                ended: Self.sweepEnd(of: rows, isLasting: false, request, level))
+            var quiet: [SubscriptionKey] = []
+            for row in rows {
+                guard let reason = due(row, ends) else {
+                    quiet.append(row.key)
+                    continue
+                }
+                counts.due[reason, default: 0] += 1
+                state.ask(row.key, reason, isEntitling: row.isEntitling, in: pass.passID)
+            }
+            counts.quiet = quiet.count
+            let size =
+                switch request.sample {
+                case .rows(let rows): rows
+                case .share(let share): Int(share * Double(quiet.count))
+                }
+            let drawn = quiet.sorted {
+                fingerprint("\(request.seed) \($0)") < fingerprint("\(request.seed) \($1)")
+            }.prefix(size)
+            if !drawn.isEmpty { counts.due[.sample] = drawn.count }
+            for key in drawn { state.ask(key, .sample, isEntitling: false, in: pass.passID) }
+            state.passes[pass.passID]?.scheduled = counts
+            return counts
+        }
+    }
+
+    /// The oldest rows whose clock does not ask before they reach the allowed age.
+    private static func sweepEnd(
+        of rows: [ScheduledRow], isLasting: Bool, _ request: ScheduleRequest,
+        _ level: ([Int: Int]) -> Int
+    ) -> SweepPlace? {
+        let age = request.allowedAge(isLasting: isLasting)
+        let waiting = rows.filter { row in
+            guard let record = row.check, record.check.isLasting == isLasting else { return false }
+            return record.check.clock.map { $0 > record.asOf.adding(milliseconds: age) } ?? true
+        }.compactMap { row in row.check.map { SweepPlace(asOf: $0.asOf, key: row.key) } }.sorted()
+        var days: [Int: Int] = [:]
+        for place in waiting {
+            let left = place.asOf.adding(milliseconds: age).milliseconds(since: request.now)
+            days[max(0, Int(left / 86_400_000)), default: 0] += 1
+        }
+        return waiting.prefix(level(days)).last
+    }
+
+    package func lines(
+        of part: AgendaPart, after position: AgendaPosition?, limit: Int, in pass: OpenPass
+    ) async throws(StoreError) -> [AgendaLine] {
+        try transaction { state in
+            var lines: [AgendaLine] = []
+            for (key, owed) in state.agenda where part == .owed {
+                lines.append(AgendaLine(key: key, reason: owed.reason, turn: owed.turn))
+            }
+            for (key, questions) in state.passes[pass.passID]?.questions ?? [:] {
+                for owed in questions where owed.reason.isDurable == (part == .owed) {
+                    lines.append(AgendaLine(key: key, reason: owed.reason, turn: owed.turn))
+                }
+            }
+            let after = lines.filter { line in
+                position.map { ($0.turn, $0.key) < (line.turn, line.key) } ?? true
+            }
+            return Array(Set(after).sorted { ($0.turn, $0.key) < ($1.turn, $1.key) }.prefix(limit))
+        }
+    }
+
+    package func coverage(
+        kind: RunCoverage.Kind, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> RunCoverage {
+        try transaction { state in
+            var coverage = RunCoverage(kind: kind)
+            guard let pass = state.passes[pass.passID] else { return coverage }
+            coverage.rows = pass.scheduled?.rows
+            coverage.quiet = pass.scheduled?.quiet
+            coverage.oldestCheck = pass.scheduled?.oldestCheck
+            for row in pass.rows.values {
+                switch row.verdict {
+                case .match, .discrepancy, .undecided: break
+                case .excluded, nil: continue
+                }
+                if let reason = row.because {
+                    coverage.asked[reason, default: 0] += 1
+                } else if row.verdict == .match, row.check?.signedDate != nil {
+                    coverage.settledByNotification += 1
+                }
+            }
+            var left: [SubscriptionKey: Set<QuestionReason>] = [:]
+            for (key, owed) in state.agenda { left[key, default: []].insert(owed.reason) }
+            for (key, owed) in pass.questions {
+                left[key, default: []].formUnion(owed.map(\.reason))
+            }
+            for (key, reasons) in left
+            where pass.rows[key] == nil || pass.rows[key]?.verdict == .undecided(.deadline) {
+                for reason in reasons { coverage.left[reason, default: 0] += 1 }
+            }
+            if let counts = pass.scheduled, counts.due[.sample] != nil {
+                let drawn = pass.questions.filter { $0.value.contains { $0.reason == .sample } }
+                    .keys.compactMap { pass.rows[$0] }
+                coverage.sample = RunCoverage.Sample(
+                    drawn: drawn.count, differing: drawn.count { $0.verdict != .match }, bound: 0,
+                    seed: counts.seed)
+            }
+            return coverage
+        }
+    }
+
+    package func carryOpenFindings(
+        in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) {
+        try transaction { state throws(StoreError) in
+            _ = try state.run(run, in: pass)
+            for (_, finding) in state.open.sorted(by: { $0.key < $1.key }) {
+                guard let key = finding.key,
+                    finding.kind == .missingLocally || state.table.rows[key] != nil,
+                    state.passes[pass.passID]?.looked(at: key, for: finding.kind) == false
+                else { continue }
+                var carried = finding
+                carried.action = finding.action == .refused ? .refused : .none
+                state.store(carried, of: nil, mendedBy: nil, in: pass.passID)
+            }
+        }
+    }
+}
+
+extension State {
+    fileprivate var scheduledRows: [ScheduledRow] {
+        table.rows.values.sorted { $0.key < $1.key }.map { row in
+            ScheduledRow(
+                key: row.key, check: notes[row.key]?.check, values: ValuesDigest(of: row),
+                isEntitling: row.isEntitling)
+        }
+    }
+
+    fileprivate mutating func ask(
+        _ key: SubscriptionKey, _ reason: QuestionReason, isEntitling: Bool, in passID: Int64
+    ) {
+        passes[passID]?.questions[key, default: []].append(
+            Owed(reason: reason, turn: AgendaLine.turn(reason, isEntitling: isEntitling)))
+    }
+
+    /// Puts what a notification owes on the agenda, unless a younger statement settled its row.
+    mutating func owe(_ question: OwedQuestion, isDurable: Bool, in passID: Int64) {
+        let key = question.key
+        if let row = passes[passID]?.rows[key], row.isSettledByNotification,
+            let signed = row.check?.signedDate
+        {
+            guard signed < question.restsOn else { return }
+            passes[passID]?.rows[key] = nil
+        }
+        let owed = Owed(
+            reason: .notification,
+            turn: AgendaLine.turn(.notification, isEntitling: question.isEntitling),
+            restsOn: question.restsOn)
+        guard isDurable else {
+            passes[passID]?.questions[key, default: []].append(owed)
+            return
+        }
+        let restsOn = max(agenda[key]?.restsOn ?? question.restsOn, question.restsOn)
+        agenda[key] = Owed(
+            reason: .notification, turn: min(agenda[key]?.turn ?? owed.turn, owed.turn),
+            restsOn: restsOn)
+    }
+
+    /// Whether something younger than a statement is owed about its subscription.
+    func owesMore(about key: SubscriptionKey, than signed: Timestamp, in passID: Int64) -> Bool {
+        let owed = (passes[passID]?.questions[key] ?? []) + [agenda[key]].compactMap(\.self)
+        return owed.contains { $0.restsOn.map { $0 > signed } ?? false }
+    }
+
+    /// What follows from a run's answers is done, or stays owed.
+    mutating func settleAgenda(in passID: Int64, at now: Timestamp) {
+        guard let pass = passes[passID] else { return }
+        for (key, row) in pass.rows {
+            let isUnwritten = pass.valid.contains { $0.key == key && $0.fate != .applied }
+            var isUndecided = false
+            if case .undecided = row.verdict { isUndecided = true }
+            if let check = row.check, !isUndecided, row.verdict != nil || row.isInserted {
+                notes[key, default: RowNotes()].check = CheckRecord(check: check, askedAt: now)
+            }
+            if isUndecided || isUnwritten {
+                let reason: QuestionReason = row.verdict == nil ? .notification : .heldBack
+                agenda[key] = agenda[key] ?? Owed(reason: reason, turn: reason.rank * 2)
+            } else if row.verdict != .excluded(.inFlight) {
+                if row.because == nil, let signed = row.check?.signedDate,
+                    let restsOn = agenda[key]?.restsOn, restsOn > signed
+                {
+                    continue
+                }
+                agenda[key] = nil
+            }
+        }
+    }
+
+    /// Which findings are still true, as far as anybody has looked.
+    mutating func rememberOpenFindings(in passID: Int64, resolves: Bool) {
+        guard let pass = passes[passID] else { return }
+        let standing = pass.findings.filter { !$0.isSuperseded }
+        let isMended: Set<FindingAction> = [.corrected, .inserted, .recovered]
+        if resolves {
+            open = open.filter { _, finding in
+                finding.key.map { !pass.looked(at: $0, for: finding.kind) } ?? true
+            }
+        }
+        for staged in standing where staged.finding.key != nil {
+            let finding = staged.finding
+            guard ![.notificationMissed, .notificationLost].contains(finding.kind) else { continue }
+            let id = "\(finding.kind) \(finding.key.map { "\($0)" } ?? "") \(finding.field ?? "")"
+            let isDone =
+                pass.fate(of: staged.correction) == .applied
+                || isMended.contains(finding.action)
+            open[id] = isDone ? nil : finding
+        }
+    }
+}
+
+extension Pass.Judged {
+    /// By a notification's own statement, without a question.
+    var isSettledByNotification: Bool {
+        because == nil && verdict == .match && check?.signedDate != nil
+    }
+}
+
+extension Pass {
+    /// Whether the pass examined as much of a row as shows whether a finding is gone.
+    func looked(at key: SubscriptionKey, for kind: FindingKind) -> Bool {
+        guard let row = rows[key] else { return false }
+        if row.isInserted { return true }
+        guard row.verdict == .match || row.verdict == .discrepancy else { return false }
+        switch kind {
+        case .transactionMissing, .transactionUnknown, .price: return row.look >= .periods
+        case .notFound, .accountNotFound, .invalidID, .migrated, .wrongEnvironment, .wrongApp,
+            .duplicateLocal, .unreadableValue:
+            return row.look >= .standing
+        default: return row.look >= .statement
+        }
+    }
+}
