@@ -19,6 +19,16 @@ package struct AdaptiveRate: Sendable {
         afterCut = configuredPerSecond
     }
 
+    /// A rate that was cut before, perhaps by an earlier process.
+    ///
+    /// `share` of the configured rate was left at `resumption`, which may lie before the start.
+    package init(configuredPerSecond: Double, share: Double, resumption: Duration) {
+        self.configuredPerSecond = configuredPerSecond
+        let kept = share.isFinite ? min(1, max(Self.lowestShare, share)) : Self.lowestShare
+        afterCut = configuredPerSecond * kept
+        lastCut = resumption
+    }
+
     /// The rate to use at `now`.
     package func perSecond(at now: Duration) -> Double {
         guard let lastCut else { return configuredPerSecond }
@@ -31,9 +41,13 @@ package struct AdaptiveRate: Sendable {
     /// Halves the rate, once for all requests that were refused together.
     ///
     /// The recovery begins at `resumption`, when calls are made again.
-    package mutating func wasRateLimited(at now: Duration, resumption: Duration) {
-        if let lastCut, now < lastCut + Self.oneRefusal { return }
+    ///
+    /// - Returns: Whether it was halved now.
+    @discardableResult
+    package mutating func wasRateLimited(at now: Duration, resumption: Duration) -> Bool {
+        if let lastCut, now < lastCut + Self.oneRefusal { return false }
         afterCut = max(configuredPerSecond * Self.lowestShare, perSecond(at: now) / 2)
         lastCut = max(now, resumption)
+        return true
     }
 }

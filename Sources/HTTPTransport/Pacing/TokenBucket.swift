@@ -43,6 +43,11 @@ package struct TokenBucket: Sendable {
         return Slot(time: slot, isLimitReached: now < limitReachedUntil)
     }
 
+    /// No call was or will be made in this slot, so it does not count for the hour.
+    package mutating func slotWasGivenBack(_ slot: Slot) {
+        budget.callWasNotMade(at: slot.time)
+    }
+
     /// Assigns no slot before `time`, and no burst right after it.
     package mutating func wasPaused(until time: Duration) {
         nextEven = max(nextEven, time)
@@ -101,5 +106,15 @@ package struct HourlyBudget: Sendable {
             seconds.append((second, 1))
         }
         total += 1
+    }
+
+    /// Takes back a call that was counted at this time and not made.
+    package mutating func callWasNotMade(at time: Duration) {
+        let second = time.components.seconds
+        guard let index = seconds[first...].lastIndex(where: { $0.second == second }),
+            seconds[index].calls > 0
+        else { return }
+        seconds[index].calls -= 1
+        total -= 1
     }
 }

@@ -1,0 +1,123 @@
+/// How many calls of one endpoint still fit into the hour that ends now.
+///
+/// Calls are counted in buckets of five seconds, by the wall clock, because several processes count
+/// together. A bucket is dropped only when all of it, and another bucket's time, is more than an hour
+/// ago: so rounding never allows a call too many, nor does a call that is on its way for some seconds.
+/// That costs a quarter of a percent of the quota.
+package struct QuotaWindow: Hashable, Sendable {
+    /// The length of a bucket.
+    package static let bucketSeconds: Int64 = 5
+    private static let hourSeconds: Int64 = 3600
+
+    /// Calls that were booked in one bucket.
+    package struct Bucket: Hashable, Sendable {
+        /// The UNIX second at which it begins.
+        package var start: Int64
+        package var calls: Int
+
+        package init(start: Int64, calls: Int) {
+            self.start = start
+            self.calls = calls
+        }
+    }
+
+    private let buckets: [Bucket]
+
+    /// A window over what was booked, in any order.
+    ///
+    /// What is not between `firstCounted` and `lastExpected` does not count.
+    package init(_ buckets: [Bucket], at now: Timestamp) {
+        let counted = Self.firstCounted(at: now)...Self.lastExpected(at: now)
+        self.buckets = buckets.filter { $0.calls > 0 && counted.contains($0.start) }
+            .sorted { $0.start < $1.start }
+    }
+
+    /// The beginning of the bucket that holds this moment.
+    package static func bucket(of time: Timestamp) -> Int64 {
+        let second = max(0, time.unixMilliseconds / 1000)
+        return second - second % bucketSeconds
+    }
+
+    /// The earliest bucket that counts at `now`.
+    package static func firstCounted(at now: Timestamp) -> Int64 {
+        bucket(of: now) - hourSeconds - bucketSeconds
+    }
+
+    /// The latest bucket that can be of the present.
+    ///
+    /// A later bucket than that of `now` was booked before the clock was set back. Up to an hour
+    /// ahead it counts where it stands; further ahead nobody can say when it was.
+    package static func lastExpected(at now: Timestamp) -> Int64 {
+        bucket(of: now) + hourSeconds
+    }
+
+    /// How many calls count.
+    package var used: Int { buckets.reduce(0) { $0.addingClamped($1.calls) } }
+
+    /// What may be booked now.
+    ///
+    /// - Parameters:
+    ///   - wanted: How many calls are asked for, at least one.
+    ///   - limit: The calls of any hour.
+    ///   - now: The present.
+    /// - Returns: As many calls as fit, up to `wanted`; where none fits, when one will.
+    package func grant(_ wanted: Int, limit: Int, at now: Timestamp) -> QuotaGrant {
+        let free = max(0, limit - used)
+        let bucket = Self.bucket(of: now)
+        guard free == 0 else {
+            return QuotaGrant(
+                calls: min(max(1, wanted), free), bucket: bucket, limit: limit, nextFree: nil)
+        }
+        var left = used
+        for booked in buckets {
+            left -= booked.calls
+            guard left < limit else { continue }
+            let second = booked.start + Self.bucketSeconds * 2 + Self.hourSeconds
+            return QuotaGrant(
+                calls: 0, bucket: bucket, limit: limit,
+                nextFree: Timestamp(unixMilliseconds: second * 1000))
+        }
+        // Only with a limit below one call, which settings refuse.
+        return QuotaGrant(
+            calls: 0, bucket: bucket, limit: limit,
+            nextFree: now.adding(milliseconds: Self.hourSeconds * 1000))
+    }
+}
+
+/// Calls that were booked before they are made.
+package struct QuotaGrant: Hashable, Sendable {
+    /// How many; 0 when the hour is used up.
+    package var calls: Int
+    /// The bucket in which they count: they are made before it ends, or given back.
+    package var bucket: Int64
+    /// The calls that any hour may have.
+    package var limit: Int
+    /// When the next call fits; `nil` where some were granted.
+    package var nextFree: Timestamp?
+
+    package init(calls: Int, bucket: Int64, limit: Int, nextFree: Timestamp?) {
+        self.calls = calls
+        self.bucket = bucket
+        self.limit = limit
+        self.nextFree = nextFree
+    }
+}
+
+/// A 429: until when Apple wants no calls of an endpoint, and at which part of the rate they go on.
+package struct QuotaRefusal: Hashable, Sendable {
+    package var resumesAt: Timestamp
+    /// The part of the configured rate, above 0 and at most 1, that is used at `resumesAt`.
+    package var rateShare: Double
+
+    package init(resumesAt: Timestamp, rateShare: Double) {
+        self.resumesAt = resumesAt
+        self.rateShare = rateShare
+    }
+}
+
+extension Int {
+    fileprivate func addingClamped(_ other: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}
