@@ -13,7 +13,7 @@ package struct Migration: Sendable {
     package static let all: [Migration] = [
         .subscriptions, .passes, .runs, .ledger, .notifications, .plans, .revocationAnswers,
         .outbox, .evidence, .guards, .causes, .continuations, .lookups, .decisions, .plannedGuards,
-        .retention, .turns, .agenda,
+        .retention, .turns, .agenda, .quota,
     ]
 
     /// The schema that this version reads and writes.

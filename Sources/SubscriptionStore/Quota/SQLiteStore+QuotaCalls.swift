@@ -1,0 +1,132 @@
+import GRDB
+package import Subscriptions
+
+/// The calls of an hour, which every process on this database enters before it makes them.
+extension SQLiteStore {
+    /// Books calls, and takes back those of an earlier grant that are not going to be made.
+    ///
+    /// - Parameters:
+    ///   - wanted: How many calls are wanted, at least one.
+    ///   - account: Whose.
+    ///   - limit: The calls that any hour may have.
+    ///   - unused: What is left of an earlier grant.
+    ///   - now: Asked inside the transaction: whoever waited for the lock books in the present.
+    /// - Returns: What was booked: as many calls as fit, up to `wanted`.
+    /// - Throws: When the database cannot be written; then nothing is booked.
+    package func bookCalls(
+        _ wanted: Int, of account: QuotaAccount, limit: Int, givingBack unused: QuotaGrant?,
+        now: @escaping @Sendable () -> Timestamp
+    ) async throws(StoreError) -> QuotaGrant {
+        let notes = CallNotes(besideDatabaseAt: file.path)
+        let (grant, held) = try await write("booking calls to Apple") { db in
+            let held = notes.hold()
+            let books = QuotaBooks(db: db, account: account)
+            let now = now()
+            if let unused { try books.takeBack(unused) }
+            try books.forgetWhatDoesNotCount(at: now)
+            let grant = try books.window(noted: held, at: now).grant(wanted, limit: limit, at: now)
+            try books.enter(grant)
+            return (grant, held)
+        }
+        // The notes stay locked until the booking is committed, where whoever locks them next sees it.
+        return withExtendedLifetime(held) { grant }
+    }
+
+    /// Takes back calls that were booked and are not going to be made.
+    ///
+    /// - Parameters:
+    ///   - unused: What is left of a grant.
+    ///   - account: Whose.
+    /// - Throws: When the database cannot be written; then they count as made.
+    package func giveBackCalls(
+        _ unused: QuotaGrant, of account: QuotaAccount
+    ) async throws(StoreError) {
+        try await write("giving back booked calls") { db in
+            try QuotaBooks(db: db, account: account).takeBack(unused)
+        }
+    }
+
+    /// What was booked or noted and counts at this moment; reads only.
+    ///
+    /// - Parameters:
+    ///   - account: Whose.
+    ///   - held: The notes beside the database, where there are any.
+    ///   - now: The present.
+    /// - Returns: The window of the hour that ends now.
+    /// - Throws: When the database cannot be read.
+    func quotaWindow(
+        of account: QuotaAccount, noted held: HeldCallNotes?, at now: Timestamp
+    ) async throws(StoreError) -> QuotaWindow {
+        try await read("reading the booked calls to Apple") { db in
+            try QuotaBooks(db: db, account: account).window(noted: held, at: now)
+        }
+    }
+}
+
+/// The booked calls of one account, within a transaction.
+private struct QuotaBooks {
+    let db: Database
+    let account: QuotaAccount
+
+    func window(noted held: HeldCallNotes?, at now: Timestamp) throws -> QuotaWindow {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT second, calls FROM trueup_quota_calls
+                WHERE \(QuotaAccount.condition) AND second BETWEEN ? AND ?
+                """,
+            arguments: account.arguments + [
+                QuotaWindow.firstCounted(at: now), QuotaWindow.lastExpected(at: now),
+            ])
+        let booked = rows.map { row in
+            let calls = Int64.fromDatabaseValue(row["calls"]) ?? 0
+            return QuotaWindow.Bucket(start: row["second"], calls: Int(clamping: max(0, calls)))
+        }
+        return QuotaWindow(booked + (held?.buckets(of: account) ?? []), at: now)
+    }
+
+    func enter(_ grant: QuotaGrant) throws {
+        guard grant.calls > 0 else { return }
+        try add(grant.calls, at: grant.bucket)
+    }
+
+    /// Never below zero: the bucket may have been forgotten, or moved, since.
+    func takeBack(_ unused: QuotaGrant) throws {
+        try db.execute(
+            sql: """
+                UPDATE trueup_quota_calls SET calls = max(0, calls - ?)
+                WHERE \(QuotaAccount.condition) AND second = ?
+                """,
+            arguments: [unused.calls] + account.arguments + [unused.bucket])
+    }
+
+    /// Deletes what is older than an hour.
+    ///
+    /// What lies further than an hour in the future was booked before the clock was set back: it
+    /// counts from now on.
+    func forgetWhatDoesNotCount(at now: Timestamp) throws {
+        try db.execute(
+            sql: "DELETE FROM trueup_quota_calls WHERE \(QuotaAccount.condition) AND second < ?",
+            arguments: account.arguments + [QuotaWindow.firstCounted(at: now)])
+        let later = account.arguments + [QuotaWindow.lastExpected(at: now)]
+        let misplaced = try Int.fetchOne(
+            db,
+            sql: """
+                SELECT min(sum(max(0, min(calls, 1000000000))), 1000000000) FROM trueup_quota_calls
+                WHERE \(QuotaAccount.condition) AND second > ?
+                """, arguments: later)
+        guard let misplaced, misplaced > 0 else { return }
+        try db.execute(
+            sql: "DELETE FROM trueup_quota_calls WHERE \(QuotaAccount.condition) AND second > ?",
+            arguments: later)
+        try add(misplaced, at: QuotaWindow.bucket(of: now))
+    }
+
+    private func add(_ calls: Int, at second: Int64) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO trueup_quota_calls VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET calls = calls + excluded.calls
+                """, arguments: account.arguments + [second, calls])
+    }
+}
