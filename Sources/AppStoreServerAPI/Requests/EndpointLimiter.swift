@@ -7,11 +7,14 @@ import HTTPTransport
 struct EndpointLimiter {
     /// What a request has to do before it may be sent.
     enum Admission: Hashable {
-        /// Wait until then (it may be now), then call `slotCame`. `isQuotaUsedUp` when it waits
-        /// because the calls of an hour are used up, and not only for its turn.
-        case slot(at: Duration, isQuotaUsedUp: Bool)
+        /// Wait until its time (it may be now), then call `slotCame`, or give the slot back. With
+        /// `isLimitReached` it waits because the calls of an hour are used up, and not only for its
+        /// turn.
+        case slot(TokenBucket.Slot)
         /// Apple answered 429; wait until then.
         case paused(until: Duration)
+        /// All processes together have made the calls of an hour; wait until then.
+        case usedUp(until: Duration)
         /// The failing server asked for no requests until then.
         case postponed(until: Duration)
         /// The endpoint does not work; ask for admission again then.
@@ -36,8 +39,12 @@ struct EndpointLimiter {
     private var bucket: TokenBucket
     private var rate: AdaptiveRate
     private var breaker: CircuitBreaker
-    private var pausedUntil: Duration = .zero
+    /// Until when Apple wants no request after a 429.
+    private(set) var pausedUntil: Duration = .zero
     private var postponedUntil: Duration = .zero
+    private var usedUpUntil: Duration = .zero
+    /// The last rate that people were told of.
+    private var toldRate: Double
     private(set) var lastFault = ""
     /// The last request that Apple answered.
     private var answered: HTTPRequest?
@@ -64,7 +71,11 @@ struct EndpointLimiter {
         bucket = TokenBucket(limitPerSecond: requestsPerSecond)
         rate = AdaptiveRate(configuredPerSecond: requestsPerSecond)
         breaker = CircuitBreaker(patience: patience, deadline: deadline)
+        toldRate = requestsPerSecond
     }
+
+    /// Whether the endpoint works as far as is known; requests that fail are not held back.
+    var isBreakerClosed: Bool { breaker.isClosed }
 
     /// Whether a request whose connection was lost may be repeated silently.
     var mayRepeatSilently: Bool { breaker.isClosed }
@@ -88,8 +99,18 @@ struct EndpointLimiter {
         }
         if now < pausedUntil { return .paused(until: pausedUntil) }
         if now < postponedUntil { return .postponed(until: postponedUntil) }
-        let slot = bucket.slotWasTaken(at: now, ratePerSecond: rate.perSecond(at: now))
-        return .slot(at: slot.time, isQuotaUsedUp: slot.isLimitReached)
+        if now < usedUpUntil { return .usedUp(until: usedUpUntil) }
+        return .slot(bucket.slotWasTaken(at: now, ratePerSecond: rate.perSecond(at: now)))
+    }
+
+    /// Whether a pause began while a request waited for its slot.
+    func isHeldUp(at now: Duration) -> Bool {
+        now < max(pausedUntil, postponedUntil, usedUpUntil)
+    }
+
+    /// No request is made in this slot.
+    mutating func slotWasGivenBack(_ slot: TokenBucket.Slot) {
+        bucket.slotWasGivenBack(slot)
     }
 
     /// The time of the slot has come; `nil` when the request must ask for admission again.
@@ -118,10 +139,46 @@ struct EndpointLimiter {
         probes = 0
     }
 
-    mutating func wasRateLimited(at now: Duration, until end: Duration) {
+    /// Apple answered 429, in this process or in an earlier one.
+    ///
+    /// - Returns: Whether the rate was halved for it.
+    @discardableResult
+    mutating func wasRateLimited(at now: Duration, until end: Duration) -> Bool {
         pausedUntil = max(pausedUntil, end)
         bucket.wasPaused(until: pausedUntil)
-        rate.wasRateLimited(at: now, resumption: pausedUntil)
+        return rate.wasRateLimited(at: now, resumption: pausedUntil)
+    }
+
+    /// An earlier process was told 429 and left this share of the rate.
+    mutating func wasRateLimitedBefore(until end: Duration, rateShare: Double) {
+        pausedUntil = max(pausedUntil, end)
+        bucket.wasPaused(until: pausedUntil)
+        rate = AdaptiveRate(
+            configuredPerSecond: rate.configuredPerSecond, share: rateShare, resumption: end)
+    }
+
+    /// The part of the configured rate that is used when a pause ends.
+    var shareAfterPause: Double {
+        rate.perSecond(at: pausedUntil) / rate.configuredPerSecond
+    }
+
+    /// A rate that people have not been told of: halved, or whole again.
+    ///
+    /// The many steps of the slow recovery are no news.
+    mutating func rateNews(at now: Duration) -> (perSecond: Double, configured: Double)? {
+        let configured = rate.configuredPerSecond
+        let present = rate.perSecond(at: max(now, pausedUntil))
+        guard present < toldRate || (present >= configured && toldRate < configured) else {
+            return nil
+        }
+        toldRate = present
+        return (present, configured)
+    }
+
+    /// All processes together have used up the calls of an hour.
+    mutating func quotaWasUsedUp(until end: Duration) {
+        usedUpUntil = max(usedUpUntil, end)
+        bucket.wasPaused(until: usedUpUntil)
     }
 
     /// A failing server said when to try again.

@@ -40,6 +40,9 @@ extension PacedRequests {
             endpoint: endpoint, start: start, message: sent, token: token,
             isTokenRenewed: refusedToken != nil)
         let step = try settle(attempt, await exchange(sent, token: token), &progress)
+        if let refusal = state.withLock({ $0.takeRefusal(endpoint) }) {
+            await booked.keep(refusal, of: endpoint)
+        }
         guard start.isCheck else { return (step, token) }
         // Nobody uses the answer to a check; now the call itself is tried.
         if case .renewToken = step { return (step, token) }
@@ -56,7 +59,7 @@ extension PacedRequests {
         var changed = progress
         defer {
             if !attempt.start.isCheck { progress = changed }
-            for notice in state.withLock({ $0.takeNotices() }) { hear(notice) }
+            tellNotices()
         }
         return try state.withLock { state throws(RunStop) in
             switch result {
@@ -90,7 +93,8 @@ extension PacedRequests {
     /// How long after the deadline the answer to an earlier request may come.
     private static let lastAnswers: Duration = .seconds(2)
 
-    /// Waits for a slot of the endpoint, and for as long as the endpoint is paused or broken.
+    /// Waits for a slot of the endpoint, and for as long as the endpoint is paused or broken; then
+    /// books the call.
     private func admission(to endpoint: Endpoint) async throws(RunStop) -> Admitted {
         while true {
             if Task.isCancelled { throw .cancelled }
@@ -99,6 +103,7 @@ extension PacedRequests {
             let admission = try state.withLock { state throws(RunStop) in
                 try state.requestWasWanted(endpoint, at: now)
             }
+            tellNotices()
             switch admission {
             case .refused(let text):
                 return .never("\(endpoint.rawValue) does not work, given up for this run: \(text)")
@@ -106,18 +111,68 @@ extension PacedRequests {
                 // Not the quota: the endpoint does not work, and no time is left to wait for it.
                 if isPastDeadline(until) { throw .deadlineReached }
                 try await wait(until: until)
-            case .paused(let until):
+            case .paused(let until), .usedUp(let until):
                 try await waitAsOrdered(until: until)
-            case .slot(let slot, isQuotaUsedUp: true):
-                try await waitAsOrdered(until: slot)
-                if let start = try startNow(endpoint) { return .starting(start) }
-            case .slot(let slot, isQuotaUsedUp: false):
-                // The share of the quota was too small to finish before the deadline.
-                if isPastDeadline(slot) { throw .deadlineReached }
-                if slot > now { try await wait(until: slot) }
-                if let start = try startNow(endpoint) { return .starting(start) }
+            case .slot(let slot):
+                try await wait(for: slot, of: endpoint, at: now)
+                if let admitted = try await bookAndStart(endpoint, slot) { return admitted }
             }
         }
+    }
+
+    private func wait(
+        for slot: TokenBucket.Slot, of endpoint: Endpoint, at now: Duration
+    ) async throws(RunStop) {
+        guard slot.time > now else { return }
+        let wallClock = wallClock()
+        state.withLock {
+            $0.noteTurn(slot, of: endpoint, at: now, wallClock: wallClock)
+        }
+        tellNotices()
+        if slot.isLimitReached { return try await waitAsOrdered(until: slot.time) }
+        // The share of the quota is too small to finish before the deadline.
+        if isPastDeadline(slot.time) { throw .deadlineReached }
+        try await wait(until: slot.time)
+    }
+
+    /// Books a call whose turn has come; `nil` when it must ask for admission again.
+    private func bookAndStart(
+        _ endpoint: Endpoint, _ slot: TokenBucket.Slot
+    ) async throws(RunStop) -> Admitted? {
+        let turn = time.now()
+        let isHeldUp = state.withLock { state in
+            guard state.isHeldUp(endpoint, at: turn) else { return false }
+            state.withLimiter(endpoint) { $0.slotWasGivenBack(slot) }
+            return true
+        }
+        if isHeldUp { return nil }
+        switch await booked.take(endpoint) {
+        case .booked: break
+        case .failed(let text):
+            state.withLock { $0.withLimiter(endpoint) { $0.slotWasGivenBack(slot) } }
+            return .never("no call may be made that cannot be booked: \(text)")
+        case .usedUp(let grant):
+            let now = time.now()
+            let wallClock = wallClock()
+            let wait = grant.nextFree?.milliseconds(since: wallClock) ?? 0
+            let end = now + .milliseconds(max(1, wait))
+            state.withLock {
+                $0.quotaWasUsedUp(
+                    endpoint, callsPerHour: grant.limit, until: end, slot: slot, at: now,
+                    wallClock: wallClock)
+            }
+            tellNotices()
+            return nil
+        }
+        if let start = try startNow(endpoint) { return .starting(start) }
+        state.withLock { $0.withLimiter(endpoint) { $0.slotWasGivenBack(slot) } }
+        await booked.putBack(endpoint)
+        return nil
+    }
+
+    /// Tells what the shared state has to tell, outside its lock.
+    private func tellNotices() {
+        for notice in state.withLock({ $0.takeNotices() }) { hear(notice) }
     }
 
     private func startNow(_ endpoint: Endpoint) throws(RunStop) -> EndpointLimiter.Start? {

@@ -5,8 +5,9 @@ import Synchronization
 /// The calls of one app: paced, authorized, retried, counted.
 ///
 /// All requests of an endpoint share its rate, its pause after a 429, its circuit breaker and its
-/// limit of requests in flight. Waiting uses a monotonic clock; the wall clock is only used where
-/// Apple states a time.
+/// limit of requests in flight; the calls of an hour they share with every process that has the same
+/// books. Waiting uses a monotonic clock; the wall clock is only used where Apple states a time, and
+/// for the books.
 package final class PacedRequests: APISending {
     private let baseURL: String
     let transport: any HTTPTransport
@@ -14,21 +15,26 @@ package final class PacedRequests: APISending {
     let time: MonotonicTime
     let deadline: Duration?
     let wallClock: @Sendable () -> Timestamp
-    let hear: @Sendable (OutageNotice) -> Void
+    let hear: @Sendable (PacingNotice) -> Void
+    let booked: BookedCalls
     let gates: [Endpoint: ConcurrencyGate]
     let state: Mutex<RequestState>
 
     /// Creates the sender of one app; nothing is sent yet.
     ///
-    /// `concurrencyLimit` limits the requests in flight of each endpoint. A run waits for an
-    /// endpoint that does not work for at most `maxOutage`, and `hear` gets notices about that. No
-    /// wait goes beyond `deadline`. `seed` makes the jitter of retries repeatable.
+    /// `concurrencyLimit` limits the requests in flight of each endpoint. Every call is entered in
+    /// `book` before it is made; `earlierRefusals` are answers 429 that earlier processes got. A run
+    /// waits for an endpoint that does not work for at most `maxOutage`. `hear` gets notices about
+    /// every wait and what else changes the pace. No wait goes beyond `deadline`. `seed` makes the
+    /// jitter of retries repeatable.
     package init<C: Clock>(
         app: AppIdentity, keyID: String, baseURL: String, transport: any HTTPTransport,
-        tokens: any AuthorizationTokens, rates: QuotaRates, concurrencyLimit: Int = 32,
+        tokens: any AuthorizationTokens, rates: QuotaRates,
+        book: any QuotaBook = UnsharedQuota(), earlierRefusals: [Endpoint: QuotaRefusal] = [:],
+        concurrencyLimit: Int = 32,
         maxOutage: Duration = .seconds(1800), deadline: C.Instant? = nil,
         clock: C = ContinuousClock(), wallClock: @escaping @Sendable () -> Timestamp,
-        hear: @escaping @Sendable (OutageNotice) -> Void = { _ in },
+        hear: @escaping @Sendable (PacingNotice) -> Void = { _ in },
         seed: UInt64 = .random(in: 0...UInt64.max)
     ) where C.Duration == Duration {
         self.baseURL = baseURL
@@ -39,14 +45,23 @@ package final class PacedRequests: APISending {
         self.deadline = deadline.map { start.duration(to: $0) }
         self.wallClock = wallClock
         self.hear = hear
+        booked = BookedCalls(book: book, rates: rates, now: wallClock)
         gates = Dictionary(
             uniqueKeysWithValues: Endpoint.allCases.map {
                 ($0, ConcurrencyGate(limit: concurrencyLimit))
             })
-        state = Mutex(
-            RequestState(
-                app: app, keyID: keyID, host: Self.host(of: baseURL), rates: rates,
-                maxOutage: maxOutage, deadline: self.deadline, seed: seed))
+        var state = RequestState(
+            app: app, keyID: keyID, host: Self.host(of: baseURL), rates: rates,
+            maxOutage: maxOutage, deadline: self.deadline, seed: seed)
+        for (endpoint, refusal) in earlierRefusals {
+            state.wasRateLimitedBefore(refusal, at: endpoint, now: .zero, wallClock: wallClock())
+        }
+        self.state = Mutex(state)
+    }
+
+    /// Gives back what was booked ahead and not used; no call may be made afterwards.
+    package func end() async {
+        await booked.giveBackRest()
     }
 
     package func send(_ request: APIRequest) async throws(RunStop) -> APIOutcome {

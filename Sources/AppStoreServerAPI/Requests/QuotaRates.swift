@@ -31,6 +31,11 @@ package struct QuotaRates: Hashable, Sendable {
                 uniqueKeysWithValues: Endpoint.allCases.map { ($0, requestsPerSecond) }))
     }
 
+    /// The whole calls that any hour may have, at least one.
+    package func perHour(of endpoint: Endpoint) -> Int {
+        Int(max(1, min(perSecond(of: endpoint) * 3600, 1e15)))
+    }
+
     package func perSecond(of endpoint: Endpoint) -> Double {
         perSecond[endpoint] ?? Self.productionPerSecond * Self.sandboxShare
     }

@@ -51,7 +51,7 @@ extension RequestState {
             let pause =
                 RetryAfter.wait(for: retryAfter, nowUnixMilliseconds: wallClock.unixMilliseconds)
                 ?? pauseWithoutRetryAfter(progress)
-            withLimiter(endpoint) { $0.wasRateLimited(at: now, until: now + pause) }
+            wasRateLimited(endpoint, for: pause, at: now, wallClock: wallClock)
             // A wait that Apple ordered costs an attempt, but not the retry budget.
             return progress.attempts < Self.policy.attemptLimit ? .again : .done(.rateLimited)
         case .refused(let status, let code, let message):
@@ -62,7 +62,8 @@ extension RequestState {
             guard !attempt.start.isCheck else { return .again }
             progress.attempts += 1
             let said = message.isEmpty ? "" : ": \(message)"
-            return retry(failure, progress, cause: "Apple answered \(status) \(code)\(said)")
+            return retry(
+                failure, of: endpoint, progress, cause: "Apple answered \(status) \(code)\(said)")
         case .failed(let fault):
             return faultCame(fault, to: attempt, at: now, wallClock: wallClock, &progress)
         case .foreign(let text):
@@ -81,7 +82,11 @@ extension RequestState {
         note(fault: cause, attempt, at: now, wallClock)
         let wait = RetryAfter.wait(
             for: fault.retryAfter, nowUnixMilliseconds: wallClock.unixMilliseconds)
-        if let wait { withLimiter(attempt.endpoint) { $0.wasPostponed(until: now + wait) } }
+        if let wait {
+            withLimiter(attempt.endpoint) { $0.wasPostponed(until: now + wait) }
+            noteWait(
+                .postponed, of: attempt.endpoint, until: now + wait, at: now, wallClock: wallClock)
+        }
         guard !attempt.start.isCheck else { return .again }
         progress.attempts += 1
         let failure = RetryPolicy.Failure.answer(status: fault.status, code: fault.code)

@@ -66,7 +66,15 @@ struct RequestState {
     var crowded: Set<Endpoint> = []
     var budget = RetryBudget()
     var generator: SeededGenerator
-    private var notices: [OutageNotice] = []
+    /// Where a wait ends that people were told of last.
+    var toldWaits: [Endpoint: Duration] = [:]
+    /// How many failed calls were made again.
+    var retries: [Endpoint: Int] = [:]
+    /// Answers 429 that later processes have to know of.
+    var refusals: [Endpoint: QuotaRefusal] = [:]
+    var notices: [PacingNotice] = []
+    let deadline: Duration?
+    private let rates: QuotaRates
 
     init(
         app: AppIdentity, keyID: String, host: String, rates: QuotaRates, maxOutage: Duration,
@@ -75,6 +83,8 @@ struct RequestState {
         self.app = app
         self.keyID = keyID
         self.host = host
+        self.deadline = deadline
+        self.rates = rates
         limiters = Dictionary(
             uniqueKeysWithValues: Endpoint.allCases.map {
                 (
@@ -111,7 +121,13 @@ struct RequestState {
         _ endpoint: Endpoint, at now: Duration
     ) throws(RunStop) -> EndpointLimiter.Admission {
         if let stop { throw stop }
+        noteRate(of: endpoint, at: now)
         return withLimiter(endpoint) { $0.requestWasWanted(at: now) }
+    }
+
+    /// Whether a request whose turn has come has to ask for admission again.
+    func isHeldUp(_ endpoint: Endpoint, at now: Duration) -> Bool {
+        limiters[endpoint]?.isHeldUp(at: now) ?? false
     }
 
     mutating func slotCame(
@@ -132,39 +148,24 @@ struct RequestState {
         limiters[endpoint]?.mayRepeatSilently ?? false
     }
 
+    func callsPerHour(_ endpoint: Endpoint) -> Int { rates.perHour(of: endpoint) }
+
     func givenUp(_ endpoint: Endpoint) -> String? { limiters[endpoint]?.givenUpOn }
 
     mutating func withLimiter<T>(_ endpoint: Endpoint, _ body: (inout EndpointLimiter) -> T) -> T {
         guard var limiter = limiters[endpoint] else {
             preconditionFailure("an endpoint without a limiter")
         }
-        defer { limiters[endpoint] = limiter }
-        return body(&limiter)
-    }
-
-    /// Keeps a notice for people until `takeNotices`.
-    mutating func note(
-        _ change: CircuitBreaker.Change?, of endpoint: Endpoint, at now: Duration,
-        wallClock: Timestamp
-    ) {
-        guard let change else { return }
-        let event: OutageNotice.Event =
-            switch change {
-            case .waits(let until, let givesUpAt):
-                .waits(
-                    until: wallClock.adding(until - now),
-                    givesUpAt: wallClock.adding(givesUpAt - now)
-                )
-            case .worksAgain(let since): .worksAgain(afterSeconds: (now - since).components.seconds)
-            case .gaveUp: .gaveUp
+        let wasClosed = limiter.isBreakerClosed
+        defer {
+            limiters[endpoint] = limiter
+            if limiter.isBreakerClosed != wasClosed {
+                note(
+                    wasClosed ? .breakerOpened(cause: limiter.lastFault) : .breakerClosed,
+                    of: endpoint)
             }
-        let cause = withLimiter(endpoint) { $0.lastFault }
-        notices.append(OutageNotice(app: app, endpoint: endpoint, event: event, cause: cause))
-    }
-
-    mutating func takeNotices() -> [OutageNotice] {
-        defer { notices = [] }
-        return notices
+        }
+        return body(&limiter)
     }
 }
 
@@ -209,7 +210,7 @@ extension RequestState {
 
     /// Repeats the call after a pause, when policy and budget allow it.
     mutating func retry(
-        _ failure: RetryPolicy.Failure, _ progress: Progress, cause: String
+        _ failure: RetryPolicy.Failure, of endpoint: Endpoint, _ progress: Progress, cause: String
     ) -> Step {
         guard
             let pause = Self.policy.pause(
@@ -218,6 +219,7 @@ extension RequestState {
         guard budget.retryWasWanted() else {
             return .done(.unavailable("\(cause) (no more retries: this run made too many)"))
         }
+        noteRetry(of: endpoint, cause: cause)
         return .againAfter(pause, cause)
     }
 
@@ -239,7 +241,7 @@ extension RequestState {
                 .unavailable(
                     "\(cause) (\(progress.attempts) attempts, while others were answered)"))
         }
-        return retry(failure, progress, cause: cause)
+        return retry(failure, of: endpoint, progress, cause: cause)
     }
 
     /// The pause after a 429 without a usable `Retry-After`.

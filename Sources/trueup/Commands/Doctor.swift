@@ -57,7 +57,8 @@ package struct Doctor: Verb {
                 continue
             }
             let id = try? await storage.store?.someOriginalTransactionID(of: check.app.identity)
-            diagnoses += await check.remote(key: key, roots: roots, storedID: id ?? nil)
+            diagnoses += await check.remote(
+                key: key, roots: roots, storedID: id ?? nil, sharingQuotaIn: storage.store)
         }
         return diagnoses
     }

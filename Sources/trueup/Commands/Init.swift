@@ -63,6 +63,7 @@ package struct Init: Verb {
                 forDatabaseAt: path, holder: RunningUser.lockHolder(doing: "init"),
                 now: invocation.now(), waitMilliseconds: invocation.lockPatienceMilliseconds)
             let restored = try SQLiteStore.create(at: path)
+            CallNotes(besideDatabaseAt: path).prepare()
             _ = consume lock
             return restored
         } catch StoreError.notWritten(let text), RunLockError.cannotLock(let text) {

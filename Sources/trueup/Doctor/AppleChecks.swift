@@ -49,9 +49,10 @@ struct AppleChecks {
 
     /// The authenticated call and what it shows.
     func remote(
-        key: ES256PrivateKey, roots: TrustedRoots, storedID: String?
+        key: ES256PrivateKey, roots: TrustedRoots, storedID: String?,
+        sharingQuotaIn store: SQLiteStore?
     ) async -> [Diagnosis] {
-        let probe = AppleProbe(app: app, key: key, wallClock: invocation.now)
+        let probe = AppleProbe(app: app, key: key, store: store, wallClock: invocation.now)
         let result: AppleProbe.Result
         do {
             result = try await probe.ask(about: storedID ?? AppleProbe.absentID)
@@ -80,6 +81,14 @@ struct AppleChecks {
                 .warning(
                     "apple", identity, "Apple's quota is used up at this moment (429)",
                     fix: "ask again later; lower quota_share where others need the quota"), clock,
+            ]
+        case .shareUsedUp(let calls, let until):
+            return [
+                .warning(
+                    "apple", identity,
+                    "not asked: runs and checks of the last hour made the \(calls) calls that the "
+                        + "share of the quota allows",
+                    fix: "ask again after \(until.rfc3339), or raise quota_share"), clock,
             ]
         case .unreadable(let text):
             return [

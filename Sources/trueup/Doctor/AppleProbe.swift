@@ -1,6 +1,7 @@
 import AppStoreServerAPI
 import HTTPTransport
 import JSONWebSignature
+import SubscriptionStore
 import Subscriptions
 import Synchronization
 
@@ -20,6 +21,8 @@ struct AppleProbe {
         case misconfigured(String)
         /// Apple answered, but with something that cannot be used here.
         case rateLimited
+        /// No call was made: the processes on the database have used the share of the hour.
+        case shareUsedUp(calls: Int, until: Timestamp)
         case unreadable(String)
         case unreachable(String)
     }
@@ -32,24 +35,42 @@ struct AppleProbe {
 
     let app: AppSettings
     let key: ES256PrivateKey
+    /// Whose processes share the quota; `nil` where no database can be read.
+    let store: SQLiteStore?
     let wallClock: @Sendable () -> Timestamp
 
     /// Makes the call, at `endpoint` instead of the app's own where one is given.
     func ask(about id: String, at endpoint: EndpointURL? = nil) async throws -> Result {
         let curl = try AppConnection.transport(for: app)
         let transport = DatedTransport(transport: curl, wallClock: wallClock)
+        let waits = Mutex<PacingWait?>(nil)
         let requests = PacedRequests(
             app: app.identity, keyID: app.keyID, baseURL: (endpoint ?? app.endpoint).url,
             transport: transport,
             tokens: AppStoreServerTokens(
                 issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
                 key: key, now: wallClock),
-            rates: .documented(environment: app.identity.environment, share: 1),
+            rates: .documented(environment: app.identity.environment, share: 1), book: book,
             deadline: ContinuousClock.now + Self.patience, clock: ContinuousClock(),
-            wallClock: wallClock)
-        let answer = await Self.answer(of: requests, about: id)
+            wallClock: wallClock,
+            hear: { notice in
+                guard case .wait(let wait) = notice.event else { return }
+                waits.withLock { $0 = $0 ?? wait }
+            })
+        var answer = await Self.answer(of: requests, about: id)
+        if case .rateLimited = answer, let wait = waits.withLock(\.self),
+            case .quotaUsedUp(let calls) = wait.reason
+        {
+            answer = .shareUsedUp(calls: calls, until: wait.until)
+        }
         await curl.shutdown()
         return Result(answer: answer, clockAheadMilliseconds: transport.clockAheadMilliseconds)
+    }
+
+    private var book: any QuotaBook {
+        guard let store else { return UnsharedQuota() }
+        return DoctorQuota(
+            store: store, app: app.identity, rates: app.quotaRates, now: wallClock)
     }
 
     private static func answer(of requests: PacedRequests, about id: String) async -> Answer {

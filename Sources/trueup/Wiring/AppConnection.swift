@@ -2,6 +2,7 @@ import AppStoreServerAPI
 import HTTPTransport
 import JSONWebSignature
 import ReconciliationRun
+import SubscriptionStore
 import Subscriptions
 
 /// What it takes to ask Apple about one app: its key, its roots, and open transports.
@@ -30,27 +31,41 @@ struct AppConnection {
     /// - Parameters:
     ///   - deadline: until when to go on trying.
     ///   - maxOutage: how long an endpoint that does not work is waited for.
+    ///   - store: whose processes share the quota.
+    ///   - wallClock: the present.
+    ///   - hear: is told what the calls wait for, and how fast they are made.
+    /// - Returns: the calls about the app; `end` gives back what was booked and not made.
+    /// - Throws: `StoreError`.
+    func requests(
+        deadline: ContinuousClock.Instant, maxOutage: Duration, sharingQuotaIn store: SQLiteStore,
+        wallClock: @escaping @Sendable () -> Timestamp,
+        hear: @escaping @Sendable (PacingNotice) -> Void
+    ) async throws -> PacedRequests {
+        let rates = app.quotaRates
+        let quota = SharedQuota(store: store, app: app.identity, rates: rates, now: wallClock)
+        return PacedRequests(
+            app: app.identity, keyID: app.keyID, baseURL: app.endpoint.url, transport: transport,
+            tokens: AppStoreServerTokens(
+                issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
+                key: key, now: wallClock),
+            rates: rates, book: quota, earlierRefusals: try await quota.refusals(),
+            maxOutage: maxOutage, deadline: deadline, clock: ContinuousClock(),
+            wallClock: wallClock, hear: hear)
+    }
+
+    /// - Parameters:
+    ///   - requests: what asks Apple.
     ///   - revocationAnswers: what earlier runs learned of certificates.
     ///   - wallClock: the present.
-    ///   - onOutage: is told of an endpoint that does not work.
     /// - Returns: Apple's answers about the app, as the run asks for them.
     /// - Throws: an error of ours, where the marks of Apple's certificates cannot be read.
     func appStore(
-        deadline: ContinuousClock.Instant, maxOutage: Duration,
-        keeping revocationAnswers: any OCSPResponseCache,
-        wallClock: @escaping @Sendable () -> Timestamp,
-        onOutage: @escaping @Sendable (OutageNotice) -> Void
+        asking requests: PacedRequests, keeping revocationAnswers: any OCSPResponseCache,
+        wallClock: @escaping @Sendable () -> Timestamp
     ) throws -> any AppStore {
         let now: @Sendable () -> Int64 = { wallClock().unixMilliseconds }
         return AppStoreServerClient(
-            sender: PacedRequests(
-                app: app.identity, keyID: app.keyID, baseURL: app.endpoint.url,
-                transport: transport,
-                tokens: AppStoreServerTokens(
-                    issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
-                    key: key, now: wallClock),
-                rates: rates, maxOutage: maxOutage, deadline: deadline,
-                clock: ContinuousClock(), wallClock: wallClock, hear: onOutage),
+            sender: requests,
             verifier: SignedDataVerifier(
                 app: app.identity, appAppleID: app.appAppleID,
                 verifier: try JWSVerifier(
@@ -62,11 +77,6 @@ struct AppConnection {
     func shutdown() async {
         await transport.shutdown()
         await revocation?.shutdown()
-    }
-
-    private var rates: QuotaRates {
-        if let rate = app.requestsPerSecond { return .uniform(requestsPerSecond: rate) }
-        return .documented(environment: app.identity.environment, share: app.quotaShare)
     }
 
     /// - Throws: 78 for a CA file or proxy that cannot be used.
@@ -97,5 +107,13 @@ struct AppConnection {
                 "the key of \(app.identity.bundleID) is no P-256 private key in PKCS#8: use the "
                     + ".p8 file as downloaded from App Store Connect")
         }
+    }
+}
+
+extension AppSettings {
+    /// How many calls this job may make: the rate that is set, or the share of Apple's limits.
+    var quotaRates: QuotaRates {
+        if let requestsPerSecond { return .uniform(requestsPerSecond: requestsPerSecond) }
+        return .documented(environment: identity.environment, share: quotaShare)
     }
 }

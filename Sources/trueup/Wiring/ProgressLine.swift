@@ -1,33 +1,55 @@
-import ReconciliationRun
+package import ReconciliationRun
+package import Subscriptions
 import Synchronization
 
-/// What a person at the terminal sees of a run: how far it is, and what happened on the way.
+/// What a person at the terminal sees of a run: how far it is, what it waits for, and what happened
+/// on the way.
 ///
-/// On a terminal the progress is one line that is written over; elsewhere a line now and then.
-final class ProgressLine: Sendable {
+/// On a terminal progress and waits are one line that is written over; elsewhere progress is a line
+/// now and then, and every wait a line of its own, at once.
+package final class ProgressLine: Sendable {
+    private struct Wait {
+        let reason: String
+        let until: Timestamp
+    }
+
     private struct State {
         var lastShown: ContinuousClock.Instant?
         var isOpen = false
+        var progress: RunProgress?
+        /// The last wait that was told; it may be over.
+        var wait: Wait?
     }
 
     private let state = Mutex(State())
     private let isTerminal: Bool
     private let isQuiet: Bool
+    private let now: @Sendable () -> Timestamp
     private let write: @Sendable (String) -> Void
 
     private static let terminalInterval = Duration.milliseconds(200)
     private static let logInterval = Duration.seconds(30)
 
-    init(isTerminal: Bool, isQuiet: Bool, write: @escaping @Sendable (String) -> Void) {
+    /// - Parameters:
+    ///   - isTerminal: Whether a line can be written over.
+    ///   - isQuiet: Whether nothing is said at all.
+    ///   - now: The wall clock, by which waits end.
+    ///   - write: Where it is said; never standard output.
+    package init(
+        isTerminal: Bool, isQuiet: Bool, now: @escaping @Sendable () -> Timestamp,
+        write: @escaping @Sendable (String) -> Void
+    ) {
         self.isTerminal = isTerminal && !isQuiet
         self.isQuiet = isQuiet
+        self.now = now
         self.write = write
     }
 
-    func show(_ progress: RunProgress) {
+    package func show(_ progress: RunProgress) {
         guard !isQuiet else { return }
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
+            state.progress = progress
             let interval = isTerminal ? Self.terminalInterval : Self.logInterval
             // Short runs on a schedule need no progress at all.
             guard let last = state.lastShown else {
@@ -39,23 +61,57 @@ final class ProgressLine: Sendable {
             return true
         }
         guard isDue else { return }
-        state.withLock { $0.isOpen = isTerminal }
-        write(isTerminal ? "\r\u{1B}[K" + text(progress) : text(progress) + "\n")
+        if isTerminal { overwrite() } else { write(text(progress) + "\n") }
+    }
+
+    /// Says that nothing is asked until `end`.
+    ///
+    /// - Parameters:
+    ///   - sentence: All of it, with the time, for a line of its own.
+    ///   - reason: In a few words, for the line that is written over.
+    ///   - end: When the run goes on.
+    package func wait(_ sentence: String, for reason: String, until end: Timestamp) {
+        guard !isQuiet else { return }
+        guard isTerminal else { return write("trueup: \(sentence)\n") }
+        state.withLock { $0.wait = Wait(reason: reason, until: end) }
+        overwrite()
     }
 
     /// Says something in a line of its own.
-    func say(_ sentence: String) {
+    package func say(_ sentence: String) {
         clear()
-        if !isQuiet { write("trueup: \(sentence)\n") }
+        guard !isQuiet else { return }
+        write("trueup: \(sentence)\n")
+        if isTerminal, presentWait != nil { overwrite() }
     }
 
     /// Clears the line that is written over, before anything else is written.
-    func clear() {
+    package func clear() {
         let isOpen = state.withLock { state in
             defer { state.isOpen = false }
             return state.isOpen
         }
         if isOpen { write("\r\u{1B}[K") }
+    }
+
+    private func overwrite() {
+        let wait = presentWait
+        let parts = state.withLock { state in
+            state.isOpen = true
+            return [
+                state.progress.map(text),
+                wait.map { "waiting until \($0.until.rfc3339) for \($0.reason)" },
+            ].compactMap(\.self)
+        }
+        write("\r\u{1B}[K" + parts.joined(separator: "; "))
+    }
+
+    /// The last wait that was told, if it is not over.
+    private var presentWait: Wait? {
+        let now = now()
+        return state.withLock { state in
+            state.wait.flatMap { $0.until > now ? $0 : nil }
+        }
     }
 
     private func text(_ progress: RunProgress) -> String {

@@ -46,6 +46,7 @@ struct RunSession {
             forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
             waitMilliseconds: 0)
         try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
+        CallNotes(besideDatabaseAt: settings.databasePath).prepare()
         let store = try SQLiteStore.open(
             at: settings.databasePath, access: .readWrite, naming: eventNaming)
 
@@ -72,14 +73,17 @@ struct RunSession {
         // The run itself, and its report.
         var job = run.job
         job.remarks += [gap, notifier.obstacle].compactMap(\.self)
+        let requests = try await requests(
+            over: connections, store: store,
+            hear: PacingReport(logger: logger, terminal: terminal))
         let reconciler = Reconciler(
             job: job, header: run.header,
-            appStores: try connections.map {
-                try appStore(over: $0, store: store, logger: logger, terminal: terminal)
-            }, ports: RunPorts(store), clock: run.clock, stop: stop, logger: logger,
+            appStores: try appStores(over: connections, asking: requests, store: store),
+            ports: RunPorts(store), clock: run.clock, stop: stop, logger: logger,
             progress: terminal.show)
         try await store.reportIsAwaited(ofRun: runID)
         let conclusion = try await reconciler.run()
+        for requests in requests { await requests.end() }
         terminal.clear()
         sink.close()
         let context = reportContext(database: database)
@@ -109,7 +113,7 @@ struct RunSession {
     private func terminal() -> ProgressLine {
         ProgressLine(
             isTerminal: invocation.diagnosticsAreTerminal, isQuiet: common.quiet,
-            write: writeToStandardError)
+            now: invocation.now, write: writeToStandardError)
     }
 
     private func logger(writingTo sink: RunLog.Sink, gap: String?) -> Logger {
@@ -126,22 +130,27 @@ struct RunSession {
         return logger
     }
 
-    private func appStore(
-        over connection: AppConnection, store: SQLiteStore, logger: Logger,
-        terminal: ProgressLine
-    ) throws -> any AppStore {
-        try connection.appStore(
-            deadline: run.clock.deadline, maxOutage: run.maxOutage,
-            keeping: StoredRevocationAnswers(store: store, now: invocation.now),
-            wallClock: invocation.now
-        ) { outage in
-            logger.warning(
-                "outage",
-                metadata: [
-                    "app": "\(outage.app.bundleID)", "endpoint": "\(outage.endpoint.rawValue)",
-                    "sentence": "\(outage.sentence)",
-                ])
-            terminal.say(outage.sentence)
+    /// The calls about each app; they share its quota with every process on this database.
+    private func requests(
+        over connections: [AppConnection], store: SQLiteStore, hear: PacingReport
+    ) async throws -> [PacedRequests] {
+        var requests: [PacedRequests] = []
+        for connection in connections {
+            requests.append(
+                try await connection.requests(
+                    deadline: run.clock.deadline, maxOutage: run.maxOutage, sharingQuotaIn: store,
+                    wallClock: invocation.now, hear: hear.tell))
+        }
+        return requests
+    }
+
+    private func appStores(
+        over connections: [AppConnection], asking requests: [PacedRequests], store: SQLiteStore
+    ) throws -> [any AppStore] {
+        let revocationAnswers = StoredRevocationAnswers(store: store, now: invocation.now)
+        return try zip(connections, requests).map { connection, requests in
+            try connection.appStore(
+                asking: requests, keeping: revocationAnswers, wallClock: invocation.now)
         }
     }
 

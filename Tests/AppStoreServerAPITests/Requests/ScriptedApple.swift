@@ -82,21 +82,28 @@ struct Bench {
     init(
         apple: ScriptedApple, clock: JumpingClock, environment: AppStoreEnvironment = .production,
         ratePerSecond: Double = 1000, concurrencyLimit: Int = 32, deadline: Duration? = nil,
-        hear: @escaping @Sendable (OutageNotice) -> Void = { _ in }
+        book: any QuotaBook = UnsharedQuota(), earlierRefusals: [Endpoint: QuotaRefusal] = [:],
+        hear: @escaping @Sendable (OutageNotice) -> Void = { _ in },
+        hearAll: @escaping @Sendable (PacingNotice) -> Void = { _ in }
     ) {
         self.apple = apple
         self.clock = clock
         requests = PacedRequests(
             app: AppIdentity(bundleID: "com.example.app", environment: environment),
             keyID: "2X9R4HXF34", baseURL: "https://127.0.0.1:1/", transport: apple, tokens: tokens,
-            rates: .uniform(requestsPerSecond: ratePerSecond), concurrencyLimit: concurrencyLimit,
+            rates: .uniform(requestsPerSecond: ratePerSecond), book: book,
+            earlierRefusals: earlierRefusals, concurrencyLimit: concurrencyLimit,
             deadline: deadline.map { clock.now.advanced(by: $0) }, clock: clock,
             wallClock: {
                 let (seconds, attoseconds) = clock.elapsed.components
                 return Timestamp(
                     unixMilliseconds: Self.now + seconds * 1000
                         + attoseconds / 1_000_000_000_000_000)
-            }, hear: hear, seed: 7)
+            },
+            hear: { notice in
+                hearAll(notice)
+                if case .outage(let outage) = notice.event { hear(outage) }
+            }, seed: 7)
     }
 
     /// Asks for the statuses of an id.

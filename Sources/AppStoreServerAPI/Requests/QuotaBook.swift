@@ -1,0 +1,50 @@
+package import Subscriptions
+
+/// The port to the books in which all processes that share an app's quota enter their calls.
+///
+/// The limit of an hour belongs to the books: whoever makes them knows the app's share.
+package protocol QuotaBook: Sendable {
+    /// Books calls before they are made.
+    ///
+    /// - Parameters:
+    ///   - wanted: How many calls are wanted, at least one.
+    ///   - endpoint: Where they go.
+    ///   - unused: What is left of an earlier grant and not going to be made.
+    /// - Returns: Up to as many calls as wanted; none where the hour is used up.
+    /// - Throws: `QuotaBookFailure`: nothing is known to be booked, so no call may be made.
+    func book(
+        _ wanted: Int, of endpoint: Endpoint, givingBack unused: QuotaGrant?
+    ) async throws(QuotaBookFailure) -> QuotaGrant
+
+    /// Takes back what was booked and is not going to be made.
+    ///
+    /// Where that fails the calls count as made, as those of a killed process do.
+    func giveBack(_ unused: QuotaGrant, of endpoint: Endpoint) async
+
+    /// Keeps a 429 for processes that begin later; where that fails they learn it from Apple.
+    func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) async
+}
+
+/// The books could not be read or written; the text says why.
+package struct QuotaBookFailure: Error, Hashable, Sendable {
+    package var text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+}
+
+/// Books of a process that shares its quota with no other: its own count is all there is.
+package struct UnsharedQuota: QuotaBook {
+    package init() {}
+
+    package func book(
+        _ wanted: Int, of endpoint: Endpoint, givingBack unused: QuotaGrant?
+    ) -> QuotaGrant {
+        QuotaGrant(calls: 1, bucket: 0, limit: .max, nextFree: nil)
+    }
+
+    package func giveBack(_ unused: QuotaGrant, of endpoint: Endpoint) {}
+
+    package func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) {}
+}
