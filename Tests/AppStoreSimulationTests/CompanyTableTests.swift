@@ -45,6 +45,30 @@ import Testing
         #expect(kinds.count > 10)
     }
 
+    @Test func `of any later moment is shown by a control call`() throws {
+        let client = try SimulatorClient(customers: 200, seed: 4, drift: 0)
+        let path = try #require(client.simulator.report.tableFile)
+        let atStart = try String(contentsOfFile: path, encoding: .utf8)
+        let shown = try client.control("GET", "/_simulator/table").raw
+        #expect(String(decoding: shown.body, as: UTF8.self) == atStart)
+        _ = try client.control("POST", "/_simulator/advance", ["days": 40])
+        let later = try client.control("GET", "/_simulator/table").raw
+        let rows = SimulatorClient.rows(of: String(decoding: later.body, as: UTF8.self))
+        #expect(rows.count == SimulatorClient.rows(of: atStart).count)
+        let changed = zip(rows, SimulatorClient.rows(of: atStart)).filter {
+            $0["status"] != $1["status"]
+        }
+        #expect(!changed.isEmpty)
+        for row in rows.prefix(50) {
+            let id = try #require(row["original_transaction_id"])
+            #expect(
+                try differences(
+                    of: row, id: id, client,
+                    held: Set(rows.compactMap { $0["original_transaction_id"] })
+                ).isEmpty)
+        }
+    }
+
     private func plantedKinds(_ client: SimulatorClient) throws -> [String: Set<String>] {
         let path = try #require(client.simulator.report.plantedFile)
         let data = try Data(contentsOf: URL(fileURLWithPath: path))

@@ -110,8 +110,12 @@ struct SimulatorClient {
     /// One id of every subscription, from the table file.
     func tableRows() throws -> [[String: String]] {
         guard let path = simulator.report.tableFile else { return [] }
-        let lines = try String(contentsOfFile: path, encoding: .utf8)
-            .components(separatedBy: "\r\n").filter { !$0.isEmpty }
+        return Self.rows(of: try String(contentsOfFile: path, encoding: .utf8))
+    }
+
+    /// The rows of a table as CSV.
+    static func rows(of csv: String) -> [[String: String]] {
+        let lines = csv.components(separatedBy: "\r\n").filter { !$0.isEmpty }
         let names = lines[0].components(separatedBy: ",")
         return lines.dropFirst().map { line in
             Dictionary(uniqueKeysWithValues: zip(names, line.components(separatedBy: ",")))

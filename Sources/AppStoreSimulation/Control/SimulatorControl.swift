@@ -60,6 +60,7 @@ struct SimulatorControl: Sendable {
             case ("POST", "faults"): return try setFaults(request)
             case ("POST", "limits"): return try setLimits(request)
             case ("GET", "customers"): return customers()
+            case ("GET", "table"): return table()
             case ("POST", "advance"): return try advance(request)
             case ("POST", "app"): return try setApp(request)
             case ("POST", "notifications"): return try setAddress(request)
@@ -133,6 +134,19 @@ struct SimulatorControl: Sendable {
                 }
             }
         }
+    }
+
+    /// The production world's subscriptions of this moment, as a company's table without a mistake.
+    private func table() -> ServiceAnswer {
+        let rows = services.filter { $0.environment == .production }.flatMap { service in
+            service.world.state.withLock { world in
+                world.advance(to: clock.now)
+                return CompanyTable.exactRows(of: world, app: token.app)
+            }
+        }
+        return ServiceAnswer(
+            status: 200, contentType: "text/csv;charset=UTF-8",
+            body: Array(CompanyTable(rows: rows).csv.utf8))
     }
 
     private func freshToken() throws(SimulatorError) -> ServiceAnswer {

@@ -42,6 +42,20 @@ struct CompanyTable: Sendable {
         return row
     }
 
+    /// The correct rows of all subscriptions.
+    static func exactRows(of world: borrowing World, app: SimulatedApp) -> [LocalSubscription] {
+        subscriptions(of: world).map { exactRow(of: $0, in: world, app: app) }
+    }
+
+    private static func subscriptions(of world: borrowing World) -> [Int] {
+        var found: [Int] = []
+        for index in world.chains.indices
+        where world.chains[index].isSubscription && !world.chains[index].isReplaced {
+            found.append(index)
+        }
+        return found
+    }
+
     static func customer(_ account: Int) -> String {
         let digits = String(account + 1)
         return "customer-" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
@@ -53,9 +67,7 @@ struct CompanyTable: Sendable {
     static func make(
         of world: inout World, app: SimulatedApp, rate: Double, kinds: [DriftKind], seed: UInt64
     ) -> CompanyTable {
-        let subscriptions = world.chains.indices.filter {
-            world.chains[$0].isSubscription && !world.chains[$0].isReplaced
-        }
+        let subscriptions = subscriptions(of: world)
         var planting = DriftPlanting(
             world: world, app: app, subscriptions: subscriptions, kinds: kinds, seed: seed)
         planting.plant(count: Int((Double(subscriptions.count) * rate).rounded()))
