@@ -186,6 +186,12 @@ let package = Package(
         .executableTarget(
             name: "transport-benchmark", dependencies: ["HTTPTransport"],
             path: "Benchmarks/transport", exclude: ["measure"]),
+        .executableTarget(
+            name: "fleet-rehearsal",
+            dependencies: [
+                "HTTPTransport", "Subscriptions", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ], path: "Benchmarks/rehearsal"),
         .target(
             name: "InMemoryPorts",
             dependencies: ["EventDelivery", "ReconciliationRun", "Subscriptions"],

@@ -1,13 +1,13 @@
 package import Foundation
 import Synchronization
 
-/// An executable of this package, as built beside the test bundle.
+/// An executable of this package, as built beside the test bundle or in another folder.
 package struct BuiltExecutable: Sendable {
     package let url: URL
 
-    package init(_ name: String) {
+    package init(_ name: String, in folder: URL? = nil) {
         let bundle = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        self.url = bundle.deletingLastPathComponent().appendingPathComponent(name)
+        self.url = (folder ?? bundle.deletingLastPathComponent()).appendingPathComponent(name)
     }
 
     /// How a finished command ended.

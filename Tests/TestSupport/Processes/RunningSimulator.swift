@@ -40,8 +40,11 @@ package final class RunningSimulator: @unchecked Sendable {
 
     private static let startPatienceSeconds = 60.0
 
-    package init(_ arguments: [String]) throws {
-        running = try BuiltExecutable("appstore-simulator").start(arguments)
+    package init(
+        _ arguments: [String],
+        executable: BuiltExecutable = BuiltExecutable("appstore-simulator")
+    ) throws {
+        running = try executable.start(arguments)
         let end = Date().addingTimeInterval(Self.startPatienceSeconds)
         var line: Substring?
         while line == nil, Date() < end, running.process.isRunning {
@@ -109,6 +112,8 @@ package final class RunningSimulator: @unchecked Sendable {
         // A simulator that gets no turn on a busy machine is not dead.
         var settings = CurlTransport.Settings()
         settings.totalTimeoutMilliseconds = 180_000
+        // A table of some hundred thousand rows is one answer.
+        settings.bodyLimitBytes = 512 * 1_048_576
         let transport = try CurlTransport(settings)
         let response = try await transport.send(request)
         await transport.shutdown()
