@@ -34,8 +34,15 @@ struct ClassOutcome: Codable {
     /// The same for the rows that are still wrong at the end.
     var open: [Int] = []
 
-    var median: Int? { delays.isEmpty ? nil : delays.sorted()[delays.count / 2] }
-    var worst: Int? { delays.max() }
+    /// Of `delays`, at the end; `nil` where nothing was found.
+    var median: Int?
+    var worst: Int?
+
+    mutating func summarize() {
+        delays.sort()
+        median = delays.isEmpty ? nil : delays[delays.count / 2]
+        worst = delays.last
+    }
 }
 
 /// Follows every row that differs from Apple, from the night on which it came to differ.
@@ -103,10 +110,11 @@ struct DriftWatch {
         }
     }
 
-    /// Counts what is still open after the last night.
+    /// Counts what is still open after the last night, and sums up.
     mutating func end(night: Int) {
         for drift in open.values {
             outcomes[drift.kind]?.open.append(night + 1 - drift.since)
         }
+        for kind in DriftClass.allCases { outcomes[kind]?.summarize() }
     }
 }

@@ -69,6 +69,7 @@ struct Rehearsal {
         watch.end(night: options.nights)
         record.drift = Dictionary(
             uniqueKeysWithValues: watch.outcomes.map { ($0.key.rawValue, $0.value) })
+        record.summarize()
         return record
     }
 

@@ -17,10 +17,10 @@ enum RehearsalGoals {
         for (name, outcome) in record.delta.drift.sorted(by: { $0.key < $1.key }) {
             guard let kind = DriftClass(rawValue: name) else { continue }
             let days = longestDelay(of: kind)
-            let late = (outcome.delays + outcome.open.map { $0 - 1 }).filter { $0 > days }
+            let late = (outcome.delays + outcome.open).filter { $0 > days }
             guard !late.isEmpty else { continue }
-            missed.append(
-                "drift of class \(name): \(late.count) found after \(days) nights or not yet")
+            let limit = days == 0 ? "the first night" : "\(days) nights"
+            missed.append("drift of class \(name): \(late.count) not found within \(limit)")
         }
         for job in [record.naive, record.delta] {
             if job.falseCorrections > 0 {

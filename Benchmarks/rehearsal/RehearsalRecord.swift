@@ -34,24 +34,32 @@ struct NightRecord: Codable {
 /// All nights of one job.
 struct JobRecord: Codable {
     var coverage: String
+    /// From the second night on: the first one asks about everybody in any case.
+    var callsANight = 0.0
+    /// The same nights; `nil` where nothing was corrected.
+    var callsPerCorrection: Double?
+    var falseCorrections = 0
     var nights: [NightRecord] = []
     var drift: [String: ClassOutcome] = [:]
 
-    /// Calls a night, from the second night on: the first one asks about everybody in any case.
-    var callsANight: Double {
-        let later = nights.dropFirst()
-        guard !later.isEmpty else { return 0 }
-        return Double(later.reduce(0) { $0 + $1.allCalls }) / Double(later.count)
-    }
+    init(coverage: String) { self.coverage = coverage }
 
-    var callsPerCorrection: Double? {
+    /// Sums up the nights.
+    mutating func summarize() {
         let later = nights.dropFirst()
+        let calls = Double(later.reduce(0) { $0 + $1.allCalls })
         let corrected = later.reduce(0) { $0 + $1.corrected }
-        guard corrected > 0 else { return nil }
-        return Double(later.reduce(0) { $0 + $1.allCalls }) / Double(corrected)
+        callsANight = later.isEmpty ? 0 : calls / Double(later.count)
+        callsPerCorrection = corrected > 0 ? calls / Double(corrected) : nil
+        falseCorrections = nights.reduce(0) { $0 + $1.falseCorrections }
     }
 
-    var falseCorrections: Int { nights.reduce(0) { $0 + $1.falseCorrections } }
+    enum CodingKeys: String, CodingKey {
+        case coverage, nights, drift
+        case callsANight = "calls_a_night"
+        case callsPerCorrection = "calls_per_correction"
+        case falseCorrections = "false_corrections"
+    }
 }
 
 /// The whole rehearsal; `rehearsal.json`.
