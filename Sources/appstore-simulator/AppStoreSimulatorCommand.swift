@@ -64,6 +64,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         settings.seed = world.seed
         settings.customers = world.customers
         settings.now = world.now.flatMap { Timestamp(rfc3339: $0) }
+        settings.clockSpeed = world.speed
         settings.scenario = try world.scenario.map { try Self.text(ofFile: $0) }
         settings.faults = try wrong.faults.map { try Self.text(ofFile: $0) }
         settings.ocsp = wrong.ocsp

@@ -24,11 +24,20 @@ struct WorldOptions: ParsableArguments {
             discussion: "Default: the real time, running.", valueName: "time"))
     var now: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "How fast the world's clock runs: 0 stands, 1 as the real time, 60 an hour a minute.",
+            discussion: "Default: 0 with --now, else 1; at most 86400.", valueName: "factor"))
+    var speed: Double?
+
     init() {}
 
     mutating func validate() throws {
         if let customers, !(0...1_000_000).contains(customers) {
             throw ValidationError("--customers must be from 0 to 1000000.")
+        }
+        if let speed, !(0...86_400).contains(speed) {
+            throw ValidationError("--speed must be from 0 to 86400.")
         }
         if let now, Timestamp(rfc3339: now) == nil {
             throw ValidationError("--now must be a time such as 2026-11-20T03:00:00Z.")

@@ -12,20 +12,9 @@ final class RedirectingReceiver: Sendable {
     var targets: [String] { seen.withLock { $0 } }
 
     init(isSilent: Bool = false) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var place = sockaddr_in()
-        place.sin_family = sa_family_t(AF_INET)
-        place.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = unsafe withUnsafeMutablePointer(to: &place) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                unsafe bind(listener, pointer, length) == 0 && listen(listener, 16) == 0
-                    && getsockname(listener, pointer, &length) == 0
-            }
-        }
-        guard isListening else { throw POSIXError(.EADDRNOTAVAIL) }
+        let (listener, port) = try LoopbackSocket.listen()
         self.listener = listener
-        address = "http://127.0.0.1:\(in_port_t(bigEndian: place.sin_port))/apple"
+        address = "http://127.0.0.1:\(port)/apple"
         Thread { [weak self] in
             while true {
                 let connection = accept(listener, nil, nil)

@@ -67,3 +67,22 @@ struct AddressText: Decodable {
         isOrdered = try keys.value(Bool.self, "ordered") ?? true
     }
 }
+
+/// The body of `clock`: how fast the world's clock runs, and how far the server's clock differs from
+/// the client's.
+struct ClockText: Decodable {
+    var speed: Double?
+    var skewSeconds: Double?
+
+    private static let furthestSkewSeconds = 86_400.0
+
+    init(from decoder: any Decoder) throws {
+        let keys = try StrictKeys(decoder, allowed: ["speed", "skew_seconds"])
+        speed = try keys.number("speed", in: 0...SimulatedClock.fastest)
+        skewSeconds = try keys.number(
+            "skew_seconds", in: -Self.furthestSkewSeconds...Self.furthestSkewSeconds)
+        guard speed != nil || skewSeconds != nil else {
+            throw keys.refused("it names neither speed nor skew_seconds.")
+        }
+    }
+}

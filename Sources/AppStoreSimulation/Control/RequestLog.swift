@@ -13,21 +13,6 @@ final class RequestLog: Sendable {
     /// How many different tokens and connections are counted.
     private static let distinctValues = 65_536
 
-    /// How many of the last requests the page can show.
-    private static let recentRequests = 50
-
-    /// One answered request.
-    struct RecentRequest: Sendable {
-        /// Real time.
-        let date: Timestamp
-        /// Method and target.
-        let line: String
-        /// 0 if the connection was closed instead of an answer.
-        let status: Int
-        /// Names of the faults that were applied.
-        let faults: [String]
-    }
-
     struct EndpointCounts: Sendable {
         var total = 0
         var byStatus: [Int: Int] = [:]
@@ -56,46 +41,49 @@ final class RequestLog: Sendable {
         var connections: Set<UInt64> = []
         var byProtocol: [String: Int] = [:]
         var total = 0
-        /// Up to fifty, in no order.
-        var recent: [RecentRequest] = []
-        fileprivate var nextRecent = 0
-
-        fileprivate mutating func keep(_ request: RecentRequest) {
-            if recent.count < RequestLog.recentRequests {
-                recent.append(request)
-            } else {
-                recent[nextRecent] = request
-                nextRecent = (nextRecent + 1) % RequestLog.recentRequests
-            }
-        }
+        var recent = RecentRequests()
     }
 
     private let state = Mutex(Snapshot())
 
-    func begin(token: String?, connection: String, protocolName: String) {
-        let token = token.map { PageTokens.digest(Array($0.utf8)) }
+    /// What is known of a request when it arrives.
+    struct Arrival: Sendable {
+        let token: TokenDigest?
+        let protocolName: String
+        let at: ContinuousClock.Instant
+    }
+
+    /// `authorization`: the value of the header.
+    func begin(authorization: String?, connection: String, protocolName: String) -> Arrival {
+        let token = authorization.map { TokenDigest(authorization: $0) }
         let connection = PageTokens.digest(Array(connection.utf8))
         state.withLock { state in
             state.total += 1
             state.inFlight += 1
             state.peakConcurrency = max(state.peakConcurrency, state.inFlight)
-            if let token, state.tokens.count < Self.distinctValues { state.tokens.insert(token) }
+            if let token, state.tokens.count < Self.distinctValues {
+                state.tokens.insert(token.number)
+            }
             if state.connections.count < Self.distinctValues {
                 state.connections.insert(connection)
             }
             state.byProtocol[protocolName, default: 0] += 1
         }
+        return Arrival(token: token, protocolName: protocolName, at: .now)
     }
 
     /// `status`: 0 if the connection was closed instead of an answer.
     func end(
-        endpoint: String, id: String, status: Int, line: String, faults: [String] = []
+        _ arrival: Arrival, endpoint: String, id: String, status: Int, method: String,
+        target: String, faults: [String] = []
     ) {
-        let request = RecentRequest(
-            date: SimulatedClock.realNow, line: line, status: status, faults: faults)
+        let request = RecentRequests.Request(
+            date: SimulatedClock.realNow, method: method, target: target, endpoint: endpoint,
+            token: arrival.token, protocolName: arrival.protocolName, status: status,
+            faults: faults, duration: .now - arrival.at)
         state.withLock { state in
             state.inFlight -= 1
-            state.keep(request)
+            state.recent.keep(request)
             state.endpoints[endpoint, default: EndpointCounts()].total += 1
             state.endpoints[endpoint]?.byStatus[status, default: 0] += 1
             state.endpoints[endpoint]?.count(id)

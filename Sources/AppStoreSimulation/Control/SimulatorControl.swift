@@ -19,6 +19,7 @@ struct SimulatorControl: Sendable {
     /// `nil` without `--keep`.
     let journal: WorldJournal?
     let token: ClientToken
+    let factory: WorldFactory
 
     /// Answers a control call and waits for its consequences: deliveries, opened and closed ports.
     func answer(_ request: ServiceRequest) async -> ServiceAnswer {
@@ -27,8 +28,8 @@ struct SimulatorControl: Sendable {
             let text = try? decode(AdvanceText.self, request, form: "")
             await sender.deliverDue(waitingAtMost: text?.waitSeconds ?? 0)
         }
-        if request.path.last == "ocsp" { await ocsp?.follow() }
-        if request.path.last == "faults" {
+        if ["ocsp", "reset"].contains(request.path.last) { await ocsp?.follow() }
+        if ["faults", "reset"].contains(request.path.last) {
             for listener in listeners { try? await listener.follow() }
         }
         return answer
@@ -36,21 +37,30 @@ struct SimulatorControl: Sendable {
 
     /// Answers a control call without waiting, and records it in the journal.
     func answerAtOnce(_ request: ServiceRequest) -> ServiceAnswer {
-        let moment = clock.now
-        let answer = perform(request)
+        var moment = clock.now
+        let answer = perform(request, at: &moment)
         if answer.status == 200 { journal?.note(control: request, at: moment) }
         return answer
     }
 
-    private func perform(_ request: ServiceRequest) -> ServiceAnswer {
+    /// `moment`: when the call changed the world.
+    private func perform(_ request: ServiceRequest, at moment: inout Timestamp) -> ServiceAnswer {
         if request.path == [""], request.method == "GET" { return page() }
         guard request.path.first == "_simulator" else { return .noSuchPath }
-        let call = request.path.dropFirst().joined(separator: "/")
+        let names = Array(request.path.dropFirst())
         do throws(SimulatorError) {
-            try refuseUnknownParameters(of: request, call: call)
+            if names.first == "customers" {
+                return try customers(names.dropFirst(), request, at: &moment)
+            }
+            let call = names.joined(separator: "/")
+            switch (request.method, call) {
+            case ("GET", "log"): return try log(request)
+            case ("GET", "log/requests"): return try requests(request)
+            case ("GET", "notifications"): return try notifications(request)
+            default: _ = try ControlQuery(request)
+            }
             switch (request.method, call) {
             case ("GET", "health"): return health()
-            case ("GET", "log"): return try log(request)
             case ("POST", "log/reset"):
                 for log in logs.values { log.reset() }
                 ocsp?.service.resetCounts()
@@ -59,9 +69,11 @@ struct SimulatorControl: Sendable {
             case ("GET", "faults"): return faultReport()
             case ("POST", "faults"): return try setFaults(request)
             case ("POST", "limits"): return try setLimits(request)
-            case ("GET", "customers"): return customers()
             case ("GET", "table"): return table()
             case ("POST", "advance"): return try advance(request)
+            case ("GET", "clock"): return clockReport()
+            case ("POST", "clock"): return try setClock(request)
+            case ("POST", "reset"): return try reset()
             case ("POST", "app"): return try setApp(request)
             case ("POST", "notifications"): return try setAddress(request)
             case ("GET", "ocsp"): return ocsp?.service.report() ?? .noSuchPath
@@ -73,18 +85,7 @@ struct SimulatorControl: Sendable {
         }
     }
 
-    /// A misspelt parameter must not silently mean the default.
-    private func refuseUnknownParameters(
-        of request: ServiceRequest, call: String
-    ) throws(SimulatorError) {
-        let known = call == "log" ? ["environment"] : []
-        guard let unknown = request.query.first(where: { !known.contains($0.name) }) else { return }
-        throw .badOption(
-            "The parameter \"\(unknown.name)\" is unknown here"
-                + (known.isEmpty ? "." : "; known are \(known.joined(separator: ", "))."))
-    }
-
-    private func health() -> ServiceAnswer {
+    func health() -> ServiceAnswer {
         .json { json in
             json.field("status", "ok")
             json.field("now", clock.now.rfc3339)
@@ -105,31 +106,6 @@ struct SimulatorControl: Sendable {
                         json.array { json in
                             for reason in skipped { json.string(reason) }
                         }
-                    }
-                }
-            }
-        }
-    }
-
-    /// The production log, or the sandbox's with `?environment=Sandbox`.
-    private func log(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
-        let name = request.value("environment") ?? SimulatedEnvironment.production.rawValue
-        guard let environment = SimulatedEnvironment(rawValue: name), let log = logs[environment]
-        else {
-            throw .badOption("The environment \"\(name)\" is neither Production nor Sandbox.")
-        }
-        return .json { log.snapshot.write(into: &$0) }
-    }
-
-    /// The scenario's customers with their purchases, ids and statuses.
-    private func customers() -> ServiceAnswer {
-        .json { json in
-            json.key("customers")
-            json.array { json in
-                for service in services {
-                    service.world.state.withLock { world in
-                        world.advance(to: clock.now)
-                        world.writeScripted(into: &json)
                     }
                 }
             }
@@ -186,24 +162,6 @@ struct SimulatorControl: Sendable {
         return .ok
     }
 
-    /// Moves the clock forward and runs every event that is due by then.
-    private func advance(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
-        let text = try decode(
-            AdvanceText.self, request, form: #"{"days": 30} or {"to": "2026-12-31T00:00:00Z"}"#)
-        var milliseconds = text.milliseconds
-        if let to = text.to { milliseconds += Double(to.milliseconds(since: clock.now)) }
-        guard milliseconds >= 0, milliseconds < 100 * 366 * 86_400_000.0 else {
-            throw .badOption("The clock moves forward only, by at most a hundred years.")
-        }
-        let before = clock.now
-        clock.advance(milliseconds: Int64(milliseconds))
-        journal?.note(clockMovedAt: before, aheadMilliseconds: clock.aheadMilliseconds)
-        for service in services {
-            service.world.state.withLock { $0.advance(to: clock.now) }
-        }
-        return health()
-    }
-
     private func setApp(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         let text = try decode(
             AppText.self, request, form: #"{"released": false, "notification_address": true}"#)
@@ -235,7 +193,7 @@ struct SimulatorControl: Sendable {
         return ocsp.service.report()
     }
 
-    private func decode<Value: Decodable>(
+    func decode<Value: Decodable>(
         _ type: Value.Type, _ request: ServiceRequest, form: String
     ) throws(SimulatorError) -> Value {
         do {

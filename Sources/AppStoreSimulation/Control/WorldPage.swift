@@ -112,15 +112,17 @@ struct WorldPage {
     }
 
     private var requestRows: [[String]] {
-        environments.flatMap { view in view.log.recent.map { (view.environment, $0) } }
-            .sorted { $0.1.date > $1.1.date }.prefix(Self.shownRequests)
-            .map { environment, request in
-                [
-                    request.date.rfc3339, environment.rawValue, request.line,
-                    request.status == 0 ? "cut" : String(request.status),
-                    request.faults.joined(separator: ", "),
-                ]
-            }
+        environments.flatMap { view in
+            view.log.recent.last(Self.shownRequests).map { (view.environment, $0) }
+        }
+        .sorted { $0.1.date > $1.1.date }.prefix(Self.shownRequests)
+        .map { environment, request in
+            [
+                request.date.rfc3339, environment.rawValue, request.line,
+                request.status == 0 ? "cut" : String(request.status),
+                request.faults.joined(separator: ", "),
+            ]
+        }
     }
 
     private var notificationRows: [[String]] {

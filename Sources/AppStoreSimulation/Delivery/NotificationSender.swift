@@ -49,6 +49,16 @@ final class NotificationSender: Sendable {
         }
     }
 
+    /// Ends sending and forgets every attempt that has not begun.
+    func reset() {
+        queues.withLock { queues in
+            for environment in queues.keys {
+                queues[environment]?.receiver = nil
+                queues[environment]?.clear()
+            }
+        }
+    }
+
     private static func receiver(
         at address: String
     ) throws(SimulatorError) -> any NotificationReceiver {
@@ -145,15 +155,17 @@ final class NotificationSender: Sendable {
         of record: NotificationRecord, snapshot: ChainSnapshot?, service: AppStoreService,
         receiver: any NotificationReceiver
     ) async -> UInt8 {
-        // An attempt that is planned to fail is not sent.
-        guard (record.outcomes?.count ?? 0) >= Int(record.delivery.failedAttempts) else {
-            return record.failure + 1
+        // An attempt that is planned to fail is not sent, except where only its answer is lost.
+        let isPlannedToFail = (record.outcomes?.count ?? 0) < record.delivery.failedAttempts
+        guard !isPlannedToFail || record.delivery == .twice else {
+            return record.plannedFailure + 1
         }
         guard let payload = try? service.signedNotification(record, snapshot: snapshot) else {
             return NotificationRecord.Delivery.outcome("OTHER")
         }
         var json = JSONWriter(capacity: payload.count + 32)
         json.object { $0.field("signedPayload", jws: payload) }
-        return await receiver.post(json.bytes)
+        let outcome = await receiver.post(json.bytes)
+        return isPlannedToFail ? record.plannedFailure + 1 : outcome
     }
 }

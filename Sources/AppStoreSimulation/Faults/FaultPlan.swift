@@ -46,7 +46,16 @@ final class FaultPlan: Sendable {
         let began: Int64
     }
 
+    private let initial: [FaultRule]
     private let state = Mutex(State())
+
+    /// `rules`: those of the start, which `reset` restores.
+    init(_ rules: [FaultRule] = []) {
+        initial = rules
+        replace(with: rules)
+    }
+
+    func reset() { replace(with: initial) }
 
     func replace(with rules: [FaultRule]) {
         state.withLock { state in

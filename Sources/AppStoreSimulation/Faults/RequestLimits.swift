@@ -24,7 +24,14 @@ final class RequestLimits: Sendable {
         var windows: [Key: Window] = [:]
     }
 
+    private let initial: LimitsText?
     private let state = Mutex(State())
+
+    /// `changes`: how the limits of the start differ from Apple's.
+    init(changes: LimitsText? = nil) {
+        initial = changes
+        reset()
+    }
 
     /// Counts a request.
     ///
@@ -43,6 +50,12 @@ final class RequestLimits: Sendable {
             state.windows[key] = window
             return window.count > limit ? window.start + state.windowMilliseconds : nil
         }
+    }
+
+    /// Restores the limits of the start and resets the counters.
+    func reset() {
+        state.withLock { $0 = State() }
+        if let initial { apply(initial) }
     }
 
     /// Replaces limits and resets the counters.

@@ -42,6 +42,8 @@ package struct LifeRates: Hashable, Sendable {
     package var lateDelivery = 0.01
     /// Of notifications: never delivered.
     package var lostDelivery = 0.0
+    /// Of notifications: delivered twice, because the receiver's first answer is lost.
+    package var repeatedDelivery = 0.0
 
     package init() {}
 }
@@ -62,7 +64,7 @@ extension LifeRates {
             ("resubscription", \.resubscription), ("win_back", \.winBack),
             ("family_sharing", \.familySharing), ("family_leaves", \.familyLeaves),
             ("one_time_purchase", \.oneTimePurchase), ("late_delivery", \.lateDelivery),
-            ("lost_delivery", \.lostDelivery),
+            ("lost_delivery", \.lostDelivery), ("repeated_delivery", \.repeatedDelivery),
         ]
     }
 }

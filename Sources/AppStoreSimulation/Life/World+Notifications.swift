@@ -57,12 +57,16 @@ extension World {
     private func delivery(
         chain: Int, at moment: Timestamp, event: NotificationEvent
     ) -> NotificationRecord.Delivery {
-        guard rates.lateDelivery + rates.lostDelivery > 0 else { return .atOnce }
+        guard rates.lateDelivery + rates.lostDelivery + rates.repeatedDelivery > 0 else {
+            return .atOnce
+        }
         var random = SeededRandom(
             seed: seed ^ UInt64(bitPattern: moment.unixMilliseconds),
             stream: UInt64(chain) * 64 + UInt64(event.rawValue))
         if random.chance(rates.lostDelivery) { return .never }
-        guard random.chance(rates.lateDelivery) else { return .atOnce }
+        guard random.chance(rates.lateDelivery) else {
+            return random.chance(rates.repeatedDelivery) ? .twice : .atOnce
+        }
         return NotificationRecord.Delivery(failedAttempts: UInt8(random.integer(in: 1...3)))
     }
 }

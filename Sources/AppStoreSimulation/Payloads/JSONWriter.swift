@@ -63,6 +63,12 @@ struct JSONWriter {
         bytes.append(contentsOf: text.utf8)
     }
 
+    /// A value that is JSON already.
+    mutating func encoded(_ json: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: json)
+    }
+
     mutating func bool(_ value: Bool) {
         separate()
         bytes.append(contentsOf: (value ? "true" : "false").utf8)

@@ -24,8 +24,10 @@ extension AppStoreSimulator {
         for entry in entries {
             clock.replay(at: Timestamp(unixMilliseconds: entry.at))
             advanceWorlds()
+            if let reading = entry.clock { clock.set(reading) }
             if let milliseconds = entry.aheadMilliseconds {
-                clock.setAhead(milliseconds: milliseconds)
+                clock.reset()
+                clock.advance(milliseconds: milliseconds)
             }
             guard let receiver = entry.receiver, let method = entry.method,
                 let target = entry.target

@@ -15,6 +15,8 @@ struct SavedSimulator: Codable {
         var drift: Double?
         var driftKinds: [String]
         var bundleID: String
+        /// `nil` in files of versions without the option, too.
+        var clockSpeed: Double?
 
         /// The option that differs, or `nil`.
         func difference(from other: Origin) -> String? {
@@ -23,6 +25,7 @@ struct SavedSimulator: Codable {
             if scenario != other.scenario { return "--scenario" }
             if drift != other.drift { return "--drift" }
             if driftKinds != other.driftKinds { return "--drift-kinds" }
+            if clockSpeed != other.clockSpeed { return "--speed" }
             return bundleID == other.bundleID ? nil : "bundle id"
         }
     }
@@ -31,7 +34,7 @@ struct SavedSimulator: Codable {
     var origin: Origin
     /// When the world was created (milliseconds of UNIX time).
     var start: Int64
-    /// Whether its clock stands still.
+    /// Whether its clock began at a given moment instead of the real time.
     var isClockFixed: Bool
     var ocspPort: Int?
     var keys: SimulatorKeys.Text
@@ -82,6 +85,6 @@ extension SavedSimulator.Origin {
         self.init(
             seed: settings.seed, customers: settings.customers, scenario: settings.scenario,
             drift: settings.drift, driftKinds: settings.driftKinds.map(\.rawValue),
-            bundleID: settings.app.bundleID)
+            bundleID: settings.app.bundleID, clockSpeed: settings.clockSpeed)
     }
 }

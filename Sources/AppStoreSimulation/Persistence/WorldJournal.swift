@@ -8,7 +8,9 @@ final class WorldJournal: Sendable {
     struct Entry: Codable, Sendable {
         /// The world's time of the call (milliseconds of UNIX time).
         var at: Int64
-        /// How far the clock had been moved forward in total, after a call that moved it.
+        /// How the clock went on after a call that moved it or changed its speed.
+        var clock: SimulatedClock.Reading?
+        /// In journals of earlier versions: how far the clock had been moved forward in total.
         var aheadMilliseconds: Int64?
         /// Who received the call: `control`, `Production` or `Sandbox`.
         var receiver: String?
@@ -17,14 +19,14 @@ final class WorldJournal: Sendable {
         var body: String?
 
         private enum CodingKeys: String, CodingKey {
-            case at, aheadMilliseconds, method, target, body
+            case at, clock, aheadMilliseconds, method, target, body
             case receiver = "door"
         }
     }
 
     /// Control calls that do not change the world, or whose effect is journalled otherwise.
     private static let callsWithoutEffect: Set<String> = [
-        "advance", "faults", "limits", "log/reset", "ocsp",
+        "advance", "clock", "faults", "limits", "log/reset", "ocsp", "reset",
     ]
 
     /// `nil` until the entries of earlier starts have been replayed.
@@ -67,9 +69,14 @@ final class WorldJournal: Sendable {
         return entries
     }
 
-    /// Records the position of the clock after it was moved.
-    func note(clockMovedAt moment: Timestamp, aheadMilliseconds: Int64) {
-        append(Entry(at: moment.unixMilliseconds, aheadMilliseconds: aheadMilliseconds))
+    /// Records how the clock goes on from a moment.
+    func note(clock reading: SimulatedClock.Reading, at moment: Timestamp) {
+        append(Entry(at: moment.unixMilliseconds, clock: reading))
+    }
+
+    /// Forgets all calls: the world is as it was at its first start.
+    func clear() {
+        file.withLock { try? $0?.truncate(atOffset: 0) }
     }
 
     /// Records an accepted control call if it changes the world.

@@ -26,9 +26,11 @@ final class OCSPService: Sendable {
     }
 
     let state: Mutex<State>
+    private let firstMode: OCSPMode
     private let authority: SigningChain.Authority
 
     init(mode: OCSPMode, authority: SigningChain.Authority) {
+        firstMode = mode
         state = Mutex(State(mode: mode))
         self.authority = authority
     }
@@ -183,6 +185,11 @@ extension OCSPService {
             state.delayMilliseconds = change.delayMilliseconds ?? state.delayMilliseconds
             state.lifetimeSeconds = change.nextUpdateSeconds ?? state.lifetimeSeconds
         }
+    }
+
+    /// Answers as at the start again.
+    func restart() {
+        state.withLock { $0 = State(mode: firstMode) }
     }
 
     func resetCounts() {

@@ -95,7 +95,7 @@ extension Scenario {
         for environment in SimulatedEnvironment.allCases {
             var world = World(environment: environment, seed: seed, now: now, rates: LifeRates())
             if let graceDays { world.graceDays = graceDays }
-            try world.play(self)
+            try world.play(customers)
             while let last = world.pendingSteps.last {
                 world.advance(to: last.date)
                 if let reason = world.skippedSteps.first { throw .badOption(reason) }

@@ -58,6 +58,7 @@ enum ScriptedAction: Sendable {
         try self.init(named: name, keys)
     }
 
+    /// Reads the action with this name; a value that can only be `true` may be missing.
     init(named name: String, _ keys: StrictKeys) throws {
         let mine = Self.parametersByName[name] ?? []
         if let foreign = keys.names.first(where: {
@@ -102,7 +103,7 @@ enum ScriptedAction: Sendable {
             }
             self = .share(customer: customer)
         default:
-            try keys.requireTrue(name)
+            if keys.names.contains(name) { try keys.requireTrue(name) }
             self = try Self.plain(name, keys)
         }
     }
@@ -130,10 +131,7 @@ enum ScriptedAction: Sendable {
     /// A product by its id, with or without the bundle's prefix.
     private static func product(_ keys: StrictKeys, _ name: String) throws -> UInt16 {
         let text = try keys.value(String.self, name) ?? ""
-        let found =
-            Catalogue.product(named: text)
-            ?? Catalogue.product(named: "com.example.app." + text)
-        guard let found else {
+        guard let found = Catalogue.product(withShortName: text) else {
             let known = Catalogue.products.map { $0.id.dropFirst("com.example.app.".count) }
             throw keys.refused(
                 "The product \"\(text)\" is unknown; known are \(known.joined(separator: ", ")).",

@@ -24,6 +24,15 @@ struct ScriptedStep: Decodable, Sendable {
     /// Its line in the file.
     var line: Int?
 
+    init(
+        moment: Moment, purchase: String?, action: ScriptedAction, delivery: ScriptedDelivery?
+    ) {
+        self.moment = moment
+        self.purchase = purchase
+        self.action = action
+        self.delivery = delivery
+    }
+
     init(from decoder: any Decoder) throws {
         let keys = try StrictKeys(
             decoder,
@@ -37,14 +46,7 @@ struct ScriptedStep: Decodable, Sendable {
             throw keys.refused(error.description, at: "at")
         }
         purchase = try keys.value(String.self, "of")
-        if let text = try keys.value(String.self, "deliver") {
-            guard let known = ScriptedDelivery(rawValue: text) else {
-                throw keys.refused(
-                    "\"deliver\" is at_once, late, never or unsent, not \"\(text)\".",
-                    at: "deliver")
-            }
-            delivery = known
-        }
+        delivery = try keys.delivery()
         action = try ScriptedAction(keys)
         if purchase != nil, !action.concernsPurchase {
             throw keys.refused(
@@ -98,6 +100,7 @@ struct ScriptedStep: Decodable, Sendable {
 enum ScriptedDelivery: String, Sendable, CaseIterable {
     case atOnce = "at_once"
     case late
+    case twice
     case never
     case unsent
 
@@ -106,6 +109,7 @@ enum ScriptedDelivery: String, Sendable, CaseIterable {
         switch self {
         case .atOnce: .atOnce
         case .late: NotificationRecord.Delivery(failedAttempts: 2)
+        case .twice: .twice
         case .never: .never
         case .unsent: nil
         }

@@ -41,10 +41,10 @@ struct ScriptedNames: Sendable {
 }
 
 extension World {
-    /// Adds a scenario's customers of this environment and performs their steps of the past.
-    mutating func play(_ scenario: Scenario) throws(SimulatorError) {
+    /// Adds the scripted customers of this environment and performs their steps of the past.
+    mutating func play(_ customers: [ScriptedCustomer]) throws(SimulatorError) {
         let known = notifications.count
-        for customer in scenario.customers where customer.environment == environment {
+        for customer in customers where customer.environment == environment {
             guard scripted.accounts[customer.name] == nil else {
                 throw .badOption("There are two customers named \"\(customer.name)\".")
             }
@@ -96,7 +96,7 @@ extension World {
     }
 
     /// Performs one step of a customer; every earlier one was performed before.
-    private mutating func perform(
+    mutating func perform(
         _ step: ScriptedStep, of customer: String, at date: Timestamp
     ) throws(SimulatorError) {
         guard let account = scripted.accounts[customer] else {

@@ -36,7 +36,8 @@ package struct AppStoreSimulator: Sendable {
         if let saved { try Self.check(saved, against: settings) }
         var fixed = settings.now ?? scenario?.now
         if let saved { fixed = saved.isClockFixed ? Timestamp(unixMilliseconds: saved.start) : nil }
-        let clock = SimulatedClock(fixed: fixed)
+        let clock = SimulatedClock(
+            start: fixed, speed: settings.clockSpeed ?? (fixed == nil ? 1 : 0))
         self.clock = clock
         let start = saved.map { Timestamp(unixMilliseconds: $0.start) } ?? clock.now
         try scenario?.rehearse(seed: settings.seed, now: start)
@@ -55,16 +56,14 @@ package struct AppStoreSimulator: Sendable {
         }
         var report = try Self.writtenFiles(keys, settings: settings)
         report.ocsp = ocsp?.address
+        let factory = WorldFactory(settings: settings, scenario: scenario, start: start)
         let services = try Self.services(
-            keys, settings: settings, scenario: scenario, start: start, clock: clock,
-            report: &report)
-        let faults = FaultPlan()
-        let limits = RequestLimits()
-        if let plan = settings.faults {
-            let text = try FaultPlanText.read(plan)
-            faults.replace(with: text.rules)
-            if let changes = text.limits { limits.apply(changes) }
+            keys, settings: settings, factory: factory, clock: clock, report: &report)
+        let plan = try settings.faults.map { text throws(SimulatorError) in
+            try FaultPlanText.read(text)
         }
+        let faults = FaultPlan(plan?.rules ?? [])
+        let limits = RequestLimits(changes: plan?.limits)
         let journal = settings.keeps ? WorldJournal(folder: settings.folder) : nil
         let signers = FlawedSigners(chain: keys.chain, authority: keys.authority, around: start)
         var gateways: [SimulatedEnvironment: APIGateway] = [:]
@@ -81,7 +80,7 @@ package struct AppStoreSimulator: Sendable {
             let server = StoreServer(
                 environment: service.environment,
                 responder: AppStoreResponder(gateway: gateway, log: log), address: address,
-                tls: keys.tls, offersHTTP2: settings.offersHTTP2, faults: faults,
+                tls: keys.tls, offersHTTP2: settings.offersHTTP2, clock: clock, faults: faults,
                 ports: ports)
             gateways[service.environment] = gateway
             logs[service.environment] = log
@@ -94,7 +93,7 @@ package struct AppStoreSimulator: Sendable {
         control = SimulatorControl(
             services: services, logs: logs, faults: faults, limits: limits, clock: clock,
             sender: sender, ocsp: ocsp, listeners: listeners, ports: ports,
-            journal: journal, token: token)
+            journal: journal, token: token, factory: factory)
         self.report = report
         if let journal {
             replay(try journal.entries())
@@ -105,6 +104,9 @@ package struct AppStoreSimulator: Sendable {
                 ).write(to: settings.folder)
             }
             try journal.begin()
+            if saved == nil, settings.clockSpeed != nil {
+                journal.note(clock: clock.reading, at: start)
+            }
         }
     }
 
@@ -145,24 +147,19 @@ package struct AppStoreSimulator: Sendable {
     /// The API services of both environments over new worlds; also writes the company's table of this
     /// moment.
     private static func services(
-        _ keys: SimulatorKeys, settings: SimulatorSettings, scenario: Scenario?, start: Timestamp,
+        _ keys: SimulatorKeys, settings: SimulatorSettings, factory: WorldFactory,
         clock: SimulatedClock, report: inout SimulatorReport
     ) throws(SimulatorError) -> [AppStoreService] {
         let tokens = TokenCheck(
-            app: settings.app, key: keys.client.publicKey,
-            unixSeconds: { SimulatedClock.realSeconds })
+            app: settings.app, key: keys.client.publicKey, unixSeconds: { clock.serverSeconds })
         let signer = PayloadSigner(chain: keys.chain)
         let connectSettings = AppStoreConnectSettings()
         var services: [AppStoreService] = []
         var unmet: [String] = []
         for environment in SimulatedEnvironment.allCases {
-            var world = try world(environment, settings: settings, scenario: scenario, now: start)
-            if let scenario { unmet += world.unmetExpectations(of: scenario) }
-            if environment == .production, let drift = settings.drift {
-                let table = CompanyTable.make(
-                    of: &world, app: settings.app, rate: drift, kinds: settings.driftKinds,
-                    seed: settings.seed)
-                let files = try table.write(into: settings.folder)
+            let (world, table) = try factory.world(environment)
+            if let scenario = factory.scenario { unmet += world.unmetExpectations(of: scenario) }
+            if let files = try table?.write(into: settings.folder) {
                 report.tableFile = files.table
                 report.plantedFile = files.planted
             }
@@ -176,22 +173,6 @@ package struct AppStoreSimulator: Sendable {
                 "The scenario expects what is not so: " + unmet.joined(separator: "; ") + ".")
         }
         return services
-    }
-
-    private static func world(
-        _ environment: SimulatedEnvironment, settings: SimulatorSettings, scenario: Scenario?,
-        now: Timestamp
-    ) throws(SimulatorError) -> World {
-        let isProduction = environment == .production
-        var world = World(
-            environment: environment, seed: settings.seed &+ (isProduction ? 0 : 1), now: now,
-            rates: scenario?.population?.rates ?? LifeRates())
-        if let days = scenario?.graceDays { world.graceDays = days }
-        let scripted = scenario.map { $0.population?.customers ?? 0 }
-        let count = settings.customers ?? scripted ?? 2000
-        world.populate(customers: isProduction ? count : max(20, count / 20))
-        if let scenario { try world.play(scenario) }
-        return world
     }
 
     /// Answers a request without a network.

@@ -29,7 +29,7 @@ struct HTTPSChannel: ServerChildChannel {
     private let nextFault: @Sendable () -> ConnectionFault?
 
     static func builder(
-        _ authority: TLSAuthority, offersHTTP2: Bool,
+        _ authority: TLSAuthority, offersHTTP2: Bool, clock: SimulatedClock,
         nextFault: @escaping @Sendable () -> ConnectionFault?
     ) throws -> HTTPServerBuilder {
         var configurations: [TLSVariant: TLSConfiguration] = [:]
@@ -38,24 +38,33 @@ struct HTTPSChannel: ServerChildChannel {
         }
         return HTTPServerBuilder { [configurations] responder in
             try HTTPSChannel(
-                configurations, offersHTTP2: offersHTTP2, nextFault: nextFault,
+                configurations, offersHTTP2: offersHTTP2, clock: clock, nextFault: nextFault,
                 responder: responder)
         }
     }
 
     private init(
         _ configurations: [TLSVariant: TLSConfiguration], offersHTTP2: Bool,
-        nextFault: @escaping @Sendable () -> ConnectionFault?,
+        clock: SimulatedClock, nextFault: @escaping @Sendable () -> ConnectionFault?,
         responder: @escaping HTTPChannelHandler.Responder
     ) throws {
         self.offersHTTP2 = offersHTTP2
         self.nextFault = nextFault
         http2 = try configurations.mapValues {
             try HTTP2UpgradeChannel(
-                tlsConfiguration: $0, configuration: .init(), responder: responder)
+                tlsConfiguration: $0,
+                configuration: .init(
+                    streamConfiguration: .init(
+                        additionalChannelHandlers: [ServerDateHandler(clock: clock)])),
+                responder: responder)
         }
         http1 = try configurations.mapValues {
-            try HTTP1(HTTP1Channel(responder: responder), tlsConfiguration: $0)
+            try HTTP1(
+                HTTP1Channel(
+                    responder: responder,
+                    configuration: .init(
+                        additionalChannelHandlers: [ServerDateHandler(clock: clock)])),
+                tlsConfiguration: $0)
         }
     }
 

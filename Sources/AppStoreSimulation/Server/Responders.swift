@@ -13,8 +13,8 @@ struct AppStoreResponder: HTTPResponder {
 
     func respond(to request: Request, context: RequestOrigin) async throws -> Response {
         let authorization = request.headers[.authorization]
-        log.begin(
-            token: authorization, connection: context.connection,
+        let arrival = log.begin(
+            authorization: authorization, connection: context.connection,
             protocolName: context.protocolName)
         let target = request.head.path ?? "/"
         var asked = ServiceRequest(
@@ -22,7 +22,6 @@ struct AppStoreResponder: HTTPResponder {
             contentType: request.headers[.contentType])
         let match = Endpoint.match(asked.path)
         let name = match?.endpoint.rawValue ?? "other"
-        let line = "\(asked.method) \(target)"
         var outcome = APIGateway.Outcome(answer: .noSuchPath)
         do {
             if ["POST", "PUT"].contains(asked.method) {
@@ -36,12 +35,14 @@ struct AppStoreResponder: HTTPResponder {
                 try await Task.sleep(for: .milliseconds(outcome.delayMilliseconds))
             }
         } catch {
-            log.end(endpoint: name, id: match?.id ?? target, status: 0, line: line)
+            log.end(
+                arrival, endpoint: name, id: match?.id ?? target, status: 0,
+                method: asked.method, target: target)
             throw error
         }
         log.end(
-            endpoint: name, id: match?.id ?? target, status: outcome.answer.status, line: line,
-            faults: outcome.faults)
+            arrival, endpoint: name, id: match?.id ?? target, status: outcome.answer.status,
+            method: asked.method, target: target, faults: outcome.faults)
         outcome.answer.headers += Self.supportHeaders()
         await context.apply(outcome.transport)
         return Self.response(

@@ -23,8 +23,11 @@ package struct SimulatorSettings: Sendable {
     package var drift: Double?
     /// The kinds of drift that are planted, in turn.
     package var driftKinds = DriftKind.allCases
-    /// The moment at which the world's clock stands still; `nil` follows the real time.
+    /// The moment at which the world's clock begins; `nil` begins with the real time.
     package var now: Timestamp?
+    /// How fast the world's clock runs; `nil` stands still at a given moment, else follows the real
+    /// time.
+    package var clockSpeed: Double?
     /// Whether HTTP/2 is offered beside HTTP/1.1, as Apple does.
     package var offersHTTP2 = true
     /// The text of a fault plan (YAML or JSON).

@@ -86,6 +86,7 @@ struct StoreServer: Sendable {
     let address: NetworkAddress
     let tls: TLSAuthority
     let offersHTTP2: Bool
+    let clock: SimulatedClock
     let faults: FaultPlan
     let ports: ListeningPorts
 
@@ -98,7 +99,7 @@ struct StoreServer: Sendable {
         let (faults, environment) = (faults, environment)
         return Application(
             responder: responder,
-            server: try HTTPSChannel.builder(tls, offersHTTP2: offersHTTP2) {
+            server: try HTTPSChannel.builder(tls, offersHTTP2: offersHTTP2, clock: clock) {
                 faults.nextConnection(environment)
             },
             configuration: .init(

@@ -50,7 +50,9 @@ struct APIGateway: Sendable {
             if let end = limits.refusal(
                 match.endpoint, environment: service.environment, unixMilliseconds: now)
             {
-                return Outcome(answer: .rateLimited(retryAfter: String(end)))
+                return Outcome(
+                    answer: .rateLimited(
+                        retryAfter: String(end + service.clock.skewMilliseconds)))
             }
         }
         let moment = service.clock.now
@@ -70,8 +72,10 @@ struct APIGateway: Sendable {
     ) -> Outcome {
         var service = self.service
         for firing in firings { service.apply(firing.rule.fault, signers: signers) }
+        let skew = service.clock.skewMilliseconds
         let substitute = firings.lazy.compactMap { firing in
-            firing.rule.fault.substitute(for: request, now: now, began: firing.began)
+            firing.rule.fault.substitute(
+                for: request, now: now + skew, began: firing.began + skew)
         }.first
         var outcome = Outcome(answer: substitute ?? service.answer(request))
         outcome.faults = firings.map(\.rule.name)

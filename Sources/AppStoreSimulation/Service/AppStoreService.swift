@@ -105,8 +105,13 @@ struct AppStoreService: Sendable {
         return try result.get()
     }
 
-    /// The `signedDate` of answers.
+    /// The `signedDate` of answers, by the server's clock.
     func signedDate(at now: Timestamp) -> Timestamp {
+        statementDate(at: now).adding(milliseconds: clock.skewMilliseconds)
+    }
+
+    /// The moment whose state answers show.
+    func statementDate(at now: Timestamp) -> Timestamp {
         distortions.contains(.oldStatement)
             ? now.adding(milliseconds: -30 * CivilCalendar.millisecondsPerDay) : now
     }

@@ -68,7 +68,7 @@ extension AppStoreService {
     /// A chain as the answers show it; `nil` if they do not contain it.
     func shown(chain index: Int, in world: borrowing World, now: Timestamp) -> ChainSnapshot? {
         if distortions.contains(.oldStatement) || asOfMilliseconds > 0 {
-            let then = signedDate(at: now).adding(milliseconds: -asOfMilliseconds)
+            let then = statementDate(at: now).adding(milliseconds: -asOfMilliseconds)
             return world.snapshot(chain: index, at: then)
         }
         let snapshot = world.snapshot(chain: index)

@@ -8,7 +8,11 @@ package struct ServiceAnswer: Sendable {
     static func json(_ write: (inout JSONWriter) -> Void) -> ServiceAnswer {
         var json = JSONWriter(capacity: 12_000)
         json.object(write)
-        return ServiceAnswer(status: 200, contentType: "application/json", body: json.bytes)
+        return .json(json.bytes)
+    }
+
+    static func json(_ body: [UInt8]) -> ServiceAnswer {
+        ServiceAnswer(status: 200, contentType: "application/json", body: body)
     }
 
     static func failure(_ failure: APIFailure) -> ServiceAnswer {

@@ -16,8 +16,8 @@ final class TokenCheck: Sendable {
     private let app: SimulatedApp
     private let key: P256.Signing.PublicKey
     private let unixSeconds: @Sendable () -> Double
-    /// Tokens with a valid signature, and when they expire.
-    private let known = Mutex<[String: Double]>([:])
+    /// Tokens with a valid signature, and the times at which they are accepted.
+    private let known = Mutex<[String: Range<Double>]>([:])
 
     init(
         app: SimulatedApp, key: P256.Signing.PublicKey,
@@ -33,16 +33,17 @@ final class TokenCheck: Sendable {
         guard let authorization, authorization.hasPrefix("Bearer ") else { return false }
         let token = String(authorization.dropFirst("Bearer ".count))
         let now = unixSeconds()
-        if let end = known.withLock({ $0[token] }) { return now < end + Self.skewSeconds }
-        guard let end = expiry(token, now: now) else { return false }
+        if let times = known.withLock({ $0[token] }) { return times.contains(now) }
+        guard let times = validity(of: token, now: now), times.contains(now) else { return false }
         known.withLock { known in
             if known.count >= Self.rememberedTokens { known.removeAll(keepingCapacity: true) }
-            known[token] = end
+            known[token] = times
         }
         return true
     }
 
-    private func expiry(_ token: String, now: Double) -> Double? {
+    /// The times at which a token is accepted; `nil` for an invalid one.
+    private func validity(of token: String, now: Double) -> Range<Double>? {
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = decode(Header.self, parts[0]),
             let claims = decode(Claims.self, parts[1]), let signature = Base64URL.decode(parts[2])
@@ -52,17 +53,18 @@ final class TokenCheck: Sendable {
             claims.bid == app.bundleID
         else { return nil }
         let issued = claims.iat ?? now
-        guard claims.exp > now - Self.skewSeconds, issued <= now + Self.skewSeconds,
-            claims.exp > issued, claims.exp - issued <= Self.longestLifetimeSeconds,
-            claims.exp <= now + Self.longestLifetimeSeconds + Self.skewSeconds
+        guard claims.exp > issued, claims.exp - issued <= Self.longestLifetimeSeconds
         else { return nil }
+        // Without its issue date, a token must not expire later than one that is issued now.
+        let from = max(
+            claims.iat ?? -.infinity, claims.exp - Self.longestLifetimeSeconds)
         var signed = Array(parts[0])
         signed.append(UInt8(ascii: "."))
         signed.append(contentsOf: parts[1])
         guard let value = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
             key.isValidSignature(value, for: signed)
         else { return nil }
-        return claims.exp
+        return (from - Self.skewSeconds)..<(claims.exp + Self.skewSeconds)
     }
 
     private func decode<Value: Decodable>(

@@ -60,6 +60,11 @@ package enum Catalogue {
         products.firstIndex { $0.id == id }.map(UInt16.init)
     }
 
+    /// The index of a product by its id, with or without the bundle's prefix.
+    static func product(withShortName name: String) -> UInt16? {
+        product(named: name) ?? product(named: "com.example.app." + name)
+    }
+
     /// The index of an auto-renewable subscription; `nil` for another product id.
     static func subscription(named id: String) -> UInt16? {
         product(named: id).flatMap { products[Int($0)].kind == .autoRenewable ? $0 : nil }

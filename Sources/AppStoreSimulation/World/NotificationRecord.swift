@@ -26,12 +26,19 @@ struct NotificationRecord: Sendable {
     var streakStart: Timestamp
     var renewal: RenewalState
 
-    /// How many attempts fail before one succeeds.
+    /// The planned delivery, in one byte.
     struct Delivery: Sendable, Equatable {
-        var failedAttempts: UInt8
+        private let code: UInt8
 
         static let atOnce = Delivery(failedAttempts: 0)
         static let never = Delivery(failedAttempts: .max)
+        /// The receiver gets the first attempt, but its answer is lost, so Apple sends it again.
+        static let twice = Delivery(failedAttempts: .max - 1)
+
+        init(failedAttempts: UInt8) { code = failedAttempts }
+
+        /// How many attempts fail before one succeeds.
+        var failedAttempts: Int { self == .twice ? 1 : Int(code) }
 
         /// Apple's `sendAttemptResult` values of failed attempts.
         static let failures = [
@@ -61,6 +68,9 @@ struct NotificationRecord: Sendable {
             milliseconds: environment.attemptDelays[outcomes.count])
     }
 
+    /// Why planned failures fail; index into `Delivery.failures`.
+    var plannedFailure: UInt8 { delivery == .twice ? 0 : failure }
+
     /// The attempts made by `now`, with date and result.
     func attempts(
         in environment: SimulatedEnvironment, until now: Timestamp
@@ -76,9 +86,9 @@ struct NotificationRecord: Sendable {
                     (moment, outcome == 0 ? "SUCCESS" : Delivery.failures[outcome - 1]))
                 continue
             }
-            let succeeds = index >= Int(delivery.failedAttempts)
+            let succeeds = index >= delivery.failedAttempts
             attempts.append(
-                (moment, succeeds ? "SUCCESS" : Delivery.failures[Int(failure)]))
+                (moment, succeeds ? "SUCCESS" : Delivery.failures[Int(plannedFailure)]))
             if succeeds { break }
         }
         return attempts

@@ -47,6 +47,13 @@ struct World: Sendable {
             milliseconds: -environment.notificationHistoryDays * CivilCalendar.millisecondsPerDay)
     }
 
+    /// A world without customers, with the same settings and moment.
+    func emptyCopy() -> World {
+        var copy = World(environment: environment, seed: seed, now: now, rates: rates)
+        copy.graceDays = graceDays
+        return copy
+    }
+
     /// Runs every event that is due by `moment`; the clock never goes back.
     mutating func advance(to moment: Timestamp) {
         guard moment > now else { return }

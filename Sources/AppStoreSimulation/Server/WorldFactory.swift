@@ -1,0 +1,29 @@
+import Subscriptions
+
+/// Creates the worlds of a start, and the same ones again for each reset.
+struct WorldFactory: Sendable {
+    let settings: SimulatorSettings
+    let scenario: Scenario?
+    /// The moment of the first start.
+    let start: Timestamp
+
+    /// The world of an environment and, where the settings ask for it, the company's table of it.
+    func world(
+        _ environment: SimulatedEnvironment
+    ) throws(SimulatorError) -> (world: World, table: CompanyTable?) {
+        let isProduction = environment == .production
+        var world = World(
+            environment: environment, seed: settings.seed &+ (isProduction ? 0 : 1), now: start,
+            rates: scenario?.population?.rates ?? LifeRates())
+        if let days = scenario?.graceDays { world.graceDays = days }
+        let scripted = scenario.map { $0.population?.customers ?? 0 }
+        let count = settings.customers ?? scripted ?? 2000
+        world.populate(customers: isProduction ? count : max(20, count / 20))
+        if let scenario { try world.play(scenario.customers) }
+        guard isProduction, let drift = settings.drift else { return (world, nil) }
+        let table = CompanyTable.make(
+            of: &world, app: settings.app, rate: drift, kinds: settings.driftKinds,
+            seed: settings.seed)
+        return (world, table)
+    }
+}
