@@ -9,7 +9,7 @@ import Testing
         "finding_id", "run_id", "kind", "severity", "state", "app", "environment",
         "original_transaction_id", "transaction_id", "customer_id", "product_id", "field",
         "local_value", "apple_value", "local_as_of", "apple_as_of", "direction", "amount",
-        "currency", "cause", "evidence", "action", "first_seen",
+        "currency", "cause", "evidence", "action", "first_seen", "asked_because",
     ]
 
     @Test func `a finding has exactly the members of the contract, sorted, null where absent`()
@@ -19,7 +19,7 @@ import Testing
         _ = try folder.report()
         let line =
             #"{"action":"none","amount":null,"app":"com.example.app","apple_as_of":null,"#
-            + #""apple_value":null,"cause":null,"currency":null,"customer_id":null,"#
+            + #""apple_value":null,"asked_because":null,"cause":null,"currency":null,"customer_id":null,"#
             + #""direction":"neutral","environment":"Production","evidence":null,"field":null,"#
             + #""finding_id":"f-2","first_seen":"2026-11-20T03:17:04.000Z","kind":"unknown_value","#
             + #""local_as_of":null,"local_value":null,"original_transaction_id":null,"#

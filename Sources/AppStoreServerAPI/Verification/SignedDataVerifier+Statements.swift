@@ -108,7 +108,8 @@ extension SignedDataVerifier {
             sendAttempts: sendAttempts, unknowns: unknowns)
         if isSubscription, let transaction, let renewal, let status = model.data?.status {
             recorded.stated = StatedSubscription(
-                status: SubscriptionStatus(rawValue: status), subscriptionGroupID: transaction.subscriptionGroupID ?? "",
+                status: SubscriptionStatus(rawValue: status),
+                subscriptionGroupID: transaction.subscriptionGroupID ?? "",
                 transaction: transaction, renewal: renewal)
         }
         return recorded

@@ -78,7 +78,7 @@ struct AskedPage: Sendable {
                 var judged = try await inquirer.inquire(
                     subject.id, row: subject.row, through: subject.app)
                 for index in judged.outcomes.indices {
-                    judged.outcomes[index].askedBecause = subject.reason
+                    judged.outcomes[index].because(subject.reason)
                 }
                 settled.formUnion(judged.outcomes.map(\.key))
                 result.judged.append(judged)
@@ -122,5 +122,13 @@ struct AskedPage: Sendable {
             if let key = judged.asksAgain { batch.asksAgain.append(key) }
             batch.historyMarks.merge(judged.historyMarks) { first, _ in first }
         }
+    }
+}
+
+extension RowOutcome {
+    /// Notes why the question was asked that brought the outcome.
+    fileprivate mutating func because(_ reason: QuestionReason?) {
+        askedBecause = reason
+        for index in findings.indices { findings[index].askedBecause = reason }
     }
 }

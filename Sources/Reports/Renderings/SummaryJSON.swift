@@ -25,6 +25,7 @@ extension RunSummary {
             "calls": callsJSON,
             "causes": .array(conclusion.causes.map(\.json)),
             "corrections": correctionsJSON,
+            "coverage": conclusion.coverage?.json ?? .null,
             "ended": .time(conclusion.ended),
             "evidence": .object([
                 "bytes_received": .integer(evidence.receivedBytes),
@@ -90,6 +91,38 @@ extension RunSummary {
             outer[first, default: [:]][second, default: 0] += count.findings
         }
         return .object(outer.mapValues { .counts($0, by: \.self) })
+    }
+}
+
+extension RunCoverage {
+    fileprivate var json: CanonicalJSON {
+        .object([
+            "asked": .integer(Int64(asked.values.reduce(0, +))),
+            "asked_by_reason": .counts(asked, by: \.rawValue),
+            "kind": .string(kind.rawValue),
+            "left": .counts(left, by: \.rawValue),
+            "oldest_check": .time(oldestCheck),
+            "quiet": .count(quiet),
+            "rows": .count(rows),
+            "sample": sample?.json ?? .null,
+            "settled_by_notification": .integer(Int64(settledByNotification)),
+        ])
+    }
+}
+
+extension RunCoverage.Sample {
+    fileprivate var json: CanonicalJSON {
+        .object([
+            "bound": .integer(Int64(bound)), "confidence": .string("0.95"),
+            "differ": .integer(Int64(differing)), "drawn": .integer(Int64(drawn)),
+            "seed": .string(String(seed, radix: 16)),
+        ])
+    }
+}
+
+extension CanonicalJSON {
+    fileprivate static func count(_ number: Int?) -> CanonicalJSON {
+        number.map { .integer(Int64($0)) } ?? .null
     }
 }
 

@@ -26,5 +26,6 @@ extension Table where Record == ReportedFinding {
         ("evidence", { Cell($0.finding.evidence) }),
         ("action", { .own($0.finding.action.rawValue) }),
         ("first_seen", { Cell($0.firstSeen) }),
+        ("asked_because", { Cell($0.finding.askedBecause?.rawValue) }),
     ])
 }

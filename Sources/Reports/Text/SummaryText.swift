@@ -26,6 +26,7 @@ package enum SummaryText {
         if !causes.isEmpty { blocks.append(causes) }
         let sections: [Section] = [
             SummarySections.tieOut(summary), SummarySections.undecided(summary),
+            SummarySections.coverage(summary), SummarySections.remainingRisk(summary),
             SummarySections.findings(summary), SummarySections.corrections(summary),
             SummarySections.money(summary), SummarySections.calls(summary),
             SummarySections.evidence(summary), SummarySections.limits(summary),

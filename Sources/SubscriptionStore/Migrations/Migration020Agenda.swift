@@ -59,6 +59,7 @@ extension Migration {
             ALTER TABLE trueup_pass_rows ADD COLUMN is_lasting INTEGER;
             ALTER TABLE trueup_pass_rows ADD COLUMN agreed INTEGER;
             ALTER TABLE trueup_pass_findings ADD COLUMN is_carried INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE trueup_pass_findings ADD COLUMN asked_because TEXT;
             ALTER TABLE trueup_runs ADD COLUMN coverage TEXT;
 
             INSERT OR IGNORE INTO trueup_agenda

@@ -12,7 +12,7 @@ struct FindingStaging {
         "key_environment", "original_transaction_id", "outcome_bundle_id", "outcome_environment",
         "outcome_original_transaction_id", "transaction_id", "customer_id", "product_id", "field",
         "local_value", "apple_value", "local_as_of", "apple_as_of", "direction", "amount",
-        "currency", "cause", "evidence", "action", "changed_at",
+        "currency", "cause", "evidence", "action", "changed_at", "asked_because",
     ]
 
     /// Stores a finding once: a repeat of it from another answer is ignored.
@@ -32,7 +32,8 @@ struct FindingStaging {
             finding.localAsOf?.unixMilliseconds, finding.appleAsOf?.unixMilliseconds,
             finding.direction.rawValue, finding.amount, finding.currency, finding.cause,
             finding.evidence?.hexadecimal, finding.action.rawValue,
-            finding.changedAt?.unixMilliseconds, Self.mending(finding, among: corrections),
+            finding.changedAt?.unixMilliseconds, finding.askedBecause?.rawValue,
+            Self.mending(finding, among: corrections),
         ]
         try db.cachedStatement(
             sql: """
@@ -75,10 +76,10 @@ extension Finding {
         f.kind, f.severity, f.bundle_id, f.environment, f.key_bundle_id, f.key_environment,
         f.original_transaction_id, f.transaction_id, f.customer_id, f.product_id, f.field,
         f.local_value, f.apple_value, f.local_as_of, f.apple_as_of, f.direction, f.amount,
-        f.currency, f.cause, f.evidence
+        f.currency, f.cause, f.evidence, f.asked_because
         """
 
-    static let columnCount = 20
+    static let columnCount = 21
 
     init(_ row: Row) throws {
         guard let kind = FindingKind(rawValue: row.requiredText(at: 0)),
@@ -106,5 +107,6 @@ extension Finding {
         currency = row.text(at: 17)
         cause = row.text(at: 18)
         evidence = row.text(at: 19).map(EvidenceDigest.init(hexadecimal:))
+        askedBecause = row.text(at: 20).flatMap(QuestionReason.init(rawValue:))
     }
 }

@@ -25,6 +25,8 @@ package struct Finding: Hashable, Sendable {
     /// A short, constant text that says what probably went wrong; findings are grouped by it.
     package var cause: String?
     package var evidence: EvidenceDigest?
+    /// Why Apple was asked about the subscription; `nil` where nobody was.
+    package var askedBecause: QuestionReason?
     package var action: FindingAction
 
     package init(kind: FindingKind, severity: Severity, bundleID: String, environment: String) {

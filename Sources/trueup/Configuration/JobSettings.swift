@@ -139,12 +139,11 @@ extension SettingForm where Value == SampleSize {
     /// A number of rows, or a part of them.
     static var sample: SettingForm {
         SettingForm(
-            "number of rows, or a share below 1", examples: ["500", "0.25"],
+            "number of rows, or a share from 0 to 1", examples: ["500", "0.25"],
             read: { value throws(ConfigurationError) in
-                let number = try value.decimal("a number of rows, or a share below 1")
-                guard number != 0 else { return .rows(0) }
-                if number > 0, number < 1 { return .share(number) }
-                return .rows(Int(try value.integer(in: 1...Int64(Int32.max))))
+                let number = try value.decimal("a number of rows, or a share from 0 to 1")
+                guard number == number.rounded() else { return .share(try value.share()) }
+                return .rows(Int(try value.integer(in: 0...Int64(Int32.max))))
             },
             written: { size in
                 switch size {

@@ -83,7 +83,7 @@ extension PreparedRun {
             case .walk: .walk
             }
         }
-        job.coverage = jobSettings.rowsToAsk
+        job.coverage = Coverage(jobSettings)
         job.failOn = jobSettings.failOn.severity
         job.policy.onlyKinds = try options.onlyKinds()
         job.narrowing = Narrowing(
@@ -195,16 +195,17 @@ extension JobSettings {
     }
 }
 
-extension JobSettings {
-    fileprivate var rowsToAsk: Coverage {
-        switch coverage {
-        case .full: .full
+extension Coverage {
+    /// Which rows a job file asks about.
+    fileprivate init(_ job: JobSettings) {
+        switch job.coverage {
+        case .full: self = .full
         case .delta:
-            .delta(
+            self = .delta(
                 DeltaSettings(
-                    sweepMilliseconds: Int64(sweepDays) * Milliseconds.perDay,
-                    sweepEndedMilliseconds: Int64(sweepEndedDays) * Milliseconds.perDay,
-                    sample: sample))
+                    sweepMilliseconds: Int64(job.sweepDays) * Milliseconds.perDay,
+                    sweepEndedMilliseconds: Int64(job.sweepEndedDays) * Milliseconds.perDay,
+                    sample: job.sample))
         }
     }
 }

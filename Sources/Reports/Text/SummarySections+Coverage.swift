@@ -1,0 +1,70 @@
+import Subscriptions
+
+extension SummarySections {
+    /// Why Apple was asked, how many rows nobody had to ask about, and what is left.
+    static func coverage(_ summary: RunSummary) -> Section {
+        var section = Section(
+            title: "QUESTIONS", headings: ["rows", "left", "why"], numbers: [1, 2])
+        guard let coverage = summary.conclusion.coverage else { return section }
+        for reason in QuestionReason.allCases {
+            let (asked, left) = (coverage.asked[reason] ?? 0, coverage.left[reason] ?? 0)
+            guard asked > 0 || left > 0 else { continue }
+            section.rows.append(
+                .init(
+                    [reason.rawValue, asked.grouped, left.grouped, reason.meaning],
+                    ink: left > 0 ? .notable : .plain))
+        }
+        let settled = coverage.settledByNotification
+        if settled > 0 {
+            section.rows.append(
+                .init(["settled", settled.grouped, "", "by a notification that agrees; no call"]))
+        }
+        if let quiet = coverage.quiet {
+            let unasked = max(0, quiet - (coverage.sample?.drawn ?? 0))
+            section.rows.append(
+                .init(["not asked", unasked.grouped, "", "there was no reason to ask"]))
+        }
+        return section
+    }
+
+    /// What the sample says about the rows that nobody asked about.
+    static func remainingRisk(_ summary: RunSummary) -> Section {
+        var section = Section(title: "REMAINING RISK")
+        guard let coverage = summary.conclusion.coverage, let quiet = coverage.quiet else {
+            return section
+        }
+        if let sample = coverage.sample {
+            section.sentences.append(
+                "With 95 % confidence at most \(sample.bound.grouped) of the "
+                    + "\(quiet.grouped) rows that no reason named differ from Apple: of "
+                    + "\(sample.drawn.grouped) drawn at random \(sample.differing.grouped) "
+                    + "differ. It holds for the moment of the run and for rows that Apple answers "
+                    + "about.")
+        } else if quiet > 0 {
+            section.sentences.append(
+                "\(quiet.grouped) rows were not asked about, and no sample says how many of them "
+                    + "differ.")
+        }
+        if let oldest = coverage.oldestCheck {
+            section.sentences.append(
+                "Apple's oldest word about a row is of \(oldest.readable) UTC.")
+        }
+        return section
+    }
+}
+
+extension QuestionReason {
+    /// In a few words, for people.
+    var meaning: String {
+        switch self {
+        case .notification: "a notification says something newer"
+        case .heldBack: "undecided before, or its correction was not written"
+        case .changed: "somebody wrote to the row since it was judged"
+        case .clock: "its period, grace or retry day has passed"
+        case .never: "never judged before"
+        case .sample: "drawn at random from the rest"
+        case .sweep: "Apple's last word is getting old"
+        case .round: "every row is asked about"
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import InMemoryPorts
+import ReconciliationRun
+import Subscriptions
+import Testing
+
+/// What `AgendaBook` promises, whoever stands behind it.
+@Suite struct `The contract of AgendaBook` {
+    private static let day: Int64 = 24 * Night.hour
+
+    private func request(at now: Timestamp, sample: Int = 0) -> ScheduleRequest {
+        ScheduleRequest(
+            now: now, sweepMilliseconds: 30 * Self.day, sweepEndedMilliseconds: 180 * Self.day,
+            sample: .rows(sample), seed: 7)
+    }
+
+    /// Rows without a check, with other values, and with a clock that has passed.
+    private func schedule(
+        _ night: Night, sample: Int = 0, sweeping: Int = 0
+    ) async throws -> ScheduleCounts {
+        let now = night.run.started
+        return try await night.ports.agenda.schedule(
+            request(at: now, sample: sample), in: night.pass, run: night.run,
+            level: { $0.isEmpty ? 0 : sweeping },
+            due: { row, ends in
+                guard let record = row.check else { return .never }
+                if record.check.values != row.values { return .changed }
+                if let clock = record.check.clock, clock <= now { return .clock }
+                if let last = ends.lasting, SweepPlace(asOf: record.asOf, key: row.key) <= last {
+                    return .sweep
+                }
+                return nil
+            })
+    }
+
+    /// A row that agrees with what Apple signed at a time.
+    private func agreed(
+        _ row: LocalSubscription, signed: Int64 = 2000, clock: Timestamp? = nil,
+        because reason: QuestionReason? = .never
+    ) -> RowOutcome {
+        var result = RowOutcome(key: row.key, verdict: .match)
+        result.look = .statement
+        result.askedBecause = reason
+        result.check = RowCheck(
+            signedDate: Timestamp(unixMilliseconds: signed), clock: clock, isLasting: true,
+            values: ValuesDigest(of: row))
+        return result
+    }
+
+    private func due(_ night: Night) async throws -> [String] {
+        try await night.ports.agenda.lines(of: .due, after: nil, limit: 99, in: night.pass)
+            .map { "\($0.key.originalTransactionID) \($0.reason.rawValue)" }
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `the schedule finds what was never judged, written to since, or has ended`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        let rows = ["1", "2", "3", "4"].map { subscription($0) }
+        for row in rows { try place.hold(row) }
+        let first = try await Night(place, "run-1")
+        #expect(try await schedule(first).due == [.never: 4])
+        let soon = Night.start.adding(milliseconds: Night.hour)
+        try await first.stage(
+            agreed(rows[0]), agreed(rows[1], clock: soon), agreed(rows[2]))
+        try await first.conclude()
+        try place.hold(subscription("3", status: 2))
+        let next = try await Night(place, "run-2", after: 24)
+        let counts = try await schedule(next)
+        #expect(counts.rows == 4)
+        #expect(counts.quiet == 1)
+        #expect(counts.oldestCheck == Timestamp(unixMilliseconds: 2000))
+        #expect(try await due(next) == ["3 changed", "2 clock", "4 never"])
+        // Once for each pass: a run that goes on with it asks the same.
+        #expect(try await schedule(next, sample: 9) == counts)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `the oldest words are swept, and the sample is drawn from the rest`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        let rows = (1...9).map { subscription("\($0)") }
+        for row in rows { try place.hold(row) }
+        let first = try await Night(place, "run-1")
+        for (index, row) in rows.enumerated() {
+            try await first.stage(agreed(row, signed: 9000 - Int64(index)))
+        }
+        try await first.conclude()
+        let next = try await Night(place, "run-2", after: 24)
+        let counts = try await schedule(next, sample: 3, sweeping: 2)
+        #expect(counts.due == [.sweep: 2, .sample: 3])
+        #expect(counts.quiet == 7)
+        let lines = try await due(next)
+        #expect(lines.filter { $0.hasSuffix("sweep") } == ["8 sweep", "9 sweep"])
+        #expect(Set(lines).count == 5)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `a check and a narrowed run take nothing off what is owed`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        let row = subscription("1")
+        try place.hold(row)
+        let first = try await Night(place, "run-1")
+        try await owe("1", signed: 3000, in: first)
+        #expect(try await first.owed() == ["1"])
+        try await first.conclude()
+        for (number, mode) in [RunMode.check, .apply].enumerated() {
+            var header = Night.header("look-\(number)", mode: mode, after: 1 + Int64(number))
+            if mode == .apply { header.narrowing = ["limit 1"] }
+            let night = try await Night(place, header)
+            #expect(try await night.owed() == ["1"])
+            try await night.stage(agreed(row, signed: 4000))
+            #expect(try await night.owed() == [])
+            try await night.conclude()
+        }
+        let night = try await Night(place, "run-2", after: 24)
+        #expect(try await night.owed() == ["1"])
+        try await night.stage(agreed(row, signed: 4000))
+        try await night.conclude()
+        #expect(try await Night(place, "run-3", after: 25).owed() == [])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `what is undecided or unwritten stays owed`(store: Implementation) async throws {
+        let place = try store.place()
+        for id in ["1", "2", "3"] { try place.hold(subscription(id)) }
+        let first = try await Night(place, "run-1")
+        try await first.stage(
+            outcome("1", .undecided(.unavailable)), drift("2", version: 1),
+            outcome("3", .match))
+        try await first.conclude()
+        let next = try await Night(place, "run-2", after: 25)
+        #expect(try await next.owed() == ["1", "2"])
+        try await next.stage(outcome("1", .match), drift("2", version: 1))
+        try await next.apply()
+        try await next.conclude()
+        #expect(try await Night(place, "run-3", after: 50).owed() == [])
+    }
+
+    @Test(arguments: Implementation.allCases, [false, true])
+    func `of two notifications the one signed later counts, in either order`(
+        store: Implementation, agreesLater: Bool
+    ) async throws {
+        for settlesFirst in [false, true] {
+            let place = try store.place()
+            let row = subscription("1")
+            try place.hold(row)
+            let night = try await Night(place, "run-1")
+            let signed: (owed: Int64, agreed: Int64) = agreesLater ? (3000, 4000) : (4000, 3000)
+            if !settlesFirst { try await owe("1", signed: signed.owed, in: night) }
+            try await settle(agreed(row, signed: signed.agreed, because: nil), in: night)
+            if settlesFirst { try await owe("1", signed: signed.owed, in: night) }
+            #expect(try await night.owed() == (agreesLater ? [] : ["1"]))
+            try await night.conclude()
+            let next = try await Night(place, "run-2", after: 25)
+            #expect(try await next.owed() == (agreesLater ? [] : ["1"]))
+        }
+    }
+
+    private func owe(_ id: String, signed: Int64, in night: Night) async throws {
+        var page = RecordedPage(fresh: [], intoInbox: true)
+        page.owed = [
+            OwedQuestion(
+                key: key(id), restsOn: Timestamp(unixMilliseconds: signed), isEntitling: true)
+        ]
+        try await night.ports.recovery.record(page, of: app, in: night.pass, run: night.run)
+    }
+
+    private func settle(_ outcome: RowOutcome, in night: Night) async throws {
+        var page = RecordedPage(fresh: [], intoInbox: true)
+        page.settled = [outcome]
+        try await night.ports.recovery.record(page, of: app, in: night.pass, run: night.run)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `an open finding is carried until somebody has looked`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        for id in ["1", "2"] { try place.hold(subscription(id)) }
+        let first = try await Night(place, "run-1")
+        var refused = drift("1", version: 1)
+        refused.corrections = []
+        refused.look = .statement
+        try await first.stage(refused, outcome("2", .match))
+        try await first.conclude()
+        for number in 2...4 {
+            let night = try await Night(place, "run-\(number)", after: Int64(number) * 24)
+            try await night.stage(outcome("2", .match))
+            try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+            #expect(
+                try await night.ports.runs.unresolvedFindings(of: night.pass) == [.high: 1])
+            try await night.conclude()
+            #expect(try place.report(ofRun: "run-\(number)")?.kinds == [.accessUnpaid])
+        }
+        let last = try await Night(place, "run-5", after: 120)
+        var mended = outcome("1", .match)
+        mended.look = .statement
+        try await last.stage(mended)
+        try await last.ports.agenda.carryOpenFindings(in: last.pass, run: last.run)
+        #expect(try await last.ports.runs.unresolvedFindings(of: last.pass) == [:])
+    }
+}
