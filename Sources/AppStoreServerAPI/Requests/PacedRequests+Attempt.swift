@@ -41,7 +41,7 @@ extension PacedRequests {
             isTokenRenewed: refusedToken != nil)
         let step = try settle(attempt, await exchange(sent, token: token), &progress)
         if let refusal = state.withLock({ $0.takeRefusal(endpoint) }) {
-            await booked.keep(refusal, of: endpoint)
+            await booked?.keep(refusal, of: endpoint)
         }
         guard start.isCheck else { return (step, token) }
         // Nobody uses the answer to a check; now the call itself is tried.
@@ -146,7 +146,7 @@ extension PacedRequests {
             return true
         }
         if isHeldUp { return nil }
-        switch await booked.take(endpoint) {
+        switch await booked?.take(endpoint) ?? .booked {
         case .booked: break
         case .failed(let text):
             state.withLock { $0.withLimiter(endpoint) { $0.slotWasGivenBack(slot) } }
@@ -166,7 +166,7 @@ extension PacedRequests {
         }
         if let start = try startNow(endpoint) { return .starting(start) }
         state.withLock { $0.withLimiter(endpoint) { $0.slotWasGivenBack(slot) } }
-        await booked.putBack(endpoint)
+        await booked?.putBack(endpoint)
         return nil
     }
 

@@ -16,21 +16,22 @@ package final class PacedRequests: APISending {
     let deadline: Duration?
     let wallClock: @Sendable () -> Timestamp
     let hear: @Sendable (PacingNotice) -> Void
-    let booked: BookedCalls
+    /// `nil` where nobody else uses the same quota: the limiters count what this process does.
+    let booked: BookedCalls?
     let gates: [Endpoint: ConcurrencyGate]
     let state: Mutex<RequestState>
 
     /// Creates the sender of one app; nothing is sent yet.
     ///
     /// `concurrencyLimit` limits the requests in flight of each endpoint. Every call is entered in
-    /// `book` before it is made; `earlierRefusals` are answers 429 that earlier processes got. A run
-    /// waits for an endpoint that does not work for at most `maxOutage`. `hear` gets notices about
-    /// every wait and what else changes the pace. No wait goes beyond `deadline`. `seed` makes the
-    /// jitter of retries repeatable.
+    /// `book`, where there is one, before it is made; `earlierRefusals` are answers 429 that earlier
+    /// processes got. A run waits for an endpoint that does not work for at most `maxOutage`. `hear`
+    /// gets notices about every wait and what else changes the pace. No wait goes beyond `deadline`.
+    /// `seed` makes the jitter of retries repeatable.
     package init<C: Clock>(
         app: AppIdentity, keyID: String, baseURL: String, transport: any HTTPTransport,
         tokens: any AuthorizationTokens, rates: QuotaRates,
-        book: any QuotaBook = UnsharedQuota(), earlierRefusals: [Endpoint: QuotaRefusal] = [:],
+        book: (any QuotaBook)? = nil, earlierRefusals: [Endpoint: QuotaRefusal] = [:],
         concurrencyLimit: Int = 32,
         maxOutage: Duration = .seconds(1800), deadline: C.Instant? = nil,
         clock: C = ContinuousClock(), wallClock: @escaping @Sendable () -> Timestamp,
@@ -45,7 +46,7 @@ package final class PacedRequests: APISending {
         self.deadline = deadline.map { start.duration(to: $0) }
         self.wallClock = wallClock
         self.hear = hear
-        booked = BookedCalls(book: book, rates: rates, now: wallClock)
+        booked = book.map { BookedCalls(book: $0, rates: rates, now: wallClock) }
         gates = Dictionary(
             uniqueKeysWithValues: Endpoint.allCases.map {
                 ($0, ConcurrencyGate(limit: concurrencyLimit))
@@ -61,7 +62,7 @@ package final class PacedRequests: APISending {
 
     /// Gives back what was booked ahead and not used; no call may be made afterwards.
     package func end() async {
-        await booked.giveBackRest()
+        await booked?.giveBackRest()
     }
 
     package func send(_ request: APIRequest) async throws(RunStop) -> APIOutcome {

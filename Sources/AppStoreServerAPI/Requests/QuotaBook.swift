@@ -33,18 +33,3 @@ package struct QuotaBookFailure: Error, Hashable, Sendable {
         self.text = text
     }
 }
-
-/// Books of a process that shares its quota with no other: its own count is all there is.
-package struct UnsharedQuota: QuotaBook {
-    package init() {}
-
-    package func book(
-        _ wanted: Int, of endpoint: Endpoint, givingBack unused: QuotaGrant?
-    ) -> QuotaGrant {
-        QuotaGrant(calls: 1, bucket: 0, limit: .max, nextFree: nil)
-    }
-
-    package func giveBack(_ unused: QuotaGrant, of endpoint: Endpoint) {}
-
-    package func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) {}
-}

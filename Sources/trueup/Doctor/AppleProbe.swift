@@ -67,10 +67,10 @@ struct AppleProbe {
         return Result(answer: answer, clockAheadMilliseconds: transport.clockAheadMilliseconds)
     }
 
-    private var book: any QuotaBook {
-        guard let store else { return UnsharedQuota() }
+    private var book: (any QuotaBook)? {
+        guard let store else { return nil }
         return DoctorQuota(
-            store: store, app: app.identity, rates: app.quotaRates, now: wallClock)
+            store: store, app: app.identity, rates: .allowed(by: app), now: wallClock)
     }
 
     private static func answer(of requests: PacedRequests, about id: String) async -> Answer {

@@ -41,7 +41,7 @@ struct AppConnection {
         wallClock: @escaping @Sendable () -> Timestamp,
         hear: @escaping @Sendable (PacingNotice) -> Void
     ) async throws -> PacedRequests {
-        let rates = app.quotaRates
+        let rates = QuotaRates.allowed(by: app)
         let quota = SharedQuota(store: store, app: app.identity, rates: rates, now: wallClock)
         return PacedRequests(
             app: app.identity, keyID: app.keyID, baseURL: app.endpoint.url, transport: transport,
@@ -110,10 +110,10 @@ struct AppConnection {
     }
 }
 
-extension AppSettings {
-    /// How many calls this job may make: the rate that is set, or the share of Apple's limits.
-    var quotaRates: QuotaRates {
-        if let requestsPerSecond { return .uniform(requestsPerSecond: requestsPerSecond) }
-        return .documented(environment: identity.environment, share: quotaShare)
+extension QuotaRates {
+    /// How many calls may be made about an app: the rate that is set, or the share of Apple's limits.
+    static func allowed(by app: AppSettings) -> QuotaRates {
+        if let rate = app.requestsPerSecond { return .uniform(requestsPerSecond: rate) }
+        return .documented(environment: app.identity.environment, share: app.quotaShare)
     }
 }

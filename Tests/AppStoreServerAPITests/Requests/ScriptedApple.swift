@@ -82,7 +82,7 @@ struct Bench {
     init(
         apple: ScriptedApple, clock: JumpingClock, environment: AppStoreEnvironment = .production,
         ratePerSecond: Double = 1000, concurrencyLimit: Int = 32, deadline: Duration? = nil,
-        book: any QuotaBook = UnsharedQuota(), earlierRefusals: [Endpoint: QuotaRefusal] = [:],
+        book: (any QuotaBook)? = nil, earlierRefusals: [Endpoint: QuotaRefusal] = [:],
         hear: @escaping @Sendable (OutageNotice) -> Void = { _ in },
         hearAll: @escaping @Sendable (PacingNotice) -> Void = { _ in }
     ) {
