@@ -30,21 +30,22 @@ package struct CallNotes: Sendable {
     /// Opens the file and locks it for as long as the result lives.
     ///
     /// - Returns: `nil` where there is no such file, or it may not be used.
-    func hold() -> HeldCallNotes? {
-        let descriptor = unsafe Glibc.open(path, O_RDWR | O_APPEND | O_CLOEXEC)
+    func hold() async -> HeldCallNotes? {
+        let descriptor = unsafe Glibc.open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
+        let held = HeldCallNotes(owning: descriptor)
         var patience = Self.patienceMilliseconds
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0, patience > 0 {
-            usleep(UInt32(Self.pollMilliseconds) * 1000)
+        while !held.isLocked(), patience > 0 {
+            try? await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
             patience -= Self.pollMilliseconds
         }
-        return HeldCallNotes(owning: descriptor)
+        return held
     }
 }
 
 /// The opened notes; the lock is freed with the last reference.
 final class HeldCallNotes: Sendable {
-    /// No hour of calls that people make with `doctor` is longer.
+    /// More than this is not read: an hour of `doctor` every second is a third of it.
     private static let maximumBytes = 1 << 20
 
     private let descriptor: Int32
@@ -62,29 +63,38 @@ final class HeldCallNotes: Sendable {
         lines.compactMap { $0.account == account ? $0.bucket : nil }
     }
 
-    /// Notes calls before they are made.
+    /// Whether the lock is, or now becomes, ours.
+    func isLocked() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+    /// Notes calls before they are made, and forgets what no longer counts.
     ///
-    /// What no longer counts is dropped when nothing in the file does.
+    /// A kill on the way leaves lines twice, never too few.
     ///
     /// - Returns: Whether they are on the disk.
     func enter(_ grant: QuotaGrant, of account: QuotaAccount, at now: Timestamp) -> Bool {
         let first = QuotaWindow.firstCounted(at: now)
-        if lines.allSatisfy({ $0.bucket.start < first }) { _ = ftruncate(descriptor, 0) }
-        let fields = [
-            "\(grant.bucket)", "\(grant.calls)", account.app.bundleID,
-            account.app.environment.rawValue, account.endpoint,
-        ]
-        let bytes = Array((fields.joined(separator: " ") + "\n").utf8)
-        let written = unsafe bytes.withUnsafeBytes { buffer in
-            unsafe write(descriptor, buffer.baseAddress, buffer.count)
+        let bucket = QuotaWindow.Bucket(start: grant.bucket, calls: grant.calls)
+        let kept = lines.filter { $0.bucket.start >= first } + [(account, bucket)]
+        let bytes = kept.flatMap { line in
+            let fields = [
+                "\(line.bucket.start)", "\(line.bucket.calls)", line.account.app.bundleID,
+                line.account.app.environment.rawValue, line.account.endpoint,
+            ]
+            return Array((fields.joined(separator: " ") + "\n").utf8)
         }
-        return written == bytes.count && fdatasync(descriptor) == 0
+        let written = unsafe bytes.withUnsafeBytes { buffer in
+            unsafe pwrite(descriptor, buffer.baseAddress, buffer.count, 0)
+        }
+        return written == bytes.count && ftruncate(descriptor, off_t(bytes.count)) == 0
+            && fdatasync(descriptor) == 0
     }
 
     private var lines: [(account: QuotaAccount, bucket: QuotaWindow.Bucket)] {
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Self.maximumBytes) {
-            buffer, count in
-            count = unsafe max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_size > 0 else { return [] }
+        let size = min(Int(clamping: status.st_size), Self.maximumBytes)
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            count = unsafe max(0, pread(descriptor, buffer.baseAddress, size, 0))
         }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap(Self.line)
     }
@@ -117,7 +127,7 @@ extension SQLiteStore {
     package func noteCall(
         of account: QuotaAccount, limit: Int, at now: Timestamp
     ) async throws(StoreError) -> QuotaGrant {
-        let held = CallNotes(besideDatabaseAt: file.path).hold()
+        let held = await CallNotes(besideDatabaseAt: file.path).hold()
         let grant = try await quotaWindow(of: account, noted: held, at: now)
             .grant(1, limit: limit, at: now)
         // Where the notes cannot be written the call is still made: to find such faults is what

@@ -17,18 +17,17 @@ extension SQLiteStore {
         _ wanted: Int, of account: QuotaAccount, limit: Int, givingBack unused: QuotaGrant?,
         now: @escaping @Sendable () -> Timestamp
     ) async throws(StoreError) -> QuotaGrant {
-        let notes = CallNotes(besideDatabaseAt: file.path)
-        let (grant, held) = try await write("booking calls to Apple") { db in
-            let held = notes.hold()
+        // Locked before the transaction, so that it never waits inside, and until it is committed.
+        let held = await CallNotes(besideDatabaseAt: file.path).hold()
+        let grant = try await write("booking calls to Apple") { db in
             let books = QuotaBooks(db: db, account: account)
             let now = now()
             if let unused { try books.takeBack(unused) }
             try books.forgetWhatDoesNotCount(at: now)
             let grant = try books.window(noted: held, at: now).grant(wanted, limit: limit, at: now)
             try books.enter(grant)
-            return (grant, held)
+            return grant
         }
-        // The notes stay locked until the booking is committed, where whoever locks them next sees it.
         return withExtendedLifetime(held) { grant }
     }
 

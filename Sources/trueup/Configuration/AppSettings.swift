@@ -57,7 +57,7 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
             "instead of key_file, the variable that holds the PEM itself"),
         Setting(
             "quota_share", \.quotaShare, .quotaShare, newPass: .no,
-            "share of Apple's documented limits that this job may use"),
+            "share of Apple's documented limits that all runs on this database may use together"),
         Setting(
             "requests_per_second", \.requestsPerSecond, .optional(.requestRate), newPass: .no,
             example: "25", "instead of the share, for every endpoint"),

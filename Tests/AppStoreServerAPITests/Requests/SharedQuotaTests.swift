@@ -88,6 +88,15 @@ import Testing
         #expect(books.booked == 1001)
     }
 
+    @Test func `is used to 99 % by an even pace, without a word`() async {
+        let books = books(5 * 3600)
+        let heard = Heard()
+        let process = process(books, rate: 5, heard: heard)
+        for _ in 0..<(5 * 7200) { _ = await process.ask() }
+        #expect(clock.elapsed < .seconds(7200) * 1.01)
+        #expect(heard.waits.isEmpty, "\(heard.waits)")
+    }
+
     @Test func `counts what a killed process had booked as made`() async {
         let books = books(100)
         let killed = process(books, rate: 50)
