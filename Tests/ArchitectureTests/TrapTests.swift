@@ -47,7 +47,7 @@ import Testing
         "Reports/Renderings/SummaryJSON.swift": (
             ["uniqueKeysWithValues": 1], "one key for each case of an enum"
         ),
-        "SubscriptionStore/Pass/PassOpening.swift": (["abs": 1], "SQL"),
+        "SubscriptionStore/Pass/PassOpening.swift": (["abs": 2], "SQL"),
         "Subscriptions/Outcomes/EventMessage.swift": (
             ["uniqueKeysWithValues": 1], "one key for each case of an enum"
         ),

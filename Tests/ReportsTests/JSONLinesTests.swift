@@ -40,7 +40,7 @@ import Testing
                 == "f-1,20261120T031704Z-7f3c9a,access_missing,critical,corrected,com.example.app,"
                 + "Production,2000000000000001,2000000000000009,customer-1,pro.monthly,status,2,1,"
                 + "2026-11-01T00:00:00.000Z,2026-11-20T03:17:05.123Z,customer_loses,9990,USD,"
-                + "a renewal was missed,\(Samples.digest),corrected,2026-11-20T03:17:04.000Z")
+                + "a renewal was missed,\(Samples.digest),corrected,2026-11-20T03:17:04.000Z,")
     }
 
     /// The fast path of the lines against the one spelling of `CanonicalJSON`.

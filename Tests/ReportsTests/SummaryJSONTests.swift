@@ -34,6 +34,7 @@ import Testing
                     "stale": 1,
                     "unproven": 0
                   },
+                  "coverage": null,
                   "ended": "2026-11-20T03:19:40.250Z",
                   "evidence": {
                     "bytes_received": 0,

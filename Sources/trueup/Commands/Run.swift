@@ -6,11 +6,12 @@ package struct Run: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "Runs a job: asks Apple, compares, corrects what it can prove, and reports.",
         discussion: """
-            The job file says how much of the rows is asked and whether anything is written. \
-            "coverage: delta" asks for all rows in this version, as "full" does. A run that is \
-            stopped or killed is continued by the next one of the same job. The job's guards look at \
-            the whole plan before the first write; one that objects ends the run with 4, and \
-            --lift-guard lets the plan through once.
+            The job file says which rows are asked about and whether anything is written. With \
+            "coverage: delta" those are asked about for which there is a reason, a part of the \
+            others in turn, and a sample; with "full", all. What a run leaves undone, for \
+            whatever reason, the next ones take up. The job's guards look at the whole plan before \
+            the first write; one that objects ends the run with 4, and --lift-guard lets the plan \
+            through once.
             """)
 
     @OptionGroup package var options: RunOptions
