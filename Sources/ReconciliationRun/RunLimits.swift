@@ -2,8 +2,11 @@
 package enum RunLimits {
     /// Rows that are asked and staged together; a killed run loses at most their calls.
     package static let rowsPerPage = 256
-    /// Questions in flight at once; the pacing decides how fast they may be sent.
-    package static let concurrentInquiries = 32
+    /// Questions in flight at once, enough for Apple's 50 a second when an answer takes two seconds;
+    /// the pacing decides how fast they may be sent.
+    package static let concurrentInquiries = 100
+    /// How long what was judged may wait to be staged.
+    package static let longestUnstaged = Duration.seconds(1)
     /// Findings whose causes are looked for and stored together.
     package static let findingsPerPage = 500
     /// Corrections written in one transaction, so that others never wait long for the database.

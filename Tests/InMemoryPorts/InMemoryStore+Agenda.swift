@@ -125,8 +125,9 @@ extension InMemoryStore {
     ) async throws(StoreError) {
         try transaction { state throws(StoreError) in
             _ = try state.run(run, in: pass)
-            for (_, finding) in state.open.sorted(by: { $0.key < $1.key }) {
-                guard let key = finding.key,
+            for (_, open) in state.open.sorted(by: { $0.key < $1.key }) {
+                let finding = open.finding
+                guard open.job == run.job, let key = finding.key,
                     finding.kind == .missingLocally || state.table.rows[key] != nil,
                     state.passes[pass.passID]?.looked(at: key, for: finding.kind) == false
                 else { continue }
@@ -213,8 +214,9 @@ extension State {
         let standing = pass.findings.filter { !$0.isSuperseded }
         let isMended: Set<FindingAction> = [.corrected, .inserted, .recovered]
         if resolves {
-            open = open.filter { _, finding in
-                finding.key.map { !pass.looked(at: $0, for: finding.kind) } ?? true
+            open = open.filter { _, item in
+                let finding = item.finding
+                return finding.key.map { !pass.looked(at: $0, for: finding.kind) } ?? true
             }
         }
         for staged in standing where staged.finding.key != nil {
@@ -224,7 +226,7 @@ extension State {
             let isDone =
                 pass.fate(of: staged.correction) == .applied
                 || isMended.contains(finding.action)
-            open[id] = isDone ? nil : finding
+            open[id] = isDone ? nil : (finding, pass.began.job)
         }
     }
 }

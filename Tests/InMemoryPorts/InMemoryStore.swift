@@ -61,8 +61,8 @@ struct State {
     var agenda: [SubscriptionKey: Owed] = [:]
     /// When the first run of an unfinished round began, by job.
     var rounds: [String: Timestamp] = [:]
-    /// The findings that were open after the last run that looked, with their passes.
-    var open: [String: Finding] = [:]
+    /// The findings that were open after the last run that looked, with its job.
+    var open: [String: (finding: Finding, job: String)] = [:]
     var runs: [Run] = []
     var passes: [Int64: Pass] = [:]
     var watermarks: [AppIdentity: Timestamp] = [:]

@@ -32,7 +32,7 @@ package protocol AgendaBook: Sendable {
         kind: RunCoverage.Kind, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> RunCoverage
 
-    /// Takes what earlier reports left open, and nobody looked at in this pass, into the pass's
+    /// Takes what earlier reports of the job left open, and nobody looked at in this pass, into the pass's
     /// findings, so that it is not forgotten; once for each pass.
     func carryOpenFindings(in pass: OpenPass, run: RunHeader) async throws(StoreError)
 }

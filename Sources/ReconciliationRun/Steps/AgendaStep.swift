@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 
 /// Asks what stands on the agenda, the most urgent first, page by page.
-struct AgendaStep {
+struct AgendaStep: QuestionSource {
     let context: RunContext
     let part: AgendaPart
     /// Whether only rows that we hold are asked about, or only what we do not hold.
@@ -12,30 +12,46 @@ struct AgendaStep {
     let held: Bool
     /// How many questions there are, for people who watch.
     var total: Int?
+    /// How many rows may still be taken; `nil` for any number.
+    private var limit: Int?
+    private var position: AgendaPosition?
+    private var done = 0
+
+    init(context: RunContext, part: AgendaPart, held: Bool, total: Int? = nil) {
+        self.context = context
+        self.part = part
+        self.held = held
+        self.total = total
+    }
 
     /// - Parameter limit: How many rows may still be taken; `nil` for any number.
     func run(limit: inout Int?) async throws(RunInterruption) {
-        var position: AgendaPosition?
-        var done = 0
-        while limit.map({ $0 > 0 }) ?? true {
-            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
-            let start = position
-            let lines = try await context.storing { () async throws(StoreError) in
-                try await context.ports.agenda.lines(
-                    of: part, after: start, limit: RunLimits.rowsPerPage, in: context.pass)
-            }
-            guard let last = lines.last else { return }
-            position = AgendaPosition(turn: last.turn, key: last.key)
-            var items = try await items(of: lines)
-            if let left = limit {
-                items = Array(items.prefix(left))
-                limit = left - items.count
-            }
-            done += lines.count
-            guard !items.isEmpty else { continue }
-            try await QuestionPage(context: context).settle(items)
+        var source = self
+        source.limit = limit
+        limit = try await QuestionWindow(context: context).ask(source).limit
+    }
+
+    mutating func next() async throws(RunInterruption) -> QuestionPage? {
+        if let end = context.reasonToEnd { throw RunInterruption(end: end) }
+        if let limit, limit <= 0 { return nil }
+        let start = position
+        let lines = try await context.storing { () async throws(StoreError) in
+            try await context.ports.agenda.lines(
+                of: part, after: start, limit: RunLimits.rowsPerPage, in: context.pass)
+        }
+        guard let last = lines.last else { return nil }
+        position = AgendaPosition(turn: last.turn, key: last.key)
+        var items = try await items(of: lines)
+        if let left = limit {
+            items = Array(items.prefix(left))
+            limit = left - items.count
+        }
+        done += lines.count
+        let page = try await QuestionSorting(context: context).page(of: items)
+        if !items.isEmpty {
             context.progress(RunProgress(stage: .walk, done: done, total: total))
         }
+        return page
     }
 
     /// The lines that are still to be asked, with their rows.

@@ -46,16 +46,16 @@ struct AskedPage: Sendable {
         }
     }
 
-    private struct GroupResult: Sendable {
+    struct GroupResult: Sendable {
         var judged: [Inquirer.Judged] = []
         var end: RunEnd?
     }
 
-    private static func grouped(_ subjects: [Subject]) -> [[Subject]] {
+    static func grouped(_ subjects: [Subject]) -> [[Subject]] {
         var positions: [String: Int] = [:]
         var groups: [[Subject]] = []
         for subject in subjects {
-            guard let customer = subject.row?.row.customerID, !customer.isEmpty else {
+            guard let customer = subject.customer else {
                 groups.append([subject])
                 continue
             }
@@ -69,7 +69,7 @@ struct AskedPage: Sendable {
         return groups
     }
 
-    private static func ask(_ subjects: [Subject], inquirer: Inquirer) async -> GroupResult {
+    static func ask(_ subjects: [Subject], inquirer: Inquirer) async -> GroupResult {
         var result = GroupResult()
         var settled: Set<SubscriptionKey> = []
         for subject in subjects {
@@ -112,7 +112,7 @@ struct AskedPage: Sendable {
         }.reversed()
     }
 
-    private mutating func add(_ result: GroupResult) {
+    mutating func add(_ result: GroupResult) {
         if let reason = result.end {
             let isWeak = end == nil || end == .stop(.cancelled)
             if isWeak || end?.letsOthersFinish == true && !reason.letsOthersFinish { end = reason }

@@ -1,12 +1,15 @@
 import Reconciliation
 import Subscriptions
 
-/// The rows of one page, each with the reason why it is to be asked about.
-///
-/// What needs no question is settled here: rows in flight, rows of an app that is not configured.
-/// What failed in the run before is put off to the end.
-struct QuestionPage {
-    let context: RunContext
+/// The questions of one page of rows, and what needs no question.
+struct QuestionPage: Sendable {
+    var subjects: [AskedPage.Subject] = []
+    /// Rows in flight, and rows of an app that is not configured.
+    var settled: [RowOutcome] = []
+    /// What failed in the run before and is asked about at the end.
+    var putOff: [SubscriptionKey] = []
+    /// Where the walk goes on once the whole page was asked about.
+    var walkedThrough: SubscriptionKey?
 
     /// A row, or a subscription that nobody holds, and why Apple is to be asked.
     struct Item {
@@ -14,56 +17,41 @@ struct QuestionPage {
         var row: ScopedRow?
         var reason: QuestionReason
     }
+}
 
-    /// Asks about the page and stages what came of it.
-    ///
-    /// - Parameter position: Where the walk goes on once the whole page was asked about.
-    func settle(
-        _ items: [Item], walkedThrough position: SubscriptionKey? = nil
-    ) async throws(RunInterruption) {
+/// Says of each row of a page whether Apple is asked, and through which app.
+struct QuestionSorting {
+    let context: RunContext
+
+    func page(of items: [QuestionPage.Item]) async throws(RunInterruption) -> QuestionPage {
         var policy = context.job.policy
         policy.now = context.clock.now()
-        var settled: [RowOutcome] = []
-        var subjects: [AskedPage.Subject] = []
-        var putOff: [SubscriptionKey] = []
+        var page = QuestionPage()
         let failing = try await failedLastTime(among: items.compactMap { $0.row?.row.key })
         for item in items {
+            let id = item.key.originalTransactionID
             guard let row = item.row else {
                 if let app = app(of: item.key) {
-                    subjects.append(
-                        AskedPage.Subject(
-                            id: item.key.originalTransactionID, row: nil, app: app,
-                            reason: item.reason))
+                    page.subjects.append(
+                        AskedPage.Subject(id: id, row: nil, app: app, reason: item.reason))
                 }
                 continue
             }
             if let reason = exclusion(of: row.row, policy: policy) {
-                settled.append(RowOutcome(key: item.key, verdict: .excluded(reason)))
+                page.settled.append(RowOutcome(key: item.key, verdict: .excluded(reason)))
             } else if let app = appToAsk(about: row.row, policy: policy) {
                 if failing.contains(item.key) {
-                    putOff.append(item.key)
+                    page.putOff.append(item.key)
                 } else {
-                    subjects.append(
-                        AskedPage.Subject(
-                            id: item.key.originalTransactionID, row: row, app: app,
-                            reason: item.reason))
+                    page.subjects.append(
+                        AskedPage.Subject(id: id, row: row, app: app, reason: item.reason))
                 }
             } else {
-                settled.append(RowOutcome(key: item.key, verdict: .excluded(.appNotConfigured)))
+                page.settled.append(
+                    RowOutcome(key: item.key, verdict: .excluded(.appNotConfigured)))
             }
         }
-        var page = await AskedPage.ask(subjects, in: context)
-        page.batch.outcomes += settled
-        // Not asked until `AskAgainStep`; should the run not come so far, they were not reached, and
-        // are asked in their turn the next time.
-        page.batch.outcomes += putOff.map { RowOutcome(key: $0, verdict: .undecided(.deadline)) }
-        page.batch.asksAgain += putOff
-        // The position moves only when every row of the page was asked for.
-        let isWhole = page.end == nil && !context.clock.isPastDeadline
-        page.batch.walkedThrough = isWhole ? position : nil
-        try await context.stage(page.batch)
-        if let end = page.end { throw RunInterruption(end: end) }
-        if !isWhole { throw RunInterruption(end: .deadline) }
+        return page
     }
 
     private func app(of key: SubscriptionKey) -> AppIdentity? {

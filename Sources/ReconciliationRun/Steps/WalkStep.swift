@@ -5,31 +5,36 @@ import Subscriptions
 /// so that a killed run loses one page of calls and nothing else.
 ///
 /// A walk that takes several nights is one round: what an earlier run of it has judged is left out.
-struct WalkStep {
+struct WalkStep: QuestionSource {
     let context: RunContext
+    private var position: SubscriptionKey?
+    private var taken = 0
+
+    init(context: RunContext) {
+        self.context = context
+        position = context.pass.walkedThrough
+    }
 
     func run() async throws(RunInterruption) {
-        var position = context.pass.walkedThrough
-        var taken = 0
-        while true {
-            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
-            let start = position
-            let page = try await context.storing { () async throws(StoreError) in
-                try await context.ports.table.rows(after: start, limit: RunLimits.rowsPerPage)
-            }
-            guard let last = page.last else { break }
-            position = last.row.key
-            let rows = try await unsettled(among: page)
-            guard !rows.isEmpty else { continue }
-            let chosen = choose(from: rows, alreadyTaken: taken)
-            taken += chosen.count
-            let items = chosen.map {
-                QuestionPage.Item(key: $0.row.key, row: $0, reason: .round)
-            }
-            try await QuestionPage(context: context).settle(items, walkedThrough: position)
-            context.progress(RunProgress(stage: .walk, done: taken))
-            if let limit = context.job.narrowing.limit, taken >= limit { break }
+        try await QuestionWindow(context: context).ask(self)
+    }
+
+    mutating func next() async throws(RunInterruption) -> QuestionPage? {
+        if let end = context.reasonToEnd { throw RunInterruption(end: end) }
+        if let limit = context.job.narrowing.limit, taken >= limit { return nil }
+        let start = position
+        let page = try await context.storing { () async throws(StoreError) in
+            try await context.ports.table.rows(after: start, limit: RunLimits.rowsPerPage)
         }
+        guard let last = page.last else { return nil }
+        position = last.row.key
+        let chosen = choose(from: try await unsettled(among: page), alreadyTaken: taken)
+        taken += chosen.count
+        var questions = try await QuestionSorting(context: context).page(
+            of: chosen.map { QuestionPage.Item(key: $0.row.key, row: $0, reason: .round) })
+        questions.walkedThrough = position
+        if !chosen.isEmpty { context.progress(RunProgress(stage: .walk, done: taken)) }
+        return questions
     }
 
     /// The rows of a page that neither the pass nor an earlier run of the round has settled, with

@@ -83,7 +83,7 @@ extension SQLiteStore {
         in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
         try await inChunks("taking over open findings", from: "") { first, db in
-            try CarriedFindings(db: db, passID: pass.passID).carry(from: first)
+            try CarriedFindings(db: db, passID: pass.passID, job: run.job).carry(from: first)
         }
     }
 }
@@ -204,11 +204,12 @@ struct ScheduledPass {
     }
 }
 
-/// Open findings of earlier nights that nobody looked at in a pass: they are still true, as far as
-/// anybody knows, and every report says so until a look finds them mended.
+/// Open findings of the job's earlier nights that nobody looked at in a pass: they are still true, as
+/// far as anybody knows, and every report of the job says so until a look finds them mended.
 struct CarriedFindings {
     let db: Database
     let passID: Int64
+    let job: String
 
     /// Takes over a chunk of them; returns the id with which the next one begins.
     func carry(from first: String) throws -> String? {
@@ -234,9 +235,11 @@ struct CarriedFindings {
                 WHERE h.state IN \(FindingResolution.unresolved)
                     AND h.finding_id >= ?2 AND h.finding_id < ?3
                     AND h.original_transaction_id IS NOT NULL
+                    AND EXISTS (SELECT 1 FROM trueup_runs AS r
+                        WHERE r.pass_id = h.last_pass_id AND r.job = ?4)
                     AND h.kind NOT IN ('notification_missed', 'notification_lost')
                     AND \(Self.isAboutSomething) AND NOT \(Self.wasLookedAt)
-                """, arguments: [passID, first, next ?? "~"])
+                """, arguments: [passID, first, next ?? "~", job])
         return next
     }
 

@@ -1,0 +1,192 @@
+import Reconciliation
+import Subscriptions
+
+/// Where questions come from, page by page.
+protocol QuestionSource: Sendable {
+    /// The next questions; `nil` when there are no more.
+    mutating func next() async throws(RunInterruption) -> QuestionPage?
+}
+
+/// Asks what a source yields, so many questions at once, and stages the answers as they come.
+///
+/// A question that is slow, or is tried again, holds up nobody but itself: others take its place in
+/// the window. Only questions about the same customer wait for each other, because the first answer
+/// usually settles the rest. What was judged is staged when a batch is full or a second old, so a
+/// killed run loses no more than that and what was in flight.
+struct QuestionWindow {
+    let context: RunContext
+
+    /// - Returns: The source as it stands at its end.
+    @discardableResult
+    func ask<Source: QuestionSource>(_ source: Source) async throws(RunInterruption) -> Source {
+        let (source, end) = await context.stop.interruptible { [context] in
+            var window = Window(source: source, context: context)
+            let end = await window.run()
+            return (window.source, end)
+        }
+        if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
+        if let end { throw RunInterruption(end: end) }
+        return source
+    }
+}
+
+private struct Window<Source: QuestionSource> {
+    var source: Source
+    let context: RunContext
+
+    /// Customers whose questions wait to be asked, with the number of their page.
+    private var waiting: [(subjects: [AskedPage.Subject], page: Int)] = []
+    /// How many customers of each page are not done; a page counts until the ones before it are.
+    private var open: [(page: Int, customers: Int, position: SubscriptionKey?)] = []
+    private var pages = 0
+    private var isExhausted = false
+    private var busy: Set<String> = []
+    private var asked = AskedPage()
+    /// What was judged since the last staging and before: a page that was read earlier does not
+    /// know it.
+    private var judged: (now: Set<SubscriptionKey>, before: Set<SubscriptionKey>) = ([], [])
+    private var position: SubscriptionKey?
+    private var stagedAt = ContinuousClock.now
+
+    init(source: Source, context: RunContext) {
+        self.source = source
+        self.context = context
+    }
+
+    mutating func run() async -> RunEnd? {
+        await withTaskGroup(of: Answer.self) { group in
+            var inFlight = 0
+            while true {
+                while inFlight < RunLimits.concurrentInquiries, asked.end == nil,
+                    let (subjects, page) = await next()
+                {
+                    let inquirer = context.inquirer
+                    group.addTask {
+                        Answer(
+                            result: await AskedPage.ask(subjects, inquirer: inquirer),
+                            customer: subjects.first?.customer, page: page)
+                    }
+                    inFlight += 1
+                }
+                guard inFlight > 0, let answer = await group.next() else { break }
+                inFlight -= 1
+                take(answer)
+                if asked.end == nil || asked.end?.letsOthersFinish == true {
+                    asked.end = context.tally.verdict ?? context.outage ?? asked.end
+                }
+                if let end = asked.end, !end.letsOthersFinish { group.cancelAll() }
+                if isDue { await stage() }
+            }
+            await stage()
+            return asked.end
+        }
+    }
+
+    private struct Answer: Sendable {
+        var result: AskedPage.GroupResult
+        var customer: String?
+        var page: Int
+    }
+
+    /// The next customer to ask about; `nil` when nobody may be asked now.
+    private mutating func next() async -> (subjects: [AskedPage.Subject], page: Int)? {
+        while true {
+            let free = waiting.firstIndex { item in
+                item.subjects.first?.customer.map { !busy.contains($0) } ?? true
+            }
+            if let free {
+                guard !context.clock.isPastDeadline else {
+                    asked.end = asked.end ?? .deadline
+                    return nil
+                }
+                var item = waiting.remove(at: free)
+                item.subjects.removeAll { subject in
+                    guard let key = subject.row?.row.key else { return false }
+                    return judged.now.contains(key) || judged.before.contains(key)
+                }
+                guard !item.subjects.isEmpty else {
+                    finish(customerOf: item.page)
+                    continue
+                }
+                if let customer = item.subjects.first?.customer { busy.insert(customer) }
+                return item
+            }
+            guard waiting.count < RunLimits.rowsPerPage, !isExhausted else { return nil }
+            await readPage()
+            if asked.end != nil { return nil }
+        }
+    }
+
+    private mutating func readPage() async {
+        do throws(RunInterruption) {
+            guard let page = try await source.next() else {
+                isExhausted = true
+                return
+            }
+            pages += 1
+            let groups = AskedPage.grouped(page.subjects)
+            waiting += groups.map { ($0, pages) }
+            asked.batch.outcomes += page.settled
+            // Not asked until `AskAgainStep`; should the run not come so far, they were not reached,
+            // and are asked in their turn the next time.
+            asked.batch.outcomes += page.putOff.map {
+                RowOutcome(key: $0, verdict: .undecided(.deadline))
+            }
+            asked.batch.asksAgain += page.putOff
+            open.append((pages, groups.count, page.walkedThrough))
+            closePages()
+        } catch {
+            asked.end = error.end
+        }
+    }
+
+    private mutating func take(_ answer: Answer) {
+        asked.add(answer.result)
+        for item in answer.result.judged { judged.now.formUnion(item.outcomes.map(\.key)) }
+        if let customer = answer.customer { busy.remove(customer) }
+        // What was cut off is asked by the next run, so its page is not done.
+        if answer.result.end == nil { finish(customerOf: answer.page) }
+    }
+
+    private mutating func finish(customerOf page: Int) {
+        guard let index = open.firstIndex(where: { $0.page == page }) else { return }
+        open[index].customers -= 1
+        closePages()
+    }
+
+    /// The walk's position moves behind a page once it and all before it are done.
+    private mutating func closePages() {
+        while let first = open.first, first.customers == 0 {
+            position = first.position ?? position
+            open.removeFirst()
+        }
+    }
+
+    private var isDue: Bool {
+        asked.batch.outcomes.count >= RunLimits.rowsPerPage
+            || ContinuousClock.now - stagedAt >= RunLimits.longestUnstaged
+    }
+
+    private mutating func stage() async {
+        stagedAt = .now
+        guard !asked.batch.outcomes.isEmpty || position != nil else { return }
+        asked.batch.walkedThrough = position
+        let batch = asked.batch
+        asked.batch = StagedBatch()
+        position = nil
+        judged = ([], judged.now)
+        do throws(RunInterruption) {
+            try await context.stage(batch)
+        } catch {
+            asked.end = error.end
+        }
+    }
+}
+
+extension AskedPage.Subject {
+    /// Whose the row is; questions about one customer are asked one after the other.
+    var customer: String? {
+        guard let customer = row?.row.customerID, !customer.isEmpty else { return nil }
+        return customer
+    }
+}
