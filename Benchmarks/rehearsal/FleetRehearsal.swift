@@ -11,8 +11,13 @@ import Foundation
             print(RehearsalOptions.usage)
             exit(64)
         }
-        let naive = try await Rehearsal(options: options, coverage: "full").run()
-        let delta = try await Rehearsal(options: options, coverage: "delta").run()
+        let fullNights = min(options.fullNights ?? options.nights, options.nights)
+        let naive = try await Rehearsal(
+            options: options, coverage: "full", nights: fullNights
+        ).run()
+        let delta = try await Rehearsal(
+            options: options, coverage: "delta", nights: options.nights
+        ).run()
         let record = RehearsalRecord(options: options, naive: naive, delta: delta)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

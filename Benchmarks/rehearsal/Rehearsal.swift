@@ -6,6 +6,7 @@ import TestSupport
 struct Rehearsal {
     let options: RehearsalOptions
     let coverage: String
+    let nights: Int
 
     /// One notification in so many, and one a night at least, is not applied by the company.
     private static let lossOneIn = 50
@@ -33,7 +34,7 @@ struct Rehearsal {
         var record = JobRecord(coverage: coverage)
         var watch = DriftWatch()
         guard var now = Timestamp(rfc3339: RehearsedWorld.start) else { return record }
-        for night in 1...options.nights {
+        for night in 1...nights {
             let before = now
             now = now.adding(milliseconds: Milliseconds.perDay)
             try await store.advance(to: now)
@@ -66,7 +67,7 @@ struct Rehearsal {
                     boundHolds: coverage?.sample?.bound.map { $0 >= unnoticed }))
             progress(record.nights.last, result)
         }
-        watch.end(night: options.nights)
+        watch.end(night: nights)
         record.drift = Dictionary(
             uniqueKeysWithValues: watch.outcomes.map { ($0.key.rawValue, $0.value) })
         record.summarize()

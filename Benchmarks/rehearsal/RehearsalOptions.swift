@@ -4,7 +4,7 @@ import Foundation
 struct RehearsalOptions {
     static let usage = """
         usage: fleet-rehearsal [--customers N] [--nights N] [--seed N] [--bin DIR] [--output FILE]
-                               [--sample SHARE] [--job LINE]...
+                               [--sample SHARE] [--job LINE]... [--full-nights N]
 
           --customers N    customers of the simulated App Store (10000)
           --nights N       nights, a day apart (30; at most 180)
@@ -14,6 +14,8 @@ struct RehearsalOptions {
           --sample SHARE   the share of the quiet rows that is drawn each night (0.01, and not
                            more than 1,000 rows)
           --job LINE       a further line of the job file of coverage: delta
+          --full-nights N  nights of coverage: full, whose calls are the same every night, where
+                           all of them take too long (as many as --nights)
         """
 
     var customers = 10_000
@@ -23,6 +25,7 @@ struct RehearsalOptions {
     var output = "rehearsal.json"
     var sample: Double?
     var jobLines: [String] = []
+    var fullNights: Int?
 
     /// Reads the arguments; `nil` where they make no sense.
     init?(_ arguments: [String]) {
@@ -41,6 +44,9 @@ struct RehearsalOptions {
         case "--nights":
             guard let number = Int(value), (1...180).contains(number) else { return false }
             nights = number
+        case "--full-nights":
+            guard let number = Int(value), (2...180).contains(number) else { return false }
+            fullNights = number
         case "--seed":
             guard let number = UInt64(value) else { return false }
             seed = number

@@ -17,10 +17,14 @@ struct RehearsalText {
             Self.row(
                 ["night", "full", "delta"] + endpoints
                     + ["corrected", "left", "delta: s"]))
-        for (full, delta) in zip(record.naive.nights, record.delta.nights) {
+        for delta in record.delta.nights {
+            let full = record.naive.nights.first { $0.night == delta.night }
             lines.append(
                 Self.row(
-                    [String(delta.night), String(full.allCalls), String(delta.allCalls)]
+                    [
+                        String(delta.night), full.map { String($0.allCalls) } ?? "-",
+                        String(delta.allCalls),
+                    ]
                         + endpoints.map { String(delta.calls[$0] ?? 0) }
                         + [
                             String(delta.corrected), String(delta.differingAfter),
