@@ -169,7 +169,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "TestSupport", "appstore-simulator", "trueup",
+                "TestSupport", "appstore-simulator", "fleet-rehearsal", "trueup",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
