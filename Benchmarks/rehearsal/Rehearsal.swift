@@ -95,6 +95,8 @@ struct Rehearsal {
                 "sweep_ended_days: \(RehearsalGoals.sweepEndedDays)",
                 "sample: \(options.sampleShare(rows: rows))",
             ]
+            let keys = options.jobLines.map { $0.prefix { $0 != ":" } }
+            lines.removeAll { line in keys.contains(line.prefix { $0 != ":" }) }
             lines += options.jobLines
         }
         return lines.joined(separator: "\n") + "\n"

@@ -13,7 +13,7 @@ struct RehearsalOptions {
           --output FILE    where the figures are written (rehearsal.json)
           --sample SHARE   the share of the quiet rows that is drawn each night (0.01, and not
                            more than 1,000 rows)
-          --job LINE       a further line of the job file of coverage: delta
+          --job LINE       a line of the job file of coverage: delta, such as "sweep_days: 60"
           --full-nights N  nights of coverage: full, whose calls are the same every night, where
                            all of them take too long (as many as --nights)
         """
