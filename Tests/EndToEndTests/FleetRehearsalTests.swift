@@ -21,7 +21,10 @@ import Testing
         }
         #expect((record.delta.drift["notification"]?.found ?? 0) >= 5)
         #expect((record.delta.drift["own_table"]?.found ?? 0) >= 10)
-        for night in record.delta.nights { #expect(night.boundHolds ?? true, "\(night.night)") }
+        for night in record.delta.nights {
+            #expect(night.coverage?.kind == "delta")
+            #expect(night.boundHolds ?? true, "night \(night.night)")
+        }
     }
 
     private struct Record: Decodable {
@@ -42,13 +45,16 @@ import Testing
 
     private struct Night: Decodable {
         var night: Int
+        var coverage: Coverage?
         var boundHolds: Bool?
 
         enum CodingKeys: String, CodingKey {
-            case night
+            case night, coverage
             case boundHolds = "bound_holds"
         }
     }
+
+    private struct Coverage: Decodable { var kind: String }
 
     private struct Drift: Decodable {
         var found: Int
