@@ -65,6 +65,9 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         settings.customers = world.customers
         settings.now = world.now.flatMap { Timestamp(rfc3339: $0) }
         settings.clockSpeed = world.speed
+        settings.leafDays = world.leafDays
+        settings.catalogue = try world.catalogue.map { try Self.text(ofFile: $0) }
+        settings.sandboxMonthMinutes = world.sandboxMonth
         settings.scenario = try world.scenario.map { try Self.text(ofFile: $0) }
         settings.faults = try wrong.faults.map { try Self.text(ofFile: $0) }
         settings.ocsp = wrong.ocsp

@@ -20,6 +20,24 @@ struct WorldOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "What the app sells, where and at which prices (YAML); see docs/simulator.md.",
+            valueName: "file"))
+    var catalogue: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Accelerate the sandbox: a month lasts so many minutes (3 to 60; Apple's: 5).",
+            discussion: "Default: periods as long as in production.", valueName: "minutes"))
+    var sandboxMonth: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "How many days a signing leaf lasts before another one replaces it (1 to 3650).",
+            discussion: "Default: 1700; Apple's last about 760.", valueName: "days"))
+    var leafDays: Int?
+
+    @Option(
+        help: ArgumentHelp(
             "Where the world's clock stands still, for example 2026-11-20T03:00:00Z.",
             discussion: "Default: the real time, running.", valueName: "time"))
     var now: String?
@@ -35,6 +53,12 @@ struct WorldOptions: ParsableArguments {
     mutating func validate() throws {
         if let customers, !(0...1_000_000).contains(customers) {
             throw ValidationError("--customers must be from 0 to 1000000.")
+        }
+        if let sandboxMonth, !(3...60).contains(sandboxMonth) {
+            throw ValidationError("--sandbox-month must be from 3 to 60.")
+        }
+        if let leafDays, !(1...3650).contains(leafDays) {
+            throw ValidationError("--leaf-days must be from 1 to 3650.")
         }
         if let speed, !(0...86_400).contains(speed) {
             throw ValidationError("--speed must be from 0 to 86400.")

@@ -7,7 +7,8 @@ import Subscriptions
 struct SimulatorClient {
     let simulator: AppStoreSimulator
     let key: P256.Signing.PrivateKey
-    let app = SimulatedApp()
+    /// The app whose store is simulated.
+    var app: SimulatedApp { simulator.report.app }
     /// The token of requests that are not about tokens.
     private var usualToken = ""
 

@@ -17,10 +17,10 @@ struct CustomerListing {
     /// The `appTransactionId` of the last customer of the page before.
     private let after: String?
 
-    init(_ query: ControlQuery) throws(SimulatorError) {
+    init(_ query: ControlQuery, catalogue: Catalogue) throws(SimulatorError) {
         status = try query.integer("status", in: 1...5)
         product = try query.text("product").map { text throws(SimulatorError) in
-            guard let product = Catalogue.product(withShortName: text) else {
+            guard let product = catalogue.product(withShortName: text) else {
                 throw .badOption("The product \"\(text)\" is unknown.")
             }
             return product
@@ -117,7 +117,7 @@ extension World {
         let chain = chains[index]
         json.field("original_transaction_id", originalTransactionID(chain: index))
         json.field(
-            "product_id", chain.current.map { Catalogue.products[Int($0.product)].id })
+            "product_id", chain.current.map { catalogue.products[Int($0.product)].id })
         if chain.isSubscription { json.field("status", chain.phase.status) }
         json.key("transaction_ids")
         json.array { json in

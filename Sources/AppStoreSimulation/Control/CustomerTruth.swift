@@ -13,7 +13,8 @@ extension AppStoreService {
         let labels = world.scripted.name(of: account).flatMap { world.scripted.purchases[$0] }
         world.writeCustomer(account: account, into: &json)
         json.field(
-            "storefront", Catalogue.storefronts[Int(world.accounts[account].storefront)].country)
+            "storefront",
+            world.catalogue.storefronts[Int(world.accounts[account].storefront)].country)
         json.field("deleted", world.accounts[account].isDeleted)
         json.key("purchases")
         json.array { json in

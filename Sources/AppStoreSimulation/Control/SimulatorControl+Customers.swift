@@ -24,7 +24,7 @@ extension SimulatorControl {
         let query = try ControlQuery(request, allowed: CustomerListing.parameters)
         let now = clock.now
         guard query.isEmpty else {
-            let listing = try CustomerListing(query)
+            let listing = try CustomerListing(query, catalogue: factory.catalogue)
             var json = JSONWriter(capacity: 12_000)
             var failure: SimulatorError?
             json.object { json in
@@ -101,7 +101,8 @@ extension SimulatorControl {
         at moment: inout Timestamp
     ) throws(SimulatorError) -> ServiceAnswer {
         let query = try ControlQuery(request, allowed: ["environment"])
-        let call = try StepCall.read(request.body, step: step)
+        let call = try StepCall.read(
+            request.body, step: step, catalogue: factory.catalogue)
         let (service, account, chain) = try find(customer, query)
         guard chain == nil || call.purchase == nil else {
             throw .badOption(

@@ -197,7 +197,9 @@ struct SimulatorControl: Sendable {
         _ type: Value.Type, _ request: ServiceRequest, form: String
     ) throws(SimulatorError) -> Value {
         do {
-            return try JSONDecoder().decode(type, from: Data(request.body))
+            let decoder = JSONDecoder()
+            decoder.userInfo = StrictKeys.userInfo(factory.catalogue)
+            return try decoder.decode(type, from: Data(request.body))
         } catch {
             throw .badOption(
                 "The body must be JSON such as \(form): \(SimulatorError.sentence(of: error))")

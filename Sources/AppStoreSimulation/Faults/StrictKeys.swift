@@ -3,8 +3,22 @@
 /// Errors carry the path of the key, from which the line in the file is found.
 struct StrictKeys {
     private let container: KeyedDecodingContainer<TextKey>
+    /// What the app sells, for the names of products, offers and storefronts.
+    let catalogue: Catalogue
+
+    /// Makes a catalogue known to the decoders of scripted customers and steps.
+    static func userInfo(_ catalogue: Catalogue) -> [CodingUserInfoKey: any Sendable] {
+        catalogueKey.map { [$0: catalogue] } ?? [:]
+    }
+
+    static func catalogue(of decoder: any Decoder) -> Catalogue {
+        catalogueKey.flatMap { decoder.userInfo[$0] as? Catalogue } ?? .standard
+    }
+
+    private static let catalogueKey = CodingUserInfoKey(rawValue: "catalogue")
 
     init(_ decoder: any Decoder, allowed: [String]) throws {
+        catalogue = Self.catalogue(of: decoder)
         container = try decoder.container(keyedBy: TextKey.self)
         let unknown = names.first { !allowed.contains($0) }
         if let unknown {

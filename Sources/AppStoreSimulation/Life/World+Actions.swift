@@ -64,6 +64,7 @@ extension World {
         let start = chains[index].phase == .grace ? current.expiresDate : moment
         chains[index].paymentFails = false
         beginPeriod(chain: index, at: moment, countedFrom: start, isRenewal: true)
+        stopAfterLastRenewal(chain: index)
         notify(.didRenewBillingRecovery, chain: index, at: moment)
         planPeriod(chain: index)
     }
@@ -98,12 +99,13 @@ extension World {
         if chains[index].renewal.priceIncrease == .accepted {
             chains[index].renewal.priceIncrease = .none
         }
-        let end = Catalogue.period(of: product, offer: offer).end(after: start ?? moment)
+        let end = pace.end(
+            of: catalogue.period(of: product, offer: offer), after: start ?? moment)
         var transaction = StoredTransaction(
             purchaseDate: moment, expiresDate: end, modifiedDate: moment, product: product,
             priceIncreasePercent: chains[index].renewal.priceIncreasePercent,
             isRenewal: isRenewal, offer: offer)
-        if Catalogue.products[Int(product)].isMonthlyCommitment {
+        if catalogue.products[Int(product)].isMonthlyCommitment {
             transaction.commitmentPayment = goesOn ? (before?.commitmentPayment ?? 0) + 1 : 1
         }
         chains[index].transactions.append(transaction)

@@ -96,14 +96,27 @@ extension World {
         }
         beginPeriod(
             chain: index, at: moment, countedFrom: current.expiresDate, isRenewal: true)
+        stopAfterLastRenewal(chain: index)
         notify(.didRenew, chain: index, at: moment)
         planPeriod(chain: index)
     }
 
+    /// Turns auto-renewal off after as many renewals in a row as the sandbox makes; a commitment is
+    /// fulfilled first.
+    mutating func stopAfterLastRenewal(chain index: Int) {
+        guard let highest = pace.highestRenewals, chains[index].current?.owesPayments == false,
+            chains[index].transactions.suffix(highest).filter(\.isRenewal).count == highest
+        else { return }
+        chains[index].renewal.willRenew = false
+    }
+
     private mutating func failToRenew(chain index: Int, at moment: Timestamp) {
         guard let current = chains[index].current else { return }
-        let period = Catalogue.products[Int(current.product)].period
-        let graceDays = period.graceDays(chosen: self.graceDays)
+        let period = catalogue.products[Int(current.product)].period
+        let graceDays =
+            catalogue.hasGraceForPaidRenewalsOnly
+                && catalogue.offers[Int(current.offer)].isFreeTrial
+            ? 0 : period.graceDays(chosen: self.graceDays)
         chains[index].renewal.isInBillingRetry = true
         chains[index].renewal.expirationIntent = 2
         guard graceDays > 0 else {
@@ -112,7 +125,7 @@ extension World {
             return planRetry(chain: index, after: moment)
         }
         let graceEnd = moment.adding(
-            milliseconds: Int64(graceDays) * CivilCalendar.millisecondsPerDay)
+            milliseconds: pace.scaled(Int64(graceDays) * CivilCalendar.millisecondsPerDay))
         chains[index].phase = .grace
         chains[index].renewal.gracePeriodExpiresDate = graceEnd
         notify(.didFailToRenewGracePeriod, chain: index, at: moment)
@@ -151,7 +164,7 @@ extension World {
     /// When Apple stops retrying: sixty days after the period's end.
     func retryEnd(chain index: Int) -> Timestamp? {
         chains[index].current?.expiresDate.adding(
-            milliseconds: 60 * CivilCalendar.millisecondsPerDay)
+            milliseconds: pace.scaled(60 * CivilCalendar.millisecondsPerDay))
     }
 
     private mutating func giveUpRetry(chain index: Int, at moment: Timestamp) {
@@ -191,14 +204,16 @@ extension World {
         schedule(
             .resubscription,
             at: moment.adding(
-                milliseconds: days * CivilCalendar.millisecondsPerDay + minutes * 60_000),
+                milliseconds: pace.scaled(
+                    days * CivilCalendar.millisecondsPerDay + minutes * 60_000)),
             chain: index)
     }
 
     private mutating func resubscribeByChance(chain index: Int, at moment: Timestamp) {
         let winsBack = chains[index].random.chance(rates.winBack)
         resubscribe(
-            chain: index, product: chains[index].renewal.nextProduct, offer: winsBack ? 5 : 0,
+            chain: index, product: chains[index].renewal.nextProduct,
+            offer: winsBack ? catalogue.offers(ofType: .winBack).first ?? 0 : 0,
             at: moment)
     }
 }

@@ -48,7 +48,7 @@ extension World {
         let chain = chains[index]
         guard !chain.isFamilyShared else { return .familySharedSubscriptionExtensionIneligible }
         guard chain.phase == .active, !chain.isReplaced, let current = chain.current,
-            Catalogue.offers[Int(current.offer)].percentCharged > 0
+            catalogue.offers[Int(current.offer)].percentCharged > 0
         else { return .subscriptionExtensionIneligible }
         let yearAgo = moment.adding(
             milliseconds: -Self.extensionPeriodDays * CivilCalendar.millisecondsPerDay)
@@ -129,6 +129,6 @@ extension World {
         }
         let storefront = accounts[Int(chains[index].account)].storefront
         return request.storefronts.isEmpty
-            || request.storefronts.contains(Catalogue.storefronts[Int(storefront)].country)
+            || request.storefronts.contains(catalogue.storefronts[Int(storefront)].country)
     }
 }

@@ -40,7 +40,8 @@ extension World {
         case .refundDeclined:
             notify(.consumptionRequest, chain: index, at: moment)
             schedule(
-                .refundAnswer, at: moment.adding(milliseconds: Self.refundAnswerMilliseconds),
+                .refundAnswer,
+                at: moment.adding(milliseconds: pace.scaled(Self.refundAnswerMilliseconds)),
                 chain: index)
         case .upgrade:
             guard let product = otherProduct(chain: index, higher: true) else { return }
@@ -59,7 +60,8 @@ extension World {
             chains[index].renewal.willRenew = false
             chains[index].renewal.expirationIntent = 4
         case .offer:
-            chains[index].renewal.nextOffer = 3
+            guard let offer = catalogue.offers(ofType: .promotional).first else { return }
+            chains[index].renewal.nextOffer = offer
             notify(.offerRedeemed, chain: index, at: moment)
         case .familyLeaves:
             guard chains[index].firstFollower >= 0 else { return }
@@ -87,7 +89,8 @@ extension World {
             let days = chains[index].random.integer(in: 2...20)
             schedule(
                 .refundReversal,
-                at: moment.adding(milliseconds: days * CivilCalendar.millisecondsPerDay),
+                at: moment.adding(
+                    milliseconds: pace.scaled(days * CivilCalendar.millisecondsPerDay)),
                 chain: index)
         } else {
             planReturn(chain: index, after: moment)
@@ -106,9 +109,9 @@ extension World {
     /// Another product of the group at a higher (or lower) level of service.
     private mutating func otherProduct(chain index: Int, higher: Bool) -> UInt16? {
         guard let current = chains[index].current else { return nil }
-        let mine = Catalogue.products[Int(current.product)]
-        let candidates = Catalogue.products.indices.filter {
-            let product = Catalogue.products[$0]
+        let mine = catalogue.products[Int(current.product)]
+        let candidates = catalogue.products.indices.filter {
+            let product = catalogue.products[$0]
             return product.group == mine.group && !product.isMonthlyCommitment
                 && (higher ? product.level < mine.level : product.level > mine.level)
         }
@@ -120,9 +123,9 @@ extension World {
     /// A product of the same level and another duration, which takes effect at the renewal.
     private func crossgradeProduct(chain index: Int) -> UInt16? {
         guard let current = chains[index].current else { return nil }
-        let mine = Catalogue.products[Int(current.product)]
-        return Catalogue.products.indices.first {
-            let product = Catalogue.products[$0]
+        let mine = catalogue.products[Int(current.product)]
+        return catalogue.products.indices.first {
+            let product = catalogue.products[$0]
             return product.group == mine.group && product.level == mine.level
                 && product.period != mine.period
         }.map(UInt16.init)

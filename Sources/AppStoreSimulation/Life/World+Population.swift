@@ -22,20 +22,23 @@ extension World {
     private mutating func addCustomer(number: Int) {
         var random = SeededRandom(seed: seed, stream: UInt64(number))
         let account = addAccount(
-            storefront: UInt8(random.integer(in: 0...Int64(Catalogue.storefronts.count - 1))),
+            storefront: UInt8(random.integer(in: 0...Int64(catalogue.storefronts.count - 1))),
             hasToken: random.chance(0.85))
         let draw = random.fraction()
         let count = draw < 0.7 ? 1 : draw < 0.92 ? 2 : 3
-        let first = Int(random.integer(in: 0...2))
-        for place in 0..<count {
-            addSubscription(account: account, group: (first + place) % Catalogue.groups.count)
+        let groups = catalogue.groups.count
+        let first = groups > 0 ? Int(random.integer(in: 0...Int64(groups - 1))) : 0
+        for place in 0..<min(count, groups) {
+            addSubscription(account: account, group: (first + place) % groups)
         }
-        if random.chance(rates.oneTimePurchase) {
-            let product = UInt16(9 + random.integer(in: 0...2))
+        let products = catalogue.oneTimeProducts
+        if random.chance(rates.oneTimePurchase), !products.isEmpty {
+            let product = products[Int(random.integer(in: 0...Int64(products.count - 1)))]
             let days = random.integer(in: 1...Self.oldestStartDays)
             buyOnce(
                 account: account, product: product,
-                at: now.adding(milliseconds: -days * CivilCalendar.millisecondsPerDay + 4321))
+                at: now.adding(
+                    milliseconds: pace.scaled(-days * CivilCalendar.millisecondsPerDay) + 4321))
         }
     }
 
@@ -63,13 +66,15 @@ extension World {
     }
 
     private mutating func trySubscription(account: Int, group: Int, random: inout SeededRandom) {
-        let products = Catalogue.products.indices.filter { Catalogue.products[$0].group == group }
+        let products = catalogue.products.indices.filter { catalogue.products[$0].group == group }
         let product = UInt16(products[Int(random.integer(in: 0...Int64(products.count - 1)))])
         let age = random.integer(
-            in: 60_000...Self.oldestStartDays * CivilCalendar.millisecondsPerDay)
+            in: 60_000...pace.scaled(Self.oldestStartDays * CivilCalendar.millisecondsPerDay))
         let start = now.adding(milliseconds: -age)
+        let offers = catalogue.offers(ofType: .introductory)
         let offer: UInt8 =
-            random.chance(rates.introductoryOffer) ? UInt8(random.integer(in: 1...2)) : 0
+            random.chance(rates.introductoryOffer) && !offers.isEmpty
+            ? offers[Int(random.integer(in: 0...Int64(offers.count - 1)))] : 0
         let isShared = random.chance(rates.familySharing)
         let index = subscribe(
             account: account, product: product, offer: offer, at: start, random: random)
@@ -106,7 +111,8 @@ extension World {
         chain.transactions.append(
             StoredTransaction(
                 purchaseDate: moment,
-                expiresDate: Catalogue.products[Int(product)].period.end(after: moment),
+                expiresDate: pace.end(
+                    of: catalogue.products[Int(product)].period, after: moment),
                 modifiedDate: moment, product: product, isRenewal: false, offer: 0))
         chains.append(chain)
         link(chain: index)
@@ -127,7 +133,7 @@ extension World {
     }
 
     private func isQuiet(_ chain: PurchaseChain) -> Bool {
-        let end = now.adding(milliseconds: Self.quietMilliseconds)
+        let end = now.adding(milliseconds: pace.scaled(Self.quietMilliseconds))
         let isWithin = { (date: Timestamp) in date > now && date <= end }
         guard let current = chain.current else { return true }
         return !isWithin(chain.eventDate) && !isWithin(current.expiresDate)

@@ -45,7 +45,7 @@ extension PayloadEncoder {
             json.field("environment", environment.rawValue)
             if environment == .production { json.field("appAppleId", app.appAppleID) }
             json.field("bundleId", app.bundleID)
-            json.field("productId", Catalogue.products[Int(request.product)].id)
+            json.field("productId", catalogue.products[Int(request.product)].id)
             json.field("requestIdentifier", request.requestIdentifier)
             if !request.storefronts.isEmpty {
                 json.key("storefrontCountryCodes")

@@ -9,10 +9,10 @@ extension PayloadEncoder {
         status: Int, signedDate: Timestamp
     ) -> [UInt8] {
         let chain = snapshot.chain
-        let storefront = Catalogue.storefronts[Int(snapshot.account.storefront)]
+        let storefront = catalogue.storefronts[Int(snapshot.account.storefront)]
         // A commitment keeps its product until its last payment.
         let nextProduct = transaction.owesPayments ? transaction.product : renewal.nextProduct
-        let next = Catalogue.products[Int(nextProduct)]
+        let next = catalogue.products[Int(nextProduct)]
         let renews = renewal.renewsNextPeriod(after: transaction)
         var json = JSONWriter(capacity: 800)
         json.object { json in
@@ -23,12 +23,12 @@ extension PayloadEncoder {
                 "originalTransactionId",
                 String(identifiers.transactionID(chain: snapshot.index, period: 0)))
             json.field("autoRenewProductId", next.id)
-            json.field("productId", Catalogue.products[Int(transaction.product)].id)
+            json.field("productId", catalogue.products[Int(transaction.product)].id)
             json.field("autoRenewStatus", renews ? 1 : 0)
             if renews, !chain.isFamilyShared {
                 json.field(
                     "renewalPrice",
-                    Catalogue.price(
+                    catalogue.price(
                         of: nextProduct, storefront: snapshot.account.storefront,
                         offer: renewal.nextOffer, increasePercent: renewal.priceIncreasePercent))
                 json.field("currency", storefront.currency)
@@ -45,10 +45,7 @@ extension PayloadEncoder {
             case .accepted: json.field("priceIncreaseStatus", 1)
             }
             offer(renewal.nextOffer, of: nextProduct, into: &json)
-            if status == 2, renewal.expirationIntent == 1 {
-                json.key("eligibleWinBackOfferIds")
-                json.array { $0.string("winback.monthly") }
-            }
+            winBackOffers(renewal, status: status, into: &json)
             json.field(
                 "appAccountToken", snapshot.appAccountToken(at: signedDate, identifiers))
             json.field(
@@ -60,12 +57,28 @@ extension PayloadEncoder {
         return json.bytes
     }
 
+    /// Who let a subscription expire may be won back.
+    private func winBackOffers(
+        _ renewal: RenewalState, status: Int, into json: inout JSONWriter
+    ) {
+        let offers = catalogue.offers(ofType: .winBack)
+        guard status == 2, renewal.expirationIntent == 1, !offers.isEmpty else { return }
+        json.key("eligibleWinBackOfferIds")
+        json.array { json in
+            for offer in offers {
+                if let identifier = catalogue.offers[Int(offer)].identifier {
+                    json.string(identifier)
+                }
+            }
+        }
+    }
+
     private func commitment(
         _ renewal: RenewalState, transaction: StoredTransaction, _ snapshot: ChainSnapshot,
         into json: inout JSONWriter
     ) {
         guard transaction.commitmentPayment > 0 else { return }
-        let next = Catalogue.products[Int(renewal.nextProduct)]
+        let next = catalogue.products[Int(renewal.nextProduct)]
         let plan = next.isMonthlyCommitment ? "MONTHLY" : "BILLED_UPFRONT"
         json.field("renewalBillingPlanType", transaction.owesPayments ? "MONTHLY" : plan)
         json.key("commitmentInfo")
@@ -75,7 +88,8 @@ extension PayloadEncoder {
             json.field("commitmentRenewalBillingPlanType", plan)
             json.field(
                 "commitmentRenewalDate",
-                BillingPeriod.months(12 - Int(transaction.commitmentPayment)).end(
+                pace.end(
+                    of: .months(12 - Int(transaction.commitmentPayment)),
                     after: transaction.expiresDate))
             json.field("commitmentRenewalPrice", price(of: transaction, snapshot) * 12)
         }

@@ -8,6 +8,8 @@ struct PayloadEncoder: Sendable {
     var app: SimulatedApp
     var environment: SimulatedEnvironment
     let identifiers: IdentifierScheme
+    let catalogue: Catalogue
+    let pace: Pace
     /// Whether payloads contain members and values that no client knows.
     var hasUnknownValues = false
 
@@ -16,8 +18,8 @@ struct PayloadEncoder: Sendable {
         _ snapshot: ChainSnapshot, period: Int, transaction: StoredTransaction,
         signedDate: Timestamp
     ) -> [UInt8] {
-        let product = Catalogue.products[Int(transaction.product)]
-        let storefront = Catalogue.storefronts[Int(snapshot.account.storefront)]
+        let product = catalogue.products[Int(transaction.product)]
+        let storefront = catalogue.storefronts[Int(snapshot.account.storefront)]
         let isSubscription = product.kind == .autoRenewable
         let first = identifiers.transactionID(chain: snapshot.index, period: 0)
         var json = JSONWriter(capacity: 1200)
@@ -41,7 +43,7 @@ struct PayloadEncoder: Sendable {
             json.field("bundleId", app.bundleID)
             json.field("productId", product.id)
             if isSubscription {
-                json.field("subscriptionGroupIdentifier", Catalogue.groups[product.group])
+                json.field("subscriptionGroupIdentifier", catalogue.groups[product.group])
             }
             json.field("purchaseDate", transaction.purchaseDate)
             json.field(
@@ -92,11 +94,11 @@ struct PayloadEncoder: Sendable {
     func offer(_ index: UInt8, of product: UInt16, into json: inout JSONWriter) {
         guard !hasUnknownValues else { return json.field("offerType", 9) }
         guard index > 0 else { return }
-        let offer = Catalogue.offers[Int(index)]
-        json.field("offerType", offer.type)
+        let offer = catalogue.offers[Int(index)]
+        json.field("offerType", offer.kind.rawValue)
         json.field("offerIdentifier", offer.identifier)
         json.field("offerDiscountType", offer.discountType)
-        json.field("offerPeriod", Catalogue.period(of: product, offer: index).iso8601)
+        json.field("offerPeriod", catalogue.period(of: product, offer: index).iso8601)
     }
 
     private func commitment(
@@ -112,13 +114,13 @@ struct PayloadEncoder: Sendable {
             json.field("totalBillingPeriods", 12)
             json.field(
                 "commitmentExpiresDate",
-                BillingPeriod.months(12 - number).end(after: transaction.expiresDate))
+                pace.end(of: .months(12 - number), after: transaction.expiresDate))
             json.field("commitmentPrice", price(of: transaction, snapshot) * 12)
         }
     }
 
     func price(of transaction: StoredTransaction, _ snapshot: ChainSnapshot) -> Int64 {
-        Catalogue.price(
+        catalogue.price(
             of: transaction.product, storefront: snapshot.account.storefront,
             offer: transaction.offer, increasePercent: transaction.priceIncreasePercent)
     }

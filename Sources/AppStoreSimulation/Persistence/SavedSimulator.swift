@@ -15,8 +15,11 @@ struct SavedSimulator: Codable {
         var drift: Double?
         var driftKinds: [String]
         var bundleID: String
-        /// `nil` in files of versions without the option, too.
+        // Those below are missing in files of versions without the options.
         var clockSpeed: Double?
+        var catalogue: String?
+        var sandboxMonthMinutes: Int?
+        var leafDays: Int?
 
         /// The option that differs, or `nil`.
         func difference(from other: Origin) -> String? {
@@ -26,6 +29,9 @@ struct SavedSimulator: Codable {
             if drift != other.drift { return "--drift" }
             if driftKinds != other.driftKinds { return "--drift-kinds" }
             if clockSpeed != other.clockSpeed { return "--speed" }
+            if catalogue != other.catalogue { return "--catalogue" }
+            if sandboxMonthMinutes != other.sandboxMonthMinutes { return "--sandbox-month" }
+            if leafDays != other.leafDays { return "--leaf-days" }
             return bundleID == other.bundleID ? nil : "bundle id"
         }
     }
@@ -85,6 +91,8 @@ extension SavedSimulator.Origin {
         self.init(
             seed: settings.seed, customers: settings.customers, scenario: settings.scenario,
             drift: settings.drift, driftKinds: settings.driftKinds.map(\.rawValue),
-            bundleID: settings.app.bundleID, clockSpeed: settings.clockSpeed)
+            bundleID: settings.app.bundleID, clockSpeed: settings.clockSpeed,
+            catalogue: settings.catalogue, sandboxMonthMinutes: settings.sandboxMonthMinutes,
+            leafDays: settings.leafDays)
     }
 }

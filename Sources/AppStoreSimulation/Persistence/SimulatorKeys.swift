@@ -13,7 +13,7 @@ struct SimulatorKeys: Sendable {
     let chain: SigningChain
 
     static func make(
-        around moment: Timestamp, hosts: [String], ocspAddress: String?
+        around moment: Timestamp, leafDays: Int64?, hosts: [String], ocspAddress: String?
     ) throws -> SimulatorKeys {
         let authority =
             if let ocspAddress {
@@ -24,7 +24,8 @@ struct SimulatorKeys: Sendable {
         return SimulatorKeys(
             client: P256.Signing.PrivateKey(),
             tls: try TLSAuthority.make(now: Date(), hosts: hosts), authority: authority,
-            chain: try authority.issue(around: moment))
+            chain: try authority.issueFirst(
+                around: moment, days: leafDays ?? SigningChain.Authority.leafDays))
     }
 
     init(

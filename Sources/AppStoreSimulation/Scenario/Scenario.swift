@@ -13,10 +13,13 @@ struct Scenario: Decodable, Sendable {
     var customers: [ScriptedCustomer] = []
     var population: PopulationText?
 
-    /// Reads a scenario.
-    static func read(_ text: String) throws(SimulatorError) -> Scenario {
+    /// Reads a scenario, whose products are the catalogue's.
+    static func read(
+        _ text: String, catalogue: Catalogue
+    ) throws(SimulatorError) -> Scenario {
         do {
-            var scenario = try YAMLDecoder().decode(Scenario.self, from: text)
+            var scenario = try YAMLDecoder().decode(
+                Scenario.self, from: text, userInfo: StrictKeys.userInfo(catalogue))
             scenario.noteLines(of: text)
             return scenario
         } catch {
@@ -81,24 +84,6 @@ struct PopulationText: Decodable, Sendable {
             for (name, path) in LifeRates.names {
                 guard let value = try keys.number(name, in: 0.0...1.0) else { continue }
                 rates[keyPath: path] = value
-            }
-        }
-    }
-}
-
-extension Scenario {
-    /// Performs all steps, future ones included, in a world of their own: a step that cannot happen is
-    /// refused when the file is read and not when it becomes due.
-    ///
-    /// Nothing about scripted customers is random, so the steps will later have the same results.
-    func rehearse(seed: UInt64, now: Timestamp) throws(SimulatorError) {
-        for environment in SimulatedEnvironment.allCases {
-            var world = World(environment: environment, seed: seed, now: now, rates: LifeRates())
-            if let graceDays { world.graceDays = graceDays }
-            try world.play(customers)
-            while let last = world.pendingSteps.last {
-                world.advance(to: last.date)
-                if let reason = world.skippedSteps.first { throw .badOption(reason) }
             }
         }
     }

@@ -131,30 +131,24 @@ enum ScriptedAction: Sendable {
     /// A product by its id, with or without the bundle's prefix.
     private static func product(_ keys: StrictKeys, _ name: String) throws -> UInt16 {
         let text = try keys.value(String.self, name) ?? ""
-        guard let found = Catalogue.product(withShortName: text) else {
-            let known = Catalogue.products.map { $0.id.dropFirst("com.example.app.".count) }
+        guard let found = keys.catalogue.product(withShortName: text) else {
+            let known = keys.catalogue.shortNames.joined(separator: ", ")
             throw keys.refused(
-                "The product \"\(text)\" is unknown; known are \(known.joined(separator: ", ")).",
-                at: name)
+                "The product \"\(text)\" is unknown; known are \(known).", at: name)
         }
         return found
     }
-
-    private static let offerNames = [
-        "none", "introductory_trial", "introductory_half_price", "promotional", "offer_code",
-        "win_back",
-    ]
 
     private static func offer(_ keys: StrictKeys, named name: String = "offer") throws -> UInt8 {
         guard keys.names.contains(name), let text = try keys.value(String.self, name) else {
             return 0
         }
-        guard let index = offerNames.firstIndex(of: text) else {
+        guard let offer = keys.catalogue.offer(named: text) else {
             throw keys.refused(
                 "The offer \"\(text)\" is unknown; known are "
-                    + offerNames.joined(separator: ", ") + ".", at: name)
+                    + keys.catalogue.offers.map(\.name).joined(separator: ", ") + ".", at: name)
         }
-        return UInt8(index)
+        return offer
     }
 
     private static func percent(_ keys: StrictKeys, _ name: String) throws -> UInt8 {

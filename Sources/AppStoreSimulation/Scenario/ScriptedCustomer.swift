@@ -17,9 +17,10 @@ struct ScriptedCustomer: Decodable, Sendable {
         self.name = name
         environment = try keys.environment() ?? .production
         if let country = try keys.value(String.self, "storefront") {
-            guard let index = Catalogue.storefronts.firstIndex(where: { $0.country == country })
+            guard
+                let index = keys.catalogue.storefronts.firstIndex(where: { $0.country == country })
             else {
-                let known = Catalogue.storefronts.map(\.country).joined(separator: ", ")
+                let known = keys.catalogue.storefronts.map(\.country).joined(separator: ", ")
                 throw keys.refused(
                     "The storefront \"\(country)\" is unknown; known are \(known).",
                     at: "storefront")

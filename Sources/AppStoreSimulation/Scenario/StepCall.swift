@@ -12,13 +12,16 @@ struct StepCall: Decodable, Sendable {
     private static let stepName = CodingUserInfoKey(rawValue: "stepName")
 
     /// Reads the body of a call; it may be empty.
-    static func read(_ body: [UInt8], step name: String) throws(SimulatorError) -> StepCall {
+    static func read(
+        _ body: [UInt8], step name: String, catalogue: Catalogue
+    ) throws(SimulatorError) -> StepCall {
         guard ScriptedAction.names.contains(name) else {
             throw .badOption(
                 "There is no step \"\(name)\"; there are "
                     + ScriptedAction.names.joined(separator: ", ") + ".")
         }
         let decoder = JSONDecoder()
+        decoder.userInfo = StrictKeys.userInfo(catalogue)
         if let stepName { decoder.userInfo[stepName] = name }
         do {
             return try decoder.decode(

@@ -106,7 +106,7 @@ extension World {
         // Choosing the current product cancels an earlier downgrade.
         guard other > mine || product == chains[chain].current?.product else {
             throw .badOption(
-                "\"\(Catalogue.products[Int(product)].id)\" is not at a lower level of service.")
+                "\"\(catalogue.products[Int(product)].id)\" is not at a lower level of service.")
         }
         changeNextProduct(chain: chain, to: product, at: date)
     }
@@ -119,11 +119,11 @@ extension World {
         let (mine, other) = levels(of: chain, and: product)
         guard other == mine, let current = chains[chain].current, current.product != product else {
             throw .badOption(
-                "\"\(Catalogue.products[Int(product)].id)\" is not another product of the same level."
+                "\"\(catalogue.products[Int(product)].id)\" is not another product of the same level."
             )
         }
-        if Catalogue.products[Int(product)].period
-            == Catalogue.products[Int(current.product)].period
+        if catalogue.products[Int(product)].period
+            == catalogue.products[Int(current.product)].period
         {
             upgrade(chain: chain, to: product, offer: 0, at: date)
         } else {

@@ -31,9 +31,9 @@ extension World {
     }
 
     func requireSameGroup(_ product: UInt16, as chain: Int) throws(SimulatorError) {
-        let other = Catalogue.products[Int(product)]
+        let other = catalogue.products[Int(product)]
         guard let current = chains[chain].current, other.kind == .autoRenewable,
-            Catalogue.products[Int(current.product)].group == other.group
+            catalogue.products[Int(current.product)].group == other.group
         else { throw .badOption("\"\(other.id)\" is in another subscription group.") }
     }
 
@@ -42,13 +42,13 @@ extension World {
         let (mine, other) = levels(of: chain, and: product)
         guard other < mine else {
             throw .badOption(
-                "\"\(Catalogue.products[Int(product)].id)\" is not at a higher level of service.")
+                "\"\(catalogue.products[Int(product)].id)\" is not at a higher level of service.")
         }
     }
 
     /// The service levels of a chain's product and another one; 1 is the highest.
     func levels(of chain: Int, and product: UInt16) -> (mine: Int, other: Int) {
-        let mine = chains[chain].current.map { Catalogue.products[Int($0.product)].level } ?? 0
-        return (mine, Catalogue.products[Int(product)].level)
+        let mine = chains[chain].current.map { catalogue.products[Int($0.product)].level } ?? 0
+        return (mine, catalogue.products[Int(product)].level)
     }
 }

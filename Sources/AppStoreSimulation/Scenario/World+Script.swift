@@ -161,7 +161,7 @@ extension World {
     private mutating func buy(
         _ product: UInt16, offer: UInt8, account: Int, at date: Timestamp
     ) throws(SimulatorError) -> Int {
-        guard Catalogue.products[Int(product)].kind == .autoRenewable else {
+        guard catalogue.products[Int(product)].kind == .autoRenewable else {
             guard offer == 0 else {
                 throw .badOption("An offer is for subscriptions only.")
             }

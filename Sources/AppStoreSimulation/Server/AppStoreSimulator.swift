@@ -22,10 +22,18 @@ package struct AppStoreSimulator: Sendable {
     package let report: SimulatorReport
 
     /// Creates keys, certificates, worlds and files; nothing listens yet.
-    package init(settings: SimulatorSettings) throws(SimulatorError) {
+    package init(settings given: SimulatorSettings) throws(SimulatorError) {
+        var settings = given
+        let catalogue = try settings.catalogue.map { text throws(SimulatorError) in
+            try CatalogueText.read(text)
+        }
+        if let catalogue {
+            settings.app.bundleID = catalogue.bundleID
+            settings.app.appAppleID = catalogue.appAppleID
+        }
         self.settings = settings
         let scenario = try settings.scenario.map { text throws(SimulatorError) in
-            try Scenario.read(text)
+            try Scenario.read(text, catalogue: catalogue ?? .standard)
         }
         self.scenario = scenario
         guard let address = NetworkAddress(settings.bindAddress) else {
@@ -40,12 +48,14 @@ package struct AppStoreSimulator: Sendable {
             start: fixed, speed: settings.clockSpeed ?? (fixed == nil ? 1 : 0))
         self.clock = clock
         let start = saved.map { Timestamp(unixMilliseconds: $0.start) } ?? clock.now
-        try scenario?.rehearse(seed: settings.seed, now: start)
+        let factory = WorldFactory(
+            settings: settings, catalogue: catalogue ?? .standard, scenario: scenario, start: start)
+        try factory.rehearse()
         let ocspPort = try settings.ocsp.map { _ throws(SimulatorError) in
             try ReservedPort(settings.ocspPort == 0 ? saved?.ocspPort ?? 0 : settings.ocspPort)
         }
         let keys = try Self.keys(
-            saved, around: start,
+            saved, around: start, leafDays: settings.leafDays.map(Int64.init),
             hosts: settings.hosts + (address.isWildcard ? [] : [address.text]),
             ocspPort: ocspPort)
         ocsp = ocspPort.map {
@@ -56,7 +66,6 @@ package struct AppStoreSimulator: Sendable {
         }
         var report = try Self.writtenFiles(keys, settings: settings)
         report.ocsp = ocsp?.address
-        let factory = WorldFactory(settings: settings, scenario: scenario, start: start)
         let services = try Self.services(
             keys, settings: settings, factory: factory, clock: clock, report: &report)
         let plan = try settings.faults.map { text throws(SimulatorError) in
@@ -111,12 +120,13 @@ package struct AppStoreSimulator: Sendable {
     }
 
     private static func keys(
-        _ saved: SavedSimulator?, around start: Timestamp, hosts: [String], ocspPort: ReservedPort?
+        _ saved: SavedSimulator?, around start: Timestamp, leafDays: Int64?, hosts: [String],
+        ocspPort: ReservedPort?
     ) throws(SimulatorError) -> SimulatorKeys {
         do {
             if let saved { return try SimulatorKeys(saved.keys, hosts: hosts) }
             return try SimulatorKeys.make(
-                around: start, hosts: hosts,
+                around: start, leafDays: leafDays, hosts: hosts,
                 ocspAddress: ocspPort.map { "http://127.0.0.1:\($0.number)" })
         } catch {
             throw .certificates(reason: "\(error)")
@@ -152,7 +162,11 @@ package struct AppStoreSimulator: Sendable {
     ) throws(SimulatorError) -> [AppStoreService] {
         let tokens = TokenCheck(
             app: settings.app, key: keys.client.publicKey, unixSeconds: { clock.serverSeconds })
-        let signer = PayloadSigner(chain: keys.chain)
+        let leafDays = settings.leafDays.map(Int64.init) ?? SigningChain.Authority.leafDays
+        let leaves = LeafRotation(
+            first: keys.chain, authority: keys.authority,
+            begin: SigningChain.Authority.firstLeafBegins(before: factory.start, days: leafDays),
+            days: leafDays)
         let connectSettings = AppStoreConnectSettings()
         var services: [AppStoreService] = []
         var unmet: [String] = []
@@ -165,7 +179,7 @@ package struct AppStoreSimulator: Sendable {
             }
             services.append(
                 AppStoreService(
-                    world: world, app: settings.app, signer: signer, clock: clock, tokens: tokens,
+                    world: world, app: settings.app, leaves: leaves, clock: clock, tokens: tokens,
                     connectSettings: connectSettings))
         }
         guard unmet.isEmpty else {

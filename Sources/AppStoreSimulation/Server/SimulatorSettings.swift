@@ -17,6 +17,10 @@ package struct SimulatorSettings: Sendable {
     ///
     /// The sandbox has a twentieth of it, but at least twenty.
     package var customers: Int?
+    /// The text of a catalogue of the app's own (YAML).
+    package var catalogue: String?
+    /// How long a month lasts in the sandbox, in minutes; `nil` for the calendar's months.
+    package var sandboxMonthMinutes: Int?
     /// The text of a scenario (YAML).
     package var scenario: String?
     /// Share of the rows of the company's table that get planted drift; `nil` writes no table.
@@ -28,6 +32,8 @@ package struct SimulatorSettings: Sendable {
     /// How fast the world's clock runs; `nil` stands still at a given moment, else follows the real
     /// time.
     package var clockSpeed: Double?
+    /// How many days a signing leaf lasts; `nil` for several years.
+    package var leafDays: Int?
     /// Whether HTTP/2 is offered beside HTTP/1.1, as Apple does.
     package var offersHTTP2 = true
     /// The text of a fault plan (YAML or JSON).

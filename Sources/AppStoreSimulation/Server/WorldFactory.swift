@@ -3,6 +3,7 @@ import Subscriptions
 /// Creates the worlds of a start, and the same ones again for each reset.
 struct WorldFactory: Sendable {
     let settings: SimulatorSettings
+    let catalogue: Catalogue
     let scenario: Scenario?
     /// The moment of the first start.
     let start: Timestamp
@@ -12,10 +13,7 @@ struct WorldFactory: Sendable {
         _ environment: SimulatedEnvironment
     ) throws(SimulatorError) -> (world: World, table: CompanyTable?) {
         let isProduction = environment == .production
-        var world = World(
-            environment: environment, seed: settings.seed &+ (isProduction ? 0 : 1), now: start,
-            rates: scenario?.population?.rates ?? LifeRates())
-        if let days = scenario?.graceDays { world.graceDays = days }
+        var world = emptyWorld(environment)
         let scripted = scenario.map { $0.population?.customers ?? 0 }
         let count = settings.customers ?? scripted ?? 2000
         world.populate(customers: isProduction ? count : max(20, count / 20))
@@ -25,5 +23,32 @@ struct WorldFactory: Sendable {
             of: &world, app: settings.app, rate: drift, kinds: settings.driftKinds,
             seed: settings.seed)
         return (world, table)
+    }
+
+    private func emptyWorld(_ environment: SimulatedEnvironment) -> World {
+        let isProduction = environment == .production
+        var world = World(
+            environment: environment, catalogue: catalogue,
+            pace: isProduction ? .production : Pace(monthMinutes: settings.sandboxMonthMinutes),
+            seed: settings.seed &+ (isProduction ? 0 : 1), now: start,
+            rates: scenario?.population?.rates ?? LifeRates())
+        if let days = scenario?.graceDays { world.graceDays = days }
+        return world
+    }
+
+    /// Performs all steps of the scenario, future ones included, in worlds of their own: a step that
+    /// cannot happen is refused when the file is read and not when it becomes due.
+    ///
+    /// Nothing about scripted customers is random, so the steps will later have the same results.
+    func rehearse() throws(SimulatorError) {
+        guard let scenario else { return }
+        for environment in SimulatedEnvironment.allCases {
+            var world = emptyWorld(environment)
+            try world.play(scenario.customers)
+            while let last = world.pendingSteps.last {
+                world.advance(to: last.date)
+                if let reason = world.skippedSteps.first { throw .badOption(reason) }
+            }
+        }
     }
 }

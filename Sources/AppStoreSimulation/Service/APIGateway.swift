@@ -98,7 +98,10 @@ struct APIGateway: Sendable {
             answer.headers.append(("Content-Encoding", "gzip"))
         case .rewritten(let rewrite):
             let rewriter = AnswerRewriter(
-                sign: { try? service.signed($0) },
+                sign: { payload in
+                    try? service.signed(
+                        payload, at: service.signedDate(at: service.clock.now))
+                },
                 breaker: { signers.breaker.text(breaking: $1, as: $0) },
                 nowMilliseconds: service.clock.now.unixMilliseconds)
             return rewriter.apply(rewrite, to: answer)

@@ -33,7 +33,8 @@ extension AppStoreService {
             guard !world.chains[chain].isFamilyShared else {
                 throw .familyTransactionNotSupported
             }
-            return Catalogue.products[Int(world.chains[chain].transactions[period].product)].kind
+            return world.catalogue.products[Int(world.chains[chain].transactions[period].product)]
+                .kind
         }
     }
 }

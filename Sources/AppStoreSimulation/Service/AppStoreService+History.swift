@@ -26,13 +26,15 @@ extension AppStoreService {
         }
         let entries = all.filter { entry in
             let transaction = entry.transaction
-            let kind = Catalogue.products[Int(transaction.product)].kind
+            let kind = catalogue.products[Int(transaction.product)].kind
             if omitsFinishedConsumables, kind == .consumable, transaction.isFinished,
                 transaction.revocationDate == nil
             {
                 return false
             }
-            return filter.admits(transaction, isFamilyShared: entry.snapshot.chain.isFamilyShared)
+            return filter.admits(
+                transaction, isFamilyShared: entry.snapshot.chain.isFamilyShared,
+                catalogue: catalogue)
         }
         let queryDigest =
             filter.fingerprint ^ UInt64(account) ^ (omitsFinishedConsumables ? 1 << 40 : 0)

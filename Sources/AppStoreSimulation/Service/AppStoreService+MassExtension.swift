@@ -6,7 +6,7 @@ extension AppStoreService {
     ///
     /// A request that is sent again with its identifier is accepted and changes nothing.
     func requestMassExtension(_ request: ServiceRequest) throws(APIFailure) -> ServiceAnswer {
-        let body = try request.decodedBody(MassExtensionBody.self)
+        let body = try request.decodedBody(MassExtensionBody.self, catalogue)
         try withWorld { world, now throws(APIFailure) in
             world.accept(
                 MassExtension(
@@ -20,7 +20,7 @@ extension AppStoreService {
     ///
     /// `parameters`: product id and request identifier.
     func massExtensionStatus(_ parameters: [String]) throws(APIFailure) -> ServiceAnswer {
-        guard let product = parameters.first.flatMap(Catalogue.subscription(named:)) else {
+        guard let product = parameters.first.flatMap({ catalogue.subscription(named: $0) }) else {
             throw .invalidProductID
         }
         let found = try withWorld { world, now throws(APIFailure) in
@@ -50,7 +50,7 @@ private struct MassExtensionBody: Decodable, Sendable {
         let members = try BodyMembers(decoder)
         terms = try ExtensionTerms(from: decoder)
         let name = try members.required(String.self, "productId", otherwise: .invalidProductID)
-        guard let product = Catalogue.subscription(named: name) else {
+        guard let product = StrictKeys.catalogue(of: decoder).subscription(named: name) else {
             throw APIFailure.invalidProductID
         }
         self.product = product

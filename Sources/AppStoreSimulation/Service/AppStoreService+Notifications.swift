@@ -153,18 +153,20 @@ extension AppStoreService {
             let stored = then.restored(snapshot.chain.transactions[period])
             transaction = try signed(
                 encoder.transaction(
-                    snapshot, period: period, transaction: stored, signedDate: record.date))
+                    snapshot, period: period, transaction: stored, signedDate: record.date),
+                at: record.date)
             if snapshot.chain.isSubscription {
                 renewal = try signed(
                     encoder.renewalInfo(
                         snapshot.with(streakStart: record.streakStart), renewal: record.renewal,
-                        transaction: stored, status: Int(record.status), signedDate: record.date))
+                        transaction: stored, status: Int(record.status), signedDate: record.date),
+                    at: record.date)
             }
         }
         return try signed(
             encoder.notification(
                 record, uuid: encoder.notificationUUID(record), transaction: transaction,
-                renewal: renewal))
+                renewal: renewal), at: record.date)
     }
 }
 

@@ -26,7 +26,7 @@ extension AppStoreService {
             json.array { json in
                 for group in statements.map(\.group).uniqued() {
                     json.object { json in
-                        json.field("subscriptionGroupIdentifier", Catalogue.groups[group])
+                        json.field("subscriptionGroupIdentifier", catalogue.groups[group])
                         json.key("lastTransactions")
                         json.array { json in
                             for statement in statements where statement.group == group {
@@ -58,15 +58,15 @@ extension AppStoreService {
             let status = entry.chain.phase.status
             let transaction = try signed(
                 encoder.transaction(
-                    entry, period: period, transaction: current, signedDate: now))
+                    entry, period: period, transaction: current, signedDate: now), at: now)
             let renewal = try signed(
                 encoder.renewalInfo(
                     distortions.contains(.swappedRenewal) ? entry.shifted : entry,
                     renewal: entry.chain.renewal, transaction: current, status: status,
-                    signedDate: now))
+                    signedDate: now), at: now)
             statements.append(
                 SignedStatement(
-                    group: Catalogue.products[Int(current.product)].group,
+                    group: catalogue.products[Int(current.product)].group,
                     status: unsignedStatus(status),
                     originalTransactionID: String(
                         encoder.identifiers.transactionID(chain: entry.index, period: 0)),

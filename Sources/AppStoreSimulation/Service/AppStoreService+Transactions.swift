@@ -32,9 +32,10 @@ extension AppStoreService {
                 \.transaction.purchaseDate)
             return (account, dates.min() ?? now, now)
         }
+        let signedDate = signedDate(at: now)
         let jws = try signed(
-            encoder.appTransaction(
-                account: account, bought: bought, now: signedDate(at: now)))
+            encoder.appTransaction(account: account, bought: bought, now: signedDate),
+            at: signedDate)
         return .json { $0.field("signedAppTransactionInfo", jws: jws) }
     }
 

@@ -9,7 +9,9 @@ struct AppStoreService: Sendable {
     /// The app that the unsigned parts of answers contain.
     let app: SimulatedApp
     var encoder: PayloadEncoder
-    var signer: PayloadSigner
+    let leaves: LeafRotation
+    /// A signer that replaces the right one; `nil` for right signatures.
+    var flawedSigner: PayloadSigner?
     let clock: SimulatedClock
     let tokens: TokenCheck
     let world: SharedWorld
@@ -25,22 +27,27 @@ struct AppStoreService: Sendable {
     var listingFaults: [ListingFault] = []
 
     init(
-        world: consuming World, app: SimulatedApp, signer: PayloadSigner, clock: SimulatedClock,
+        world: consuming World, app: SimulatedApp, leaves: LeafRotation, clock: SimulatedClock,
         tokens: TokenCheck, connectSettings: AppStoreConnectSettings
     ) {
         let environment = world.environment
         let identifiers = world.identifiers
+        let catalogue = world.catalogue
+        let pace = world.pace
         self.environment = environment
         self.app = app
         self.encoder = PayloadEncoder(
-            app: app, environment: environment, identifiers: identifiers)
-        self.signer = signer
+            app: app, environment: environment, identifiers: identifiers,
+            catalogue: catalogue, pace: pace)
+        self.leaves = leaves
         self.clock = clock
         self.tokens = tokens
         self.pageTokens = PageTokens(seed: identifiers.seed)
         self.connectSettings = connectSettings
         self.world = SharedWorld(world)
     }
+
+    var catalogue: Catalogue { encoder.catalogue }
 
     /// The refusal of a request before it is counted or looked up; `nil` if it is admitted.
     func refusal(of request: ServiceRequest) -> ServiceAnswer? {
@@ -163,10 +170,10 @@ struct AppStoreService: Sendable {
         return account
     }
 
-    /// Signs a payload; a failure is an internal error of Apple's.
-    func signed(_ payload: [UInt8]) throws(APIFailure) -> [UInt8] {
+    /// Signs a payload by the leaf of its `signedDate`; a failure is an internal error of Apple's.
+    func signed(_ payload: [UInt8], at signedDate: Timestamp) throws(APIFailure) -> [UInt8] {
         do {
-            let jws = try signer.sign(payload)
+            let jws = try (flawedSigner ?? leaves.signer(at: signedDate)).sign(payload)
             return distortions.contains(.badSignature) ? Distortion.breakingSignature(of: jws) : jws
         } catch {
             throw .generalInternal
@@ -177,10 +184,11 @@ struct AppStoreService: Sendable {
     func signedTransaction(
         _ snapshot: ChainSnapshot, period: Int, now: Timestamp
     ) throws(APIFailure) -> [UInt8] {
-        try signed(
+        let signedDate = signedDate(at: now)
+        return try signed(
             encoder.transaction(
                 snapshot, period: period, transaction: snapshot.chain.transactions[period],
-                signedDate: signedDate(at: now)))
+                signedDate: signedDate), at: signedDate)
     }
 
     /// Writes the unsigned fields of an answer; sandbox answers lack `appAppleId`.

@@ -47,7 +47,7 @@ extension AppStoreService {
     func distorted(by distortion: Distortion, signers: FlawedSigners) -> AppStoreService {
         var service = self
         service.distortions.insert(distortion)
-        if let signer = signers.signer(for: distortion) { service.signer = signer }
+        if let signer = signers.signer(for: distortion) { service.flawedSigner = signer }
         switch distortion {
         case .otherBundle: service.encoder.app.bundleID = "com.example.other"
         case .otherEnvironment:

@@ -57,14 +57,16 @@ struct HistoryFilter: Sendable {
         }
     }
 
-    func admits(_ transaction: StoredTransaction, isFamilyShared: Bool) -> Bool {
-        let product = Catalogue.products[Int(transaction.product)]
+    func admits(
+        _ transaction: StoredTransaction, isFamilyShared: Bool, catalogue: Catalogue
+    ) -> Bool {
+        let product = catalogue.products[Int(transaction.product)]
         if let startDate, transaction.purchaseDate < startDate { return false }
         if let endDate, transaction.purchaseDate >= endDate { return false }
         if !productIDs.isEmpty, !productIDs.contains(product.id) { return false }
         if !productTypes.isEmpty, !productTypes.contains(product.kind.filterName) { return false }
         if !groups.isEmpty {
-            guard product.group >= 0, groups.contains(Catalogue.groups[product.group]) else {
+            guard product.group >= 0, groups.contains(catalogue.groups[product.group]) else {
                 return false
             }
         }

@@ -78,9 +78,15 @@ package struct ServiceRequest: Sendable {
 
 extension ServiceRequest {
     /// Decodes the body; a decoder may throw an `APIFailure` of its own.
-    func decodedBody<Body: Decodable>(_ type: Body.Type) throws(APIFailure) -> Body {
+    ///
+    /// `catalogue`: what a decoder that names products needs.
+    func decodedBody<Body: Decodable>(
+        _ type: Body.Type, _ catalogue: Catalogue = .standard
+    ) throws(APIFailure) -> Body {
+        let decoder = JSONDecoder()
+        decoder.userInfo = StrictKeys.userInfo(catalogue)
         do {
-            return try JSONDecoder().decode(type, from: Data(body))
+            return try decoder.decode(type, from: Data(body))
         } catch let failure as APIFailure {
             throw failure
         } catch {

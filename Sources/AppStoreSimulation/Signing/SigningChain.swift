@@ -43,6 +43,10 @@ struct SigningChain: Sendable {
         let rootKey: P384.Signing.PrivateKey
         let intermediate: Certificate
         let intermediateKey: P384.Signing.PrivateKey
+        /// How long a leaf lasts unless stated, and how much of it has passed at the start.
+        static let leafDays: Int64 = 1700
+        static let leafDaysBefore: Int64 = 600
+
         /// The address of the OCSP responder in the certificates.
         let ocspAddress: String
 
@@ -100,6 +104,32 @@ struct SigningChain: Sendable {
             return try chain(leaf, key: leafKey)
         }
 
+        /// Issues a valid leaf for a key.
+        func issue(
+            key: P256.Signing.PrivateKey, from: Timestamp, to: Timestamp
+        ) throws -> SigningChain {
+            let leaf = try leafTemplate(
+                flaws: Flaws(), notBefore: date(from, days: 0), notAfter: date(to, days: 0)
+            ).certificate(
+                for: .init(key.publicKey), issuerName: intermediate.subject,
+                issuerKey: .init(intermediateKey), algorithm: .ecdsaWithSHA384)
+            return try chain(leaf, key: key)
+        }
+
+        /// When the first leaf begins: the same share of every leaf's life has passed at the start.
+        static func firstLeafBegins(before start: Timestamp, days: Int64) -> Timestamp {
+            start.adding(
+                milliseconds: -days * CivilCalendar.millisecondsPerDay * leafDaysBefore / leafDays)
+        }
+
+        /// Issues the leaf that signs at the start; `days`: how long it lasts.
+        func issueFirst(around start: Timestamp, days: Int64) throws -> SigningChain {
+            let begin = Self.firstLeafBegins(before: start, days: days)
+            return try issue(
+                key: P256.Signing.PrivateKey(), from: begin,
+                to: begin.adding(milliseconds: days * CivilCalendar.millisecondsPerDay))
+        }
+
         /// Issues a leaf that the root has signed.
         func issueUnderRoot(around moment: Timestamp) throws -> SigningChain {
             let leafKey = P256.Signing.PrivateKey()
@@ -116,15 +146,23 @@ struct SigningChain: Sendable {
                 } else if flaws.leafIsNotYetValid {
                     (600, 1300)
                 } else {
-                    (-600, 1100)
+                    (-Double(Self.leafDaysBefore), Double(Self.leafDays - Self.leafDaysBefore))
                 }
-            return CertificateTemplate(
+            return leafTemplate(
+                flaws: flaws, notBefore: date(moment, days: days.from),
+                notAfter: date(moment, days: days.to))
+        }
+
+        private func leafTemplate(
+            flaws: Flaws, notBefore: Date, notAfter: Date
+        ) -> CertificateTemplate {
+            CertificateTemplate(
                 commonName: "Simulated Prod ECC Mac App Store and iTunes Store Receipt Signing",
                 organizationalUnit: "Simulated Worldwide Developer Relations",
                 organization: "Simulated Inc.", role: .signer,
                 marker: flaws.leafHasMarker ? leafMarker : nil,
                 responder: ocspAddress + "/ocsp03-simulatedwwdrg602",
-                notBefore: date(moment, days: days.from), notAfter: date(moment, days: days.to))
+                notBefore: notBefore, notAfter: notAfter)
         }
 
         private func chain(

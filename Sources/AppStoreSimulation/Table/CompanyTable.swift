@@ -23,12 +23,12 @@ struct CompanyTable: Sendable {
         }
         row.status = chain.phase.status
         row.autoRenewStatus = chain.renewsNextPeriod ? 1 : 0
-        row.autoRenewProductID = Catalogue.products[Int(chain.nextPeriodProduct)].id
+        row.autoRenewProductID = world.catalogue.products[Int(chain.nextPeriodProduct)].id
         row.gracePeriodExpiresDate = chain.renewal.gracePeriodExpiresDate
         row.inAppOwnershipType = chain.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED"
         if let current = chain.current {
             let period = chain.transactions.count - 1
-            row.productID = Catalogue.products[Int(current.product)].id
+            row.productID = world.catalogue.products[Int(current.product)].id
             row.expiresDate = current.expiresDate
             row.revocationDate = current.revocationDate
             row.latestTransactionID = String(

@@ -188,7 +188,8 @@ struct DriftPlanting {
         guard let notification = recentNotifications[index] else { return }
         lostNotifications.append(notification)
         let encoder = PayloadEncoder(
-            app: app, environment: world.environment, identifiers: world.identifiers)
+            app: app, environment: world.environment, identifiers: world.identifiers,
+            catalogue: world.catalogue, pace: world.pace)
         planted.append(
             PlantedDrift(
                 originalTransactionID: world.originalTransactionID(chain: index),

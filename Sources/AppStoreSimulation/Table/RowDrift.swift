@@ -37,11 +37,12 @@ struct RowDrift {
             row.expiresDate = row.expiresDate?.adding(milliseconds: days * day)
             return .expiresDate
         case .product:
-            row.productID = otherProduct(than: row.productID)
+            row.productID = otherProduct(than: row.productID, in: world.catalogue)
             return .productID
         case .renewalPreference:
             guard variant.isMultiple(of: 2) else {
-                row.autoRenewProductID = otherProduct(than: row.autoRenewProductID)
+                row.autoRenewProductID = otherProduct(
+                    than: row.autoRenewProductID, in: world.catalogue)
                 return .autoRenewProductID
             }
             row.autoRenewStatus = row.autoRenewStatus == 1 ? 0 : 1
@@ -85,10 +86,10 @@ struct RowDrift {
     }
 
     /// Another product of the same group.
-    private func otherProduct(than id: String?) -> String? {
-        guard let id, let product = Catalogue.products.first(where: { $0.id == id }) else {
+    private func otherProduct(than id: String?, in catalogue: Catalogue) -> String? {
+        guard let id, let product = catalogue.products.first(where: { $0.id == id }) else {
             return nil
         }
-        return Catalogue.products.first { $0.group == product.group && $0.id != id }?.id
+        return catalogue.products.first { $0.group == product.group && $0.id != id }?.id
     }
 }

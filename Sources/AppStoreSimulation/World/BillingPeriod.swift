@@ -15,6 +15,21 @@ package enum BillingPeriod: Hashable, Sendable {
         }
     }
 
+    /// Reads an ISO 8601 duration such as `P1W`, `P3D`, `P6M` or `P1Y`; at most ten years.
+    init?(iso8601 text: String) {
+        guard text.hasPrefix("P"), let unit = text.last,
+            let count = Int(text.dropFirst().dropLast()),
+            count > 0
+        else { return nil }
+        switch unit {
+        case "D" where count <= 3650: self = .days(count)
+        case "W" where count <= 520: self = .days(count * 7)
+        case "M" where count <= 120: self = .months(count)
+        case "Y" where count <= 10: self = .months(count * 12)
+        default: return nil
+        }
+    }
+
     /// ISO 8601, as Apple writes offer periods.
     var iso8601: String {
         switch self {

@@ -1,86 +1,83 @@
-/// What the simulated app sells, and in which storefronts; the same in every world.
-package enum Catalogue {
-    package static let groups = ["21400001", "21400002", "21400003"]
+import Subscriptions
 
-    package static let products: [Product] = [
-        Product(id: "com.example.app.video.premium.monthly", group: 0, level: 1, price: 14_990),
-        Product(id: "com.example.app.video.basic.monthly", group: 0, level: 2, price: 7_990),
-        Product(
-            id: "com.example.app.video.premium.yearly", group: 0, level: 1, period: .months(12),
-            price: 149_990),
-        Product(id: "com.example.app.news.monthly", group: 1, level: 1, price: 9_990),
-        Product(
-            id: "com.example.app.news.yearly", group: 1, level: 1, period: .months(12),
-            price: 89_990),
-        Product(
-            id: "com.example.app.news.weekly", group: 1, level: 2, period: .days(7), price: 2_990),
-        Product(
-            id: "com.example.app.storage.large.monthly", group: 2, level: 1, price: 9_990),
-        Product(id: "com.example.app.storage.small.monthly", group: 2, level: 2, price: 2_990),
-        Product(
-            id: "com.example.app.storage.commitment", group: 2, level: 1, price: 6_990,
-            isMonthlyCommitment: true),
-        Product(id: "com.example.app.coins.100", kind: .consumable, price: 990),
-        Product(id: "com.example.app.themes", kind: .nonConsumable, price: 4_990),
-        Product(
-            id: "com.example.app.season.pass", kind: .nonRenewing, period: .months(3),
-            price: 19_990),
-    ]
-
-    package static let storefronts: [Storefront] = [
-        Storefront(country: "USA", id: "143441", currency: "USD", priceFactor: 1000),
-        Storefront(country: "DEU", id: "143443", currency: "EUR", priceFactor: 1000),
-        Storefront(country: "GBR", id: "143444", currency: "GBP", priceFactor: 900),
-        Storefront(country: "JPN", id: "143462", currency: "JPY", priceFactor: 150_000),
-        Storefront(country: "BRA", id: "143503", currency: "BRL", priceFactor: 4000),
-    ]
-
+/// What the simulated app sells, and in which storefronts; the same in both environments.
+package final class Catalogue: Sendable {
+    let bundleID: String
+    let appAppleID: Int64
+    /// Grace period that the app chose: 3, 16 or 28 days, or 0 for none.
+    let graceDays: Int
+    /// Whether a free trial that cannot be paid on has no grace period.
+    let hasGraceForPaidRenewalsOnly: Bool
+    /// The identifiers of the subscription groups.
+    let groups: [String]
+    let products: [Product]
+    let storefronts: [Storefront]
     /// Index 0 means "no offer".
-    package static let offers: [Offer] = [
-        Offer(type: 0, identifier: nil, discountType: "", period: .months(1), percentCharged: 100),
-        Offer(
-            type: 1, identifier: nil, discountType: "FREE_TRIAL", period: .days(7),
-            percentCharged: 0),
-        Offer(
-            type: 1, identifier: nil, discountType: "PAY_AS_YOU_GO", period: .months(1),
-            percentCharged: 50),
-        Offer(
-            type: 2, identifier: "come.back.half.price", discountType: "PAY_AS_YOU_GO",
-            period: .months(1), percentCharged: 50),
-        Offer(
-            type: 3, identifier: "SPRING", discountType: "FREE_TRIAL", period: .months(1),
-            percentCharged: 0),
-        Offer(
-            type: 4, identifier: "winback.monthly", discountType: "PAY_AS_YOU_GO",
-            period: .months(1), percentCharged: 30),
-    ]
+    let offers: [Offer]
+    /// Indexes of the products that are not auto-renewable.
+    let oneTimeProducts: [UInt16]
+
+    /// `offers`: without the one that means "no offer".
+    init(
+        bundleID: String, appAppleID: Int64, graceDays: Int = 16,
+        hasGraceForPaidRenewalsOnly: Bool = false, groups: [String], products: [Product],
+        storefronts: [Storefront], offers: [Offer]
+    ) {
+        self.bundleID = bundleID
+        self.appAppleID = appAppleID
+        self.graceDays = graceDays
+        self.hasGraceForPaidRenewalsOnly = hasGraceForPaidRenewalsOnly
+        self.groups = groups
+        self.products = products
+        self.storefronts = storefronts
+        self.offers = [Offer.none] + offers
+        oneTimeProducts = products.indices.filter { products[$0].kind != .autoRenewable }
+            .map(UInt16.init)
+    }
 
     /// The index of a product; `nil` for an unknown product id.
-    package static func product(named id: String) -> UInt16? {
+    func product(named id: String) -> UInt16? {
         products.firstIndex { $0.id == id }.map(UInt16.init)
     }
 
     /// The index of a product by its id, with or without the bundle's prefix.
-    static func product(withShortName name: String) -> UInt16? {
-        product(named: name) ?? product(named: "com.example.app." + name)
+    func product(withShortName name: String) -> UInt16? {
+        product(named: name) ?? product(named: bundleID + "." + name)
+    }
+
+    /// The ids of the products, without the bundle's prefix.
+    var shortNames: [String] {
+        products.map { product in
+            product.id.hasPrefix(bundleID + ".")
+                ? String(product.id.dropFirst(bundleID.count + 1)) : product.id
+        }
     }
 
     /// The index of an auto-renewable subscription; `nil` for another product id.
-    static func subscription(named id: String) -> UInt16? {
+    func subscription(named id: String) -> UInt16? {
         product(named: id).flatMap { products[Int($0)].kind == .autoRenewable ? $0 : nil }
     }
 
-    /// The length of a period: the offer's for a free trial, otherwise the product's.
-    static func period(of product: UInt16, offer: UInt8) -> BillingPeriod {
-        offers[Int(offer)].isFreeTrial
-            ? offers[Int(offer)].period : products[Int(product)].period
+    /// The index of an offer; `nil` for an unknown name.
+    func offer(named name: String) -> UInt8? {
+        offers.firstIndex { $0.name == name }.map(UInt8.init)
+    }
+
+    /// The indexes of the offers of a type.
+    func offers(ofType type: Offer.Kind) -> [UInt8] {
+        offers.indices.filter { offers[$0].kind == type }.map(UInt8.init)
+    }
+
+    /// The length of a period: the offer's own, otherwise the product's.
+    func period(of product: UInt16, offer: UInt8) -> BillingPeriod {
+        offers[Int(offer)].period ?? products[Int(product)].period
     }
 
     /// Price in milliunits of the storefront's currency.
-    static func price(
+    func price(
         of product: UInt16, storefront: UInt8, offer: UInt8, increasePercent: UInt8
     ) -> Int64 {
-        let base = products[Int(product)].price * storefronts[Int(storefront)].priceFactor / 1000
+        let base = products[Int(product)].prices[Int(storefront)]
         let ordinary = base * offers[Int(offer)].percentCharged / 100
         return ordinary + ordinary * Int64(increasePercent) / 100
     }
@@ -118,21 +115,21 @@ package struct Product: Hashable, Sendable {
     /// 1 is the highest level of service in the group.
     package let level: Int
     package let period: BillingPeriod
-    /// Milliunits of US dollars; `Storefront.priceFactor` converts it.
-    package let price: Int64
+    /// Milliunits of the currency, by storefront.
+    package let prices: [Int64]
     /// A twelve-month commitment that is billed monthly.
     package let isMonthlyCommitment: Bool
 
     init(
         id: String, kind: Kind = .autoRenewable, group: Int = -1, level: Int = 1,
-        period: BillingPeriod = .months(1), price: Int64, isMonthlyCommitment: Bool = false
+        period: BillingPeriod = .months(1), prices: [Int64], isMonthlyCommitment: Bool = false
     ) {
         self.id = id
         self.kind = kind
         self.group = group
         self.level = level
         self.period = period
-        self.price = price
+        self.prices = prices
         self.isMonthlyCommitment = isMonthlyCommitment
     }
 }
@@ -142,20 +139,30 @@ package struct Storefront: Hashable, Sendable {
     let country: String
     let id: String
     let currency: String
-    /// Thousandths of the US price.
-    let priceFactor: Int64
 }
 
 /// An offer that makes the next period cheaper or free.
 package struct Offer: Hashable, Sendable {
-    /// 1 introductory, 2 promotional, 3 offer code, 4 win-back.
-    let type: Int
+    /// Apple's `offerType`; 0 for "no offer".
+    enum Kind: Int, Sendable {
+        case none, introductory, promotional, offerCode, winBack
+    }
+
+    /// The name in scenarios.
+    let name: String
+    let kind: Kind
     let identifier: String?
+    /// Apple's `offerDiscountType`.
     let discountType: String
-    /// The length of a free trial; any other offer lasts one period of the product.
-    let period: BillingPeriod
+    /// The length of the one period that a free trial or an advance payment covers; `nil` for an offer
+    /// that lasts one period of the product.
+    let period: BillingPeriod?
     /// Percent of the ordinary price that is charged.
     let percentCharged: Int64
 
     var isFreeTrial: Bool { discountType == "FREE_TRIAL" }
+
+    static let none = Offer(
+        name: "none", kind: .none, identifier: nil, discountType: "", period: nil,
+        percentCharged: 100)
 }

@@ -102,6 +102,6 @@ extension World {
     }
 
     private func currentOffer(_ chain: PurchaseChain) -> Offer {
-        Catalogue.offers[Int(chain.current?.offer ?? 0)]
+        catalogue.offers[Int(chain.current?.offer ?? 0)]
     }
 }

@@ -9,8 +9,10 @@ struct World: Sendable {
     let environment: SimulatedEnvironment
     let seed: UInt64
     let identifiers: IdentifierScheme
+    let catalogue: Catalogue
+    let pace: Pace
     /// Grace period that the app chose: 3, 16 or 28 days, or 0 for none.
-    var graceDays = 16
+    var graceDays: Int
     var rates: LifeRates
     /// Every event that was due by this moment has happened.
     private(set) var now: Timestamp
@@ -37,8 +39,14 @@ struct World: Sendable {
     /// When the next event or scripted step is due.
     private(set) var nextDue = PurchaseChain.never
 
-    init(environment: SimulatedEnvironment, seed: UInt64, now: Timestamp, rates: LifeRates) {
+    init(
+        environment: SimulatedEnvironment, catalogue: Catalogue, pace: Pace, seed: UInt64,
+        now: Timestamp, rates: LifeRates
+    ) {
         self.environment = environment
+        self.catalogue = catalogue
+        self.pace = pace
+        self.graceDays = catalogue.graceDays
         self.seed = seed
         self.identifiers = IdentifierScheme(environment: environment, seed: seed)
         self.now = now
@@ -49,7 +57,9 @@ struct World: Sendable {
 
     /// A world without customers, with the same settings and moment.
     func emptyCopy() -> World {
-        var copy = World(environment: environment, seed: seed, now: now, rates: rates)
+        var copy = World(
+            environment: environment, catalogue: catalogue, pace: pace, seed: seed, now: now,
+            rates: rates)
         copy.graceDays = graceDays
         return copy
     }
