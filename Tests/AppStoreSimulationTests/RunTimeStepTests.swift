@@ -240,6 +240,19 @@ import Testing
             try client.get("/inApps/v1/subscriptions/\(grace.purchase)").errorCode == 4_040_001)
     }
 
+    @Test func `a purchase of a hundred years ago keeps its dates`() throws {
+        let client = try client()
+        try add(client, life: #"{"at": "-20d", "buy": "themes"}"#)
+        let id = try client.id("anna")
+        let bought = try #require(try client.history(id).first?["purchaseDate"] as? Int64)
+        for _ in 0..<2 { try client.advance(["days": 36_000]) }
+        #expect(call(client, "customers/anna/refund", #"{"refund": 70}"#).status == 200)
+        let refunded = try #require(try client.history(id).first)
+        #expect(refunded["purchaseDate"] as? Int64 == bought)
+        #expect(try refunded["revocationDate"] as? Int64 == client.now())
+        #expect(refunded["revocationPercentage"] as? Int == 70_000)
+    }
+
     @Test func `what happened is so after a restart, too`() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/kept-" + UUID().uuidString
         func start() throws -> SimulatorClient {

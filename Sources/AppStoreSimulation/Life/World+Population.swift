@@ -9,7 +9,7 @@ extension World {
 
     /// Adds this many customers; accounts of family members are added to that.
     mutating func populate(customers count: Int) {
-        chains.reserveCapacity(chains.count + count * 3 / 2)
+        chains.reserveCapacity(chains.count + count * 7 / 4)
         accounts.reserveCapacity(accounts.count + count * 11 / 10)
         let known = notifications.count
         for number in 0..<count {
@@ -62,7 +62,10 @@ extension World {
             accounts.removeLast(accounts.count - accountCount)
             notifications.removeLast(notifications.count - notificationCount)
         }
-        for index in chainCount..<chains.count { link(chain: index) }
+        for index in chainCount..<chains.count {
+            link(chain: index)
+            chains[index].dropSpareCapacity()
+        }
     }
 
     private mutating func trySubscription(account: Int, group: Int, random: inout SeededRandom) {

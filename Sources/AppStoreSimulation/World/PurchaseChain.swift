@@ -80,6 +80,14 @@ struct PurchaseChain: Sendable {
         return renewal.nextProduct
     }
 
+    /// Frees what its list of transactions has reserved for later ones.
+    mutating func dropSpareCapacity() {
+        var exact: [StoredTransaction] = []
+        exact.reserveCapacity(transactions.count)
+        exact.append(contentsOf: transactions)
+        transactions = exact
+    }
+
     /// The latest period, which determines the status.
     var current: StoredTransaction? { transactions.last }
 }

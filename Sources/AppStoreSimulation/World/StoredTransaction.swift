@@ -1,33 +1,123 @@
 import Subscriptions
 
-/// One purchased period or one-time purchase; compact, because a world holds millions.
+/// One purchased period or one-time purchase, in 32 bytes, because a world holds millions.
 ///
 /// Ids (`IdentifierScheme`) and price (`Catalogue`) are computed from its position and product, so
-/// they are not stored.
+/// they are not stored. Dates are stored as milliseconds after the purchase.
 struct StoredTransaction: Sendable {
-    var purchaseDate: Timestamp
-    /// Meaningless for one-time purchases other than non-renewing ones.
-    var expiresDate: Timestamp
-    /// Changes when the customer upgrades or the store revokes the transaction; history is sorted by it.
-    var modifiedDate: Timestamp
-    @CompactTimestamp var revocationDate: Timestamp?
+    private var purchase: PackedMilliseconds
+    private var expiresAfter: PackedMilliseconds
+    private var modifiedAfter: PackedMilliseconds
+    /// `PackedMilliseconds.none` if it is not revoked.
+    private var revokedAfter = PackedMilliseconds.none
     var product: UInt16
-    /// Price increase in percent of the ordinary price.
-    var priceIncreasePercent: UInt8 = 0
-    /// False for the first period of a subscription, a resubscription or an upgrade: those are purchases.
-    var isRenewal: Bool
-    var isUpgraded = false
-    /// The app has delivered what was bought (Finish Transaction).
-    var isFinished = false
     /// Index into the catalogue's offers.
     var offer: UInt8
-    var revocation = Revocation.none
-    /// Percent refunded; 0 where it does not apply.
-    var revocationPercent: UInt8 = 0
-    /// 1 = issue in the app, 0 = other.
-    var revocationReason: UInt8 = 0
+    private var flags: Flags
+    /// Price increase in percent of the ordinary price.
+    var priceIncreasePercent: UInt8
+    private var percentAndReason: UInt8 = 0
     /// Number of the monthly payment within a twelve months' commitment, else 0.
     var commitmentPayment: UInt8 = 0
+
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+
+        static let isRenewal = Flags(rawValue: 1)
+        static let isUpgraded = Flags(rawValue: 2)
+        static let isFinished = Flags(rawValue: 4)
+        /// Three bits hold the revocation.
+        static let revocationShift: UInt8 = 3
+
+        mutating func set(_ flag: Flags, to value: Bool) {
+            if value { insert(flag) } else { remove(flag) }
+        }
+    }
+
+    init(
+        purchaseDate: Timestamp, expiresDate: Timestamp, modifiedDate: Timestamp,
+        product: UInt16, priceIncreasePercent: UInt8 = 0, isRenewal: Bool, offer: UInt8
+    ) {
+        purchase = PackedMilliseconds(purchaseDate.unixMilliseconds)
+        expiresAfter = PackedMilliseconds(expiresDate.milliseconds(since: purchaseDate))
+        modifiedAfter = PackedMilliseconds(modifiedDate.milliseconds(since: purchaseDate))
+        self.product = product
+        self.offer = offer
+        flags = isRenewal ? .isRenewal : []
+        self.priceIncreasePercent = priceIncreasePercent
+    }
+
+    /// Setting it leaves the other dates as they are.
+    var purchaseDate: Timestamp {
+        get { Timestamp(unixMilliseconds: purchase.value) }
+        set {
+            let (expires, modified, revoked) = (expiresDate, modifiedDate, revocationDate)
+            purchase = PackedMilliseconds(newValue.unixMilliseconds)
+            (expiresDate, modifiedDate, revocationDate) = (expires, modified, revoked)
+        }
+    }
+
+    /// Meaningless for one-time purchases other than non-renewing ones.
+    var expiresDate: Timestamp {
+        get { date(expiresAfter) }
+        set { expiresAfter = packed(newValue) }
+    }
+
+    /// Changes when the customer upgrades or the store revokes the transaction; history is sorted by it.
+    var modifiedDate: Timestamp {
+        get { date(modifiedAfter) }
+        set { modifiedAfter = packed(newValue) }
+    }
+
+    var revocationDate: Timestamp? {
+        get { revokedAfter == .none ? nil : date(revokedAfter) }
+        set { revokedAfter = newValue.map(packed) ?? .none }
+    }
+
+    private func date(_ offset: PackedMilliseconds) -> Timestamp {
+        Timestamp(unixMilliseconds: purchase.value + offset.value)
+    }
+
+    private func packed(_ date: Timestamp) -> PackedMilliseconds {
+        PackedMilliseconds(date.unixMilliseconds - purchase.value)
+    }
+
+    /// False for the first period of a subscription, a resubscription or an upgrade: those are purchases.
+    var isRenewal: Bool {
+        get { flags.contains(.isRenewal) }
+        set { flags.set(.isRenewal, to: newValue) }
+    }
+
+    var isUpgraded: Bool {
+        get { flags.contains(.isUpgraded) }
+        set { flags.set(.isUpgraded, to: newValue) }
+    }
+
+    /// The app has delivered what was bought (Finish Transaction).
+    var isFinished: Bool {
+        get { flags.contains(.isFinished) }
+        set { flags.set(.isFinished, to: newValue) }
+    }
+
+    var revocation: Revocation {
+        get { Revocation(rawValue: flags.rawValue >> Flags.revocationShift) ?? .none }
+        set {
+            let others = flags.rawValue & (1 << Flags.revocationShift - 1)
+            flags = Flags(rawValue: others | newValue.rawValue << Flags.revocationShift)
+        }
+    }
+
+    /// Percent refunded; 0 where it does not apply.
+    var revocationPercent: UInt8 {
+        get { percentAndReason & 0x7F }
+        set { percentAndReason = percentAndReason & 0x80 | newValue & 0x7F }
+    }
+
+    /// 1 = issue in the app, 0 = other.
+    var revocationReason: UInt8 {
+        get { percentAndReason >> 7 }
+        set { percentAndReason = percentAndReason & 0x7F | newValue << 7 }
+    }
 
     /// Apple's `revocationType`.
     enum Revocation: UInt8, Sendable {
@@ -93,6 +183,31 @@ struct StatedTransaction: Sendable {
         then.isUpgraded = isUpgraded
         return then
     }
+}
+
+/// Milliseconds in six bytes, without the alignment of a larger integer: some 4,400 years either way.
+struct PackedMilliseconds: Hashable, Sendable {
+    private var low: UInt16
+    private var middle: UInt16
+    private var high: Int16
+
+    private static let range: ClosedRange<Int64> = -(1 << 47) + 1...1 << 47 - 1
+
+    /// Stands for an absent time.
+    static let none = PackedMilliseconds(bits: -1 << 47)
+
+    /// A value out of range becomes the nearest one within.
+    init(_ value: Int64) {
+        self.init(bits: min(max(value, Self.range.lowerBound), Self.range.upperBound))
+    }
+
+    private init(bits: Int64) {
+        low = UInt16(truncatingIfNeeded: bits)
+        middle = UInt16(truncatingIfNeeded: bits >> 16)
+        high = Int16(truncatingIfNeeded: bits >> 32)
+    }
+
+    var value: Int64 { Int64(high) << 32 | Int64(middle) << 16 | Int64(low) }
 }
 
 /// An optional timestamp in eight bytes instead of sixteen, because a world holds millions.

@@ -103,6 +103,8 @@ struct World: Sendable {
     ///
     /// Equal dates are ordered by chain, so the order of creation makes no difference.
     mutating func sortNotifications(from first: Int) {
+        // Sorting a part copies it.
+        guard first > 0 else { return notifications.sort { $0.order < $1.order } }
         notifications[first...].sort { $0.order < $1.order }
         guard first > 0, first < notifications.count,
             notifications[first].order < notifications[first - 1].order
