@@ -15,8 +15,8 @@ struct NotificationRecord: Sendable {
     var failure: UInt8 = 0
     /// Distinguishes notifications with the same event, chain and date.
     var repetition: UInt8 = 0
-    /// Results of real attempts; `nil` where delivery is only simulated.
-    var outcomes: AttemptOutcomes?
+    /// `outcomes`, without the bytes of an optional.
+    var packedOutcomes = AttemptOutcomes.none
     /// The transaction's changeable fields as sent: later events must not change them.
     ///
     /// `nil` for none.
@@ -25,6 +25,12 @@ struct NotificationRecord: Sendable {
     var massExtension: MassExtension?
     var streakStart: Timestamp
     var renewal: RenewalState
+
+    /// Results of real attempts; `nil` where delivery is only simulated.
+    var outcomes: AttemptOutcomes? {
+        get { packedOutcomes == .none ? nil : packedOutcomes }
+        set { packedOutcomes = newValue ?? .none }
+    }
 
     /// The planned delivery, in one byte.
     struct Delivery: Sendable, Equatable {
@@ -99,6 +105,13 @@ struct NotificationRecord: Sendable {
 struct AttemptOutcomes: Hashable, Sendable {
     /// Four bits for each attempt; the highest four bits hold the number of attempts.
     private var bits: UInt32 = 0
+
+    /// Stands for absent results, without the byte of an optional: more attempts than there can be.
+    fileprivate static let none = AttemptOutcomes(bits: .max)
+
+    init() {}
+
+    private init(bits: UInt32) { self.bits = bits }
 
     var count: Int { Int(bits >> 28) }
 

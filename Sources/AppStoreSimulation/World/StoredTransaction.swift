@@ -156,16 +156,22 @@ struct StoredTransaction: Sendable {
 /// The fields of a transaction that later events can change (a refund and its reversal, an upgrade, an
 /// extension), as a notification stated them.
 struct StatedTransaction: Sendable {
-    var expiresDate: Timestamp
-    @CompactTimestamp var revocationDate: Timestamp?
-    var revocation: StoredTransaction.Revocation
-    var revocationPercent: UInt8
-    var revocationReason: UInt8
-    var isUpgraded: Bool
+    private let expires: PackedMilliseconds
+    private let revoked: PackedMilliseconds
+    let revocation: StoredTransaction.Revocation
+    let revocationPercent: UInt8
+    let revocationReason: UInt8
+    let isUpgraded: Bool
+
+    var expiresDate: Timestamp { Timestamp(unixMilliseconds: expires.value) }
+    var revocationDate: Timestamp? {
+        revoked == .none ? nil : Timestamp(unixMilliseconds: revoked.value)
+    }
 
     init(_ transaction: StoredTransaction) {
-        expiresDate = transaction.expiresDate
-        revocationDate = transaction.revocationDate
+        expires = PackedMilliseconds(transaction.expiresDate.unixMilliseconds)
+        revoked =
+            transaction.revocationDate.map { PackedMilliseconds($0.unixMilliseconds) } ?? .none
         revocation = transaction.revocation
         revocationPercent = transaction.revocationPercent
         revocationReason = transaction.revocationReason
