@@ -9,12 +9,9 @@ package protocol AgendaBook: Sendable {
     /// Reads every row with its last check, once, and puts those for which `due` names a reason
     /// among the questions of the pass, together with a sample of the others.
     ///
-    /// A pass is scheduled once; later calls return what the first one found.
-    ///
-    /// - Parameters:
-    ///   - level: How many rows to sweep tonight, given how many reach the allowed age in so many
-    ///     days; 0 days are overdue.
-    ///   - due: Why Apple must be asked about a row, given the last rows that the sweep takes.
+    /// A pass is scheduled once; later calls return what the first one found. `level` says how many
+    /// rows to sweep tonight, given how many reach the allowed age in so many days, 0 being overdue.
+    /// `due` says why Apple must be asked about a row, given the last rows that the sweep takes.
     func schedule(
         _ request: ScheduleRequest, in pass: OpenPass, run: RunHeader,
         level: @escaping @Sendable ([Int: Int]) -> Int,

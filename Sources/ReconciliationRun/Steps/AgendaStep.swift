@@ -24,7 +24,7 @@ struct AgendaStep: QuestionSource {
         self.total = total
     }
 
-    /// - Parameter limit: How many rows may still be taken; `nil` for any number.
+    /// Asks, and counts down how many rows may still be taken; `nil` for any number.
     func run(limit: inout Int?) async throws(RunInterruption) {
         var source = self
         source.limit = limit

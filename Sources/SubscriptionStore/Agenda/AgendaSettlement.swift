@@ -10,7 +10,7 @@ struct AgendaSettlement: Sendable {
     let started: Timestamp
     let ended: Timestamp
 
-    /// - Parameter rows: a source of rows of `trueup_pass_rows`, named `p`, with its arguments.
+    /// Settles what a source of rows of `trueup_pass_rows`, named `p`, says.
     func settle(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
         try noteChecks(rows, arguments, db)
         try takeOff(rows, arguments, db)

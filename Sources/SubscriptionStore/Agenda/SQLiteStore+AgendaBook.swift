@@ -18,9 +18,7 @@ extension SQLiteStore {
         let ends = try await read(doing) { db in
             try SweepOrder(db: db, request: request).ends(level: level)
         }
-        counts.oldestCheck = try await read(doing) { db in
-            try SweepOrder(db: db, request: request).oldestCheck()
-        }
+        counts.oldestCheck = try await read(doing) { db in try SweepOrder.oldestCheck(db) }
         let scan = TableScan(request: request, ends: ends, due: due)
         var draw = SampleDraw(request.sample, seed: request.seed)
         var position: StoredKey?

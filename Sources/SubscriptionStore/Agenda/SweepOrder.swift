@@ -55,7 +55,7 @@ struct SweepOrder {
         """
 
     /// When the oldest word was signed.
-    func oldestCheck() throws -> Timestamp? {
+    static func oldestCheck(_ db: Database) throws -> Timestamp? {
         try [true, false].compactMap { isLasting in
             try Int64.fetchOne(
                 db,

@@ -29,6 +29,11 @@ extension SQLiteStore {
                             WHERE state IN ('new', 'open', 'recurring')
                             GROUP BY kind, severity, state
                             """))
+                overview.judgedRows =
+                    try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_checks") ?? 0
+                overview.oldestCheck = try SweepOrder.oldestCheck(db)
+                overview.owed =
+                    try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_agenda") ?? 0
                 overview.outbox = try OutboxTotals(db)
                 overview.bookkeeping = try BookkeepingCount.all(db)
                 overview.acknowledged = try Acknowledgements(db: db).all(at: now)
@@ -63,7 +68,7 @@ extension SQLiteStore {
             sql: """
                 SELECT max(p.began) FROM trueup_passes AS p
                 JOIN trueup_runs AS r ON r.pass_id = p.pass_id AND r.closes_pass = 1
-                WHERE p.covers_every_row = 1 AND p.narrowing = ''
+                WHERE (p.covers_every_row = 1 OR p.scheduled_rows IS NOT NULL) AND p.narrowing = ''
                 """
         ).map(Timestamp.init(unixMilliseconds:))
     }

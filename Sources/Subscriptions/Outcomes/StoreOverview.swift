@@ -7,6 +7,12 @@ package struct StoreOverview: Hashable, Sendable {
     package var runs: [RunListing]
     /// When the newest pass over the whole population that was completed began.
     package var lastCompletePass: Timestamp?
+    /// Subscriptions with a check record.
+    package var judgedRows = 0
+    /// When Apple signed the oldest word by which a row was judged last.
+    package var oldestCheck: Timestamp?
+    /// Subscriptions about which Apple must be asked by the next run, whatever else it asks.
+    package var owed = 0
     package var watermarks: [AppIdentity: Timestamp]
     package var openFindings: [FindingCount]
     /// Events about corrections, for others.

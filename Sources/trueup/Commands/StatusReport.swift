@@ -38,6 +38,14 @@ package struct StatusReport {
                     "the last complete pass began \(moment($0))"
                 } ?? "no pass over all rows has been completed yet"),
         ]
+        if overview.judgedRows > 0 {
+            lines.append(
+                "Judged     \(overview.judgedRows) rows; Apple's oldest word about one is of "
+                    + (overview.oldestCheck.map(moment) ?? "an unknown time"))
+        }
+        if overview.owed > 0 {
+            lines.append("Owed       \(overview.owed) questions to Apple, for the next run")
+        }
         if !overview.outbox.isEmpty { lines.append("Telling    " + telling) }
         let kept = overview.bookkeeping.filter { $0.rows > 0 }
         if !kept.isEmpty { lines += ["", "Bookkeeping"] + bookkeepingLines(kept) }
@@ -164,7 +172,10 @@ package struct StatusReport {
             "coverage_age_seconds": overview.lastCompletePass.map {
                 .integer(now.milliseconds(since: $0) / 1000)
             } ?? .null,
+            "oldest_check": .time(overview.oldestCheck),
             "outbox": overview.outbox.json,
+            "owed": .integer(Int64(overview.owed)),
+            "rows_judged": .integer(Int64(overview.judgedRows)),
             "bookkeeping": .array(
                 overview.bookkeeping.map { kind in
                     .object([

@@ -117,7 +117,9 @@ package final class ProgressLine: Sendable {
     private func text(_ progress: RunProgress) -> String {
         switch progress.stage {
         case .recover: "recover: \(progress.done) notifications read"
-        case .walk: "walk: \(progress.done) rows asked"
+        case .walk:
+            progress.total.map { "walk: \(progress.done) of \($0) rows asked" }
+                ?? "walk: \(progress.done) rows asked"
         case .again: "walk: \(progress.done) rows asked once more"
         case .apply: "apply: \(progress.done) corrections written"
         }
