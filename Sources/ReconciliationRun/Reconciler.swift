@@ -79,6 +79,8 @@ package struct Reconciler: Sendable {
         var end = RunEnd.completed
         var plan = PlanOutcome()
         var incompleteReadings: [String] = []
+        /// Apps whose notification history was read and held nothing.
+        var silentApps: [AppIdentity] = []
         /// The counts of reverting a run; `nil` in other runs.
         var undo: UndoCounts?
     }
@@ -98,6 +100,7 @@ package struct Reconciler: Sendable {
         defer {
             ending.incompleteReadings = recovered.sorted { $0.key < $1.key }.compactMap(
                 \.value.shortfall)
+            ending.silentApps = recovered.filter { $0.value.notifications == 0 }.keys.sorted()
         }
         // A part of the rows says nothing about a whole history, so a narrowed run reads none.
         if job.steps.contains(.recover), !job.narrowing.isNarrowed {
@@ -190,6 +193,7 @@ package struct Reconciler: Sendable {
                 + [context.tally.unfinishedHistories].compactMap(\.self))
         decision.lastFailure = context.tally.lastFailure
         decision.coveredRows = coverage?.rows
+        if plan.changes > 0 { decision.silentApps = ending.silentApps }
         if ending.end != .completed {
             decision.unreached =
                 try await ports.runs.unreachedRows(in: context.pass, run: header)

@@ -56,6 +56,16 @@ import Testing
         #expect(world.status(of: World.id(0)) == 2)
     }
 
+    @Test func `say so when changes come without any notification`() async throws {
+        let world = World(rows: 3)
+        let quiet = try await world.night("run-1", Self.delta())
+        #expect(!quiet.messages.contains { $0.contains("server URL") })
+        world.expire(World.id(1))
+        let conclusion = try await world.night("run-2", after: 21 * Self.day, Self.delta())
+        #expect(world.status(of: World.id(1)) == 2)
+        #expect(conclusion.messages.contains { $0.contains("no server URL is set") })
+    }
+
     @Test func `sweep evenly, and every row in time`() async throws {
         let world = World()
         for number in 0..<40 { world.store.hold(World.row(of: Self.yearly(number, night: 0))) }

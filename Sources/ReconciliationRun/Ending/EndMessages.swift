@@ -17,6 +17,12 @@ extension ExitDecision {
         sentences += planSentences
         if let planned { return sentences + planned.messages }
         sentences += incompleteReadings
+        sentences += silentApps.map { app in
+            "Apple's notification history of \(app.bundleID) (\(app.environment.rawValue)) is empty "
+                + "although subscriptions have changed: it seems that no server URL is set in App "
+                + "Store Connect (App Information, App Store Server Notifications). Until one is, "
+                + "changes are found only on their dates and by the sweep."
+        }
         if totals.undecidedCount > 0 {
             sentences.append(
                 "\(totals.undecidedCount) rows could not be judged and were left as they are "

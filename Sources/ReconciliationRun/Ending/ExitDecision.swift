@@ -24,6 +24,8 @@ package struct ExitDecision: Hashable, Sendable {
     package var runID: String
     /// Histories, of notifications or of transactions, that could not be read to their end.
     package var incompleteReadings: [String]
+    /// Apps whose notification history holds nothing, although rows had changed.
+    package var silentApps: [AppIdentity] = []
     /// Set when the run worked off a plan or took a run back, and judged nothing itself.
     package var planned: PlannedEnding?
 

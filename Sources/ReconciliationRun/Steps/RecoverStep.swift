@@ -15,6 +15,8 @@ struct RecoverStep {
         var shortfall: String?
         /// Whether the end of the run may bring what the beginning did not.
         var mayComeLater = false
+        /// How many notifications the history held; `nil` where it was not read to its end.
+        var notifications: Int?
     }
 
     func run() async throws(RunInterruption) -> Outcome {
@@ -43,7 +45,7 @@ struct RecoverStep {
             try await context.ports.recovery.finishRecovery(
                 of: app, read: read, watermark: moved, in: context.pass)
         }
-        return Outcome(shortfall: shortfall)
+        return Outcome(shortfall: shortfall, notifications: outcome.notifications)
     }
 
     /// Reads the window page by page.
@@ -85,7 +87,9 @@ struct RecoverStep {
             switch sweep.pageArrived(lookup) {
             case .nextPage: continue
             case .finished:
-                return Outcome(shortfall: Self.shortfall(undetermined: undetermined, of: app))
+                return Outcome(
+                    shortfall: Self.shortfall(undetermined: undetermined, of: app),
+                    notifications: read)
             case .gaveUp(let why):
                 let problem =
                     "The notification history of \(app.bundleID) (\(app.environment.rawValue)) "
