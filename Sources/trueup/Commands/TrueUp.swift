@@ -11,6 +11,7 @@ package struct TrueUp: ParsableCommand {
             Init.self,
             Run.self,
             Check.self,
+            Estimate.self,
             Apply.self,
             Undo.self,
             Acknowledge.self,

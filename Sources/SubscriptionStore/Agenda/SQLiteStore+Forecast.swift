@@ -1,0 +1,222 @@
+import GRDB
+package import Subscriptions
+
+extension SQLiteStore {
+    /// Finds the questions of a run that began now, by the scan that the run itself makes, without
+    /// writing.
+    ///
+    /// - Parameters:
+    ///   - scope: From which rows the run takes its questions.
+    ///   - job: Whose earlier runs count.
+    ///   - apps: The configured ones.
+    ///   - level: How many rows tonight's sweep takes.
+    ///   - due: Why a row is asked about.
+    ///   - place: Through which app it is asked about, if at all.
+    /// - Returns: Counts of one consistent view of the database.
+    /// - Throws: `StoreError` when it cannot be read.
+    package func forecast(
+        of scope: ForecastScope, job: String, apps: [AppIdentity],
+        level: ([Int: Int]) -> Int,
+        due: @escaping @Sendable (ScheduledRow, SweepEnds) -> QuestionReason?,
+        place: (LocalSubscription) -> QuestionPlace
+    ) throws(StoreError) -> QuestionForecast {
+        let doing = "forecasting what must be asked"
+        do {
+            return try stream(doing) { db in
+                try withoutActuallyEscaping(place) { place in
+                    var questions = ForecastQuestions(db: db, apps: Set(apps), place: place)
+                    try questions.addOwed()
+                    switch scope {
+                    case .owed: break
+                    case .delta(let request):
+                        let ends = try SweepOrder(db: db, request: request).ends(level: level)
+                        try questions.addDue(
+                            TableScan(request: request, ends: ends, due: due), request)
+                    case .full(let isRound):
+                        try questions.addEveryRow(roundOf: isRound ? job : nil)
+                    }
+                    return try questions.completed(job: job)
+                }
+            }
+        } catch {
+            throw StoreError(error, doing: doing)
+        }
+    }
+}
+
+/// Collects the questions of a forecast.
+private struct ForecastQuestions {
+    let db: Database
+    let apps: Set<AppIdentity>
+    let place: (LocalSubscription) -> QuestionPlace
+    private var forecast = QuestionForecast()
+
+    init(
+        db: Database, apps: Set<AppIdentity>, place: @escaping (LocalSubscription) -> QuestionPlace
+    ) {
+        self.db = db
+        self.apps = apps
+        self.place = place
+    }
+
+    /// The last runs that tell what cannot be counted.
+    private static let pastRuns = 7
+
+    // MARK: What is owed
+
+    mutating func addOwed() throws {
+        let lines = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT reason, bundle_id, environment, original_transaction_id
+                FROM trueup_agenda
+                """)
+        while let line = try lines.next() {
+            guard let reason = QuestionReason(rank: line.integer(at: 0) ?? -1) else { continue }
+            let key = SubscriptionKey(line, at: 1)
+            if let row = try row(of: key) {
+                ask(row, because: reason)
+            } else if reason == .notification {
+                askUnheld(key)
+            }
+        }
+    }
+
+    private mutating func askUnheld(_ key: SubscriptionKey) {
+        guard let environment = AppStoreEnvironment(rawValue: key.environment) else { return }
+        let app = AppIdentity(bundleID: key.bundleID, environment: environment)
+        guard apps.contains(app) else { return }
+        forecast.questions[.notification, default: 0] += 1
+        forecast.unheld += 1
+        forecast.asked[app, default: CustomerCount()].add(nil)
+    }
+
+    private func row(of key: SubscriptionKey) throws -> LocalSubscription? {
+        let cursor = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(LocalSubscription.columns) FROM subscriptions AS s
+                    WHERE s.bundle_id = ? AND s.environment = ?
+                        AND s.original_transaction_id = ?
+                    """), arguments: key.arguments)
+        return try cursor.next().map { LocalSubscription($0) }
+    }
+
+    private mutating func ask(_ row: LocalSubscription, because reason: QuestionReason) {
+        switch place(row) {
+        case .excluded(let why): forecast.excluded[why, default: 0] += 1
+        case .asked(let app):
+            forecast.questions[reason, default: 0] += 1
+            forecast.asked[app, default: CustomerCount()].add(row.customerID)
+        }
+    }
+
+    // MARK: What is due
+
+    mutating func addDue(_ scan: TableScan, _ request: ScheduleRequest) throws {
+        var draw = SampleDraw(request.sample, seed: request.seed)
+        var quiet = 0
+        var drawn = 0
+        var position: StoredKey?
+        repeat {
+            let chunk = try scan.chunk(after: position, db)
+            quiet += chunk.quiet.count
+            for line in chunk.lines { try askUnlessOwed(line.key, because: line.reason) }
+            for key in chunk.quiet { draw.offer(key) }
+            if draw.mayTakeEarly { drawn += try askAbout(sample: draw.take()) }
+            position = chunk.next
+        } while position != nil
+        drawn += try askAbout(sample: draw.take())
+        forecast.quiet = quiet
+        forecast.drawsPart = drawn > 0 && drawn < quiet
+    }
+
+    private mutating func askAbout(sample keys: [SubscriptionKey]) throws -> Int {
+        for key in keys { try askUnlessOwed(key, because: .sample) }
+        return keys.count
+    }
+
+    private mutating func askUnlessOwed(
+        _ key: SubscriptionKey, because reason: QuestionReason
+    ) throws {
+        let isOwed = try Bool.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM trueup_agenda WHERE bundle_id = ?
+                        AND environment = ? AND original_transaction_id = ?)
+                    """), arguments: key.arguments)
+        if isOwed != true, let row = try row(of: key) { ask(row, because: reason) }
+    }
+
+    // MARK: Every row
+
+    /// `job` has perhaps an unfinished round, which the run goes on with; `nil` for a run that begins
+    /// anew.
+    mutating func addEveryRow(roundOf job: String?) throws {
+        let began = try job.flatMap {
+            try Int64.fetchOne(
+                db, sql: "SELECT began FROM trueup_rounds WHERE job = ?", arguments: [$0])
+        }
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT \(LocalSubscription.columns), ifnull(c.asked_at >= ?, 0)
+                FROM subscriptions AS s
+                LEFT JOIN trueup_checks AS c ON c.bundle_id = s.bundle_id
+                    AND c.environment = s.environment
+                    AND c.original_transaction_id = s.original_transaction_id
+                WHERE NOT EXISTS (SELECT 1 FROM trueup_agenda AS a
+                    WHERE a.bundle_id = s.bundle_id AND a.environment = s.environment
+                        AND a.original_transaction_id = s.original_transaction_id)
+                """, arguments: [began])
+        while let row = try rows.next() {
+            guard row.integer(at: LocalSubscription.columnCount) != 1 else {
+                forecast.settledInRound += 1
+                continue
+            }
+            ask(LocalSubscription(row), because: .round)
+        }
+    }
+
+    // MARK: The rest
+
+    mutating func completed(job: String) throws -> QuestionForecast {
+        let customers = try Row.fetchCursor(db, sql: "SELECT customer_id FROM subscriptions")
+        while let row = try customers.next() {
+            forecast.rows += 1
+            forecast.customers.add(row.text(at: 0))
+        }
+        forecast.goesOn =
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM trueup_passes
+                        WHERE state = 'open' AND job = ? AND narrowing = '')
+                    """, arguments: [job]) ?? false
+        forecast.pastRuns = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT run_seq, run_id, started, coverage FROM trueup_runs
+                WHERE job = ? AND narrowing = '' AND closes_pass = 1
+                ORDER BY run_seq DESC LIMIT \(Self.pastRuns)
+                """, arguments: [job]
+        ).map(pastRun)
+        return forecast
+    }
+
+    private func pastRun(_ row: Row) throws -> PastRun {
+        let calls = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT endpoint, sum(calls) FROM trueup_run_calls WHERE run_seq = ?
+                GROUP BY endpoint
+                """, arguments: [row.integer(at: 0)])
+        return PastRun(
+            runID: row.requiredText(at: 1),
+            started: row.time(at: 2) ?? Timestamp(unixMilliseconds: 0),
+            calls: Dictionary(
+                calls.map { ($0.requiredText(at: 0), $0.number(at: 1) ?? 0) },
+                uniquingKeysWith: { $0 + $1 }),
+            coverage: try CoverageText.decode(row.text(at: 3)))
+    }
+}

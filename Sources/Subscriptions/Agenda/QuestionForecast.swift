@@ -1,0 +1,63 @@
+/// Which questions a run that began now would ask, as far as the database alone tells.
+package struct QuestionForecast: Hashable, Sendable {
+    /// Rows in the table.
+    package var rows = 0
+    /// Distinct customers in the table; a row without one counts as a customer.
+    package var customers = CustomerCount()
+    /// Rows that no reason names; `nil` where every row is asked about.
+    package var quiet: Int?
+    /// Rows to be asked about, by the most urgent reason; what is owed included.
+    package var questions: [QuestionReason: Int] = [:]
+    /// Of these: subscriptions that a notification named and no row holds.
+    package var unheld = 0
+    /// Rows that would be a question, about which nobody is asked.
+    package var excluded: [ExclusionReason: Int] = [:]
+    /// Whose subscriptions are asked about; one call answers for a customer.
+    package var asked: [AppIdentity: CustomerCount] = [:]
+    /// Whether only a part of the quiet rows is drawn.
+    ///
+    /// The run draws others than the forecast, so
+    /// that it may hit another number of customers.
+    package var drawsPart = false
+    /// Rows that an earlier run of an unfinished round has settled.
+    package var settledInRound = 0
+    /// Whether a run of the job was stopped or killed: the next one goes on with its work.
+    package var goesOn = false
+    /// The last runs of the job that were not narrowed and came to their end, newest first.
+    package var pastRuns: [PastRun] = []
+
+    package init() {}
+}
+
+/// What a run of the same job asked.
+package struct PastRun: Hashable, Sendable {
+    package var runID: String
+    package var started: Timestamp
+    /// Calls by endpoint, whatever came of them.
+    package var calls: [String: Int]
+    package var coverage: RunCoverage?
+
+    package init(
+        runID: String, started: Timestamp, calls: [String: Int], coverage: RunCoverage?
+    ) {
+        self.runID = runID
+        self.started = started
+        self.calls = calls
+        self.coverage = coverage
+    }
+}
+
+/// The rows from which a run takes its questions, beside what it is owed.
+package enum ForecastScope: Hashable, Sendable {
+    /// None: a job without the step `walk`.
+    case owed
+    case delta(ScheduleRequest)
+    /// Every row that the round has not settled.
+    case full(isRound: Bool)
+}
+
+/// What becomes of a question about a row.
+package enum QuestionPlace: Hashable, Sendable {
+    case asked(AppIdentity)
+    case excluded(ExclusionReason)
+}

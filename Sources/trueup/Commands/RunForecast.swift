@@ -1,0 +1,201 @@
+import AppStoreServerAPI
+import Reconciliation
+package import Subscriptions
+
+/// The calls, time and share of the quota that a run of a job would need: counted questions, turned
+/// into calls, and last runs for what only Apple's answers tell.
+package struct RunForecast: Hashable, Sendable {
+    /// How a number of calls was found.
+    package enum Basis: String, Hashable, Sendable {
+        /// Counted in the table and on the agenda.
+        case counted
+        /// Counted, and partly by what the last runs of the job needed or by a random draw.
+        case forecast
+        /// Apple alone knows, and no earlier run of the job tells.
+        case unknown
+    }
+
+    /// Calls of one endpoint about one app.
+    package struct Line: Hashable, Sendable {
+        package var app: AppIdentity
+        package var endpoint: String
+        package var least: Int
+        /// `nil` where nothing tells.
+        package var expected: Int?
+        package var most: Int?
+        package var basis: Basis
+        /// How long the expected calls take at the rate that the settings allow.
+        package var milliseconds: Int64?
+        /// Expected calls as a part of those that the settings allow in an hour; above 1 for more
+        /// than an hour's.
+        package var shareOfHour: Double?
+        /// The same as a part of Apple's whole limit, which the company's servers share.
+        package var shareOfAppleHour: Double?
+    }
+
+    package var questions: QuestionForecast
+    package var lines: [Line]
+    /// Reading notifications, then asking; `nil` where no line is known.
+    package var milliseconds: Int64? = nil
+    package var maxDurationMilliseconds: Int64
+    /// Whether the notifications that the run reads first change what it asks.
+    package var readsNotifications: Bool
+
+    /// - Parameters:
+    ///   - questions: What the database tells.
+    ///   - job: Its steps, coverage and use of the history.
+    ///   - apps: The configured ones.
+    ///   - rows: Rows of each app: what the last runs needed is divided by them.
+    package init(
+        _ questions: QuestionForecast, job: JobSettings, apps: [AppSettings], rows: [AppRows]
+    ) {
+        self.questions = questions
+        maxDurationMilliseconds = job.maxDurationMilliseconds
+        readsNotifications = job.steps.contains(.recover)
+        let shares = Self.shares(of: apps.map(\.identity), among: rows)
+        lines = apps.flatMap { app in
+            Self.lines(
+                questions, job: job, app: app, share: shares[app.identity] ?? 1)
+        }
+        let known = lines.filter { $0.milliseconds != nil }
+        guard !known.isEmpty else { return }
+        // Notifications are read before anything is asked, and one app after the other is asked
+        // about; the other endpoints are called side by side.
+        milliseconds = Dictionary(grouping: known, by: \.app).values.reduce(0) { sum, lines in
+            let reading = lines.filter { $0.endpoint == Endpoint.notificationHistory.rawValue }
+            let asking = lines.filter { $0.endpoint != Endpoint.notificationHistory.rawValue }
+            return sum + reading.reduce(0) { $0 + ($1.milliseconds ?? 0) }
+                + (asking.compactMap(\.milliseconds).max() ?? 0)
+        }
+    }
+
+    /// How much of what all apps needed together is put down to each.
+    private static func shares(
+        of apps: [AppIdentity], among rows: [AppRows]
+    ) -> [AppIdentity: Double] {
+        let counts = apps.map { app in
+            rows.filter {
+                $0.bundleID == app.bundleID && $0.environment == app.environment.rawValue
+            }.reduce(0) { $0 + $1.rows }
+        }
+        let all = counts.reduce(0, +)
+        return Dictionary(
+            zip(apps, counts).map { app, count in
+                (app, all > 0 ? Double(count) / Double(all) : 1 / Double(apps.count))
+            }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private static func lines(
+        _ questions: QuestionForecast, job: JobSettings, app: AppSettings, share: Double
+    ) -> [Line] {
+        var lines: [(Endpoint, Calls)] = []
+        if job.steps.contains(.recover) {
+            let past = Spread(questions.pastRuns.compactMap { $0.calls[.notificationHistory] })
+            lines.append((.notificationHistory, Calls(past?.part(share), atLeast: 1)))
+        }
+        let statuses = statuses(questions, job: job, of: app.identity, share: share)
+        lines.append((.subscriptionStatuses, statuses))
+        if job.history != .never {
+            let past = Spread(questions.pastRuns.map { $0.calls[.transactionHistory] ?? 0 })
+            let least = job.history == .always ? statuses.least : 0
+            lines.append((.transactionHistory, Calls(past?.part(share), atLeast: least)))
+        }
+        let info = Spread(questions.pastRuns.map { $0.calls[.transactionInfo] ?? 0 })
+        if let info, info.most > 0 {
+            lines.append((.transactionInfo, Calls(info.part(share), atLeast: 0)))
+        }
+        return lines.map { Line($0.1, of: $0.0, app: app) }
+    }
+
+    /// One call for each customer who is asked about.
+    ///
+    /// Notifications that the run reads first add questions, and with `coverage: delta` settle some
+    /// without a call.
+    private static func statuses(
+        _ questions: QuestionForecast, job: JobSettings, of app: AppIdentity, share: Double
+    ) -> Calls {
+        let counted = questions.asked[app] ?? CustomerCount()
+        var calls = Calls(
+            least: counted.count, expected: counted.count, most: counted.count,
+            basis: counted.isExact && !questions.drawsPart ? .counted : .forecast)
+        if questions.drawsPart { calls.most = nil }
+        guard job.steps.contains(.recover) else { return calls }
+        calls.basis = .forecast
+        let coverages = questions.pastRuns.compactMap(\.coverage)
+        let named = Spread(coverages.map { $0.asked[.notification] ?? 0 })?.part(share)
+        calls.most = calls.most.flatMap { most in named.map { most + $0.most } }
+        guard job.coverage == .delta || !job.steps.contains(.walk) else { return calls }
+        let settled = Spread(coverages.map(\.settledByNotification))?.part(share)
+        calls.least = settled.map { max(0, counted.count - $0.most) } ?? 0
+        calls.expected = counted.count + (named?.middle ?? 0)
+        return calls
+    }
+}
+
+/// A number of calls, as far as it is known.
+private struct Calls {
+    var least: Int
+    var expected: Int?
+    var most: Int?
+    var basis: RunForecast.Basis
+
+    init(least: Int, expected: Int?, most: Int?, basis: RunForecast.Basis) {
+        self.least = least
+        self.expected = expected
+        self.most = most
+        self.basis = basis
+    }
+
+    /// What the last runs needed.
+    init(_ past: Spread?, atLeast least: Int) {
+        self.init(
+            least: max(least, past?.least ?? 0), expected: past.map { max(least, $0.middle) },
+            most: past.map { max(least, $0.most) }, basis: past == nil ? .unknown : .forecast)
+    }
+}
+
+/// The smallest, the middle and the largest of what the last runs needed.
+private struct Spread {
+    let least: Int
+    let middle: Int
+    let most: Int
+
+    /// `nil` without any run.
+    init?(_ numbers: [Int]) {
+        let sorted = numbers.sorted()
+        guard let first = sorted.first, let last = sorted.last else { return nil }
+        least = first
+        middle = sorted[sorted.count / 2]
+        most = last
+    }
+
+    private init(least: Int, middle: Int, most: Int) {
+        self.least = least
+        self.middle = middle
+        self.most = most
+    }
+
+    func part(_ share: Double) -> Spread {
+        Spread(
+            least: Int(Double(least) * share), middle: Int((Double(middle) * share).rounded()),
+            most: Int((Double(most) * share).rounded(.up)))
+    }
+}
+
+extension RunForecast.Line {
+    fileprivate init(_ calls: Calls, of endpoint: Endpoint, app: AppSettings) {
+        self.init(
+            app: app.identity, endpoint: endpoint.rawValue, least: calls.least,
+            expected: calls.expected, most: calls.most, basis: calls.basis)
+        guard let expected = calls.expected.map(Double.init) else { return }
+        let rates = QuotaRates.allowed(by: app)
+        let apple = QuotaRates.documented(environment: app.identity.environment, share: 1)
+        milliseconds = Int64(min(1e15, expected / rates.perSecond(of: endpoint) * 1000))
+        shareOfHour = expected / Double(rates.perHour(of: endpoint))
+        shareOfAppleHour = expected / Double(apple.perHour(of: endpoint))
+    }
+}
+
+extension [String: Int] {
+    fileprivate subscript(endpoint: Endpoint) -> Int? { self[endpoint.rawValue] }
+}
