@@ -18,6 +18,7 @@ package struct TrueUp: ParsableCommand {
             Import.self,
             Export.self,
             Status.self,
+            Explain.self,
             Inspect.self,
             Doctor.self,
             Tell.self,

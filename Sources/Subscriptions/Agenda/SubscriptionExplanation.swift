@@ -1,0 +1,142 @@
+/// Everything that the database holds about one subscription of one app and environment.
+package struct SubscriptionExplanation: Hashable, Sendable {
+    package var key: SubscriptionKey
+    /// The company's row; `nil` where there is none.
+    package var row: LocalSubscription?
+    package var check: CheckRecord?
+    package var owed: AgendaEntry?
+    package var absence: AbsenceRecord?
+    /// Oldest first, as everything below.
+    package var findings: [RememberedFinding] = []
+    package var corrections: [LedgerEntry] = []
+    package var notifications: [StoredNotification] = []
+    /// What each of the last runs did about it.
+    package var nights: [SubscriptionNight] = []
+
+    package init(key: SubscriptionKey) { self.key = key }
+
+    /// Whether the row's compared values are no longer those that were agreed at the last check.
+    package var wasWrittenSince: Bool {
+        guard let row, let check else { return false }
+        return ValuesDigest(of: row) != check.check.values
+    }
+
+    /// Whether anything at all is known.
+    package var isEmpty: Bool {
+        row == nil && check == nil && owed == nil && absence == nil && findings.isEmpty
+            && corrections.isEmpty && notifications.isEmpty
+    }
+}
+
+/// A durable line of the agenda: it stands until what follows from an answer is done.
+package struct AgendaEntry: Hashable, Sendable {
+    package var reason: QuestionReason
+    package var since: Timestamp
+    /// When Apple signed the notification that it rests on.
+    package var restsOn: Timestamp?
+    /// Runs that asked, or were to write, and did not settle it.
+    package var attempts: Int
+
+    package init(reason: QuestionReason, since: Timestamp, restsOn: Timestamp?, attempts: Int) {
+        self.reason = reason
+        self.since = since
+        self.restsOn = restsOn
+        self.attempts = attempts
+    }
+}
+
+/// A finding as it is remembered over the nights.
+package struct RememberedFinding: Hashable, Sendable {
+    package var findingID: String
+    /// `new`, `open`, `recurring`, `corrected`, `acknowledged` or `resolved`.
+    package var state: String
+    package var firstSeen: Timestamp
+    package var lastSeen: Timestamp
+    package var kind: String
+    package var severity: String
+    /// Both sides as last reported; `nil` where the bookkeeping of that run was deleted.
+    package var finding: Finding?
+
+    package init(
+        findingID: String, state: String, firstSeen: Timestamp, lastSeen: Timestamp, kind: String,
+        severity: String, finding: Finding?
+    ) {
+        self.findingID = findingID
+        self.state = state
+        self.firstSeen = firstSeen
+        self.lastSeen = lastSeen
+        self.kind = kind
+        self.severity = severity
+        self.finding = finding
+    }
+}
+
+/// A notification about the subscription, as the inbox holds it.
+package struct StoredNotification: Hashable, Sendable {
+    package var notificationUUID: String
+    package var notificationType: String?
+    package var subtype: String?
+    package var signedDate: Timestamp?
+    /// When the company received it, and when a run found it in Apple's history.
+    package var receivedAt: Timestamp?
+    package var recoveredAt: Timestamp?
+    /// `missed`, `lost`, `received`, `delivered` or `retrying`.
+    package var verdict: String?
+    package var evidence: String?
+
+    package init(
+        notificationUUID: String, notificationType: String?, subtype: String?,
+        signedDate: Timestamp?, receivedAt: Timestamp?, recoveredAt: Timestamp?, verdict: String?,
+        evidence: String?
+    ) {
+        self.notificationUUID = notificationUUID
+        self.notificationType = notificationType
+        self.subtype = subtype
+        self.signedDate = signedDate
+        self.receivedAt = receivedAt
+        self.recoveredAt = recoveredAt
+        self.verdict = verdict
+        self.evidence = evidence
+    }
+}
+
+/// What one run did about a subscription, as far as its records tell.
+package struct SubscriptionNight: Hashable, Sendable {
+    package enum Look: Hashable, Sendable {
+        /// Asked about, with a verdict or a finding; the reason where a record of it is kept.
+        case asked(because: QuestionReason?)
+        /// Judged by it: Apple was asked, or a notification's own signed statement agreed.
+        case judged
+        /// Not judged, for a stated reason.
+        case undecided(String)
+        /// Only an earlier night's open finding was carried on.
+        case carried
+        /// The last check is older and nothing else is recorded: no reason named it that night.
+        case notAsked
+        /// Not kept: only the last check and what was reported are.
+        case unknown
+    }
+
+    package var runID: String
+    package var job: String
+    package var mode: String
+    package var started: Timestamp
+    /// `nil` for a run that is going on, or was killed.
+    package var exitStatus: ExitStatus?
+    /// How the run was narrowed, if it was.
+    package var narrowing: [String]
+    package var look: Look
+
+    package init(
+        runID: String, job: String, mode: String, started: Timestamp, exitStatus: ExitStatus?,
+        narrowing: [String], look: Look
+    ) {
+        self.runID = runID
+        self.job = job
+        self.mode = mode
+        self.started = started
+        self.exitStatus = exitStatus
+        self.narrowing = narrowing
+        self.look = look
+    }
+}

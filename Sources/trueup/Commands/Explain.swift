@@ -1,0 +1,50 @@
+package import ArgumentParser
+import SubscriptionStore
+package import Subscriptions
+
+/// `trueup explain ID`: everything that is known about one subscription.
+package struct Explain: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Show one subscription: row, last check, agenda, findings, corrections, nights.",
+        discussion: """
+            Reads the database and changes nothing. The id is the original transaction id; every \
+            app and environment that holds it is shown. An id of which nothing is known ends with \
+            65.
+            """)
+
+    /// The newest runs that are told of.
+    private static let nights = 14
+
+    @Argument(help: ArgumentHelp("The original transaction id.", valueName: "id"))
+    package var id: String
+
+    @OptionGroup package var common: CommonOptions
+
+    package init() {}
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let explanations = try store.explanations(
+            of: id, apps: settings.identities, nights: Self.nights)
+        guard !explanations.isEmpty else {
+            throw CommandFailure(
+                .data,
+                "nothing is known of \(PlainText.of(id)): no row, check, finding, correction or "
+                    + "notification has this original transaction id. The id of a renewal is "
+                    + "another one.")
+        }
+        guard common.json else {
+            let texts = explanations.map { ExplainReport($0).text }
+            try invocation.output.line(texts.joined(separator: "\n\n"))
+            return .ok
+        }
+        try invocation.output.line(
+            CanonicalJSON.object([
+                "original_transaction_id": .string(id),
+                "subscriptions": .array(explanations.map(\.json)),
+            ]).rendered)
+        return .ok
+    }
+}

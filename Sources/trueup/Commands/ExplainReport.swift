@@ -1,0 +1,158 @@
+import Subscriptions
+
+/// What `explain` shows of one subscription, for people.
+struct ExplainReport {
+    private let explanation: SubscriptionExplanation
+
+    init(_ explanation: SubscriptionExplanation) { self.explanation = explanation }
+
+    var text: String {
+        let key = explanation.key
+        var lines = [
+            "Subscription \(PlainText.of(key.originalTransactionID)) of "
+                + "\(PlainText.of(key.bundleID)), \(PlainText.of(key.environment))",
+            "",
+        ]
+        lines += TextTable.lines(
+            [
+                ["our row", row], ["last check", check], ["agenda", agenda],
+                explanation.absence.map { ["not found", absence($0)] },
+            ].compactMap(\.self), rightAligned: [])
+        lines += ["", "Findings" + (explanation.findings.isEmpty ? ": none" : "")]
+        lines += findings
+        lines += ["", "Time line" + (events.isEmpty ? ": nothing" : "")]
+        lines += TextTable.lines(
+            events.map { [$0.at?.rfc3339 ?? "time unknown", $0.what, $0.text] }, rightAligned: [])
+        return lines.joined(separator: "\n")
+    }
+
+    // MARK: As it stands
+
+    private var row: String {
+        guard let row = explanation.row else { return "none" }
+        let shown = SubscriptionField.allCases.filter { $0.isStated || $0 == .customerID }
+        let values = shown.compactMap { field -> String? in
+            let value = row.value(of: field)
+            return value.isEmpty ? nil : "\(field.rawValue) \(PlainText.of(value.plainText))"
+        }
+        return values.isEmpty ? "not known yet" : values.joined(separator: ", ")
+    }
+
+    private var check: String {
+        guard let record = explanation.check else {
+            return "none: no run has judged it, so the next one with the step walk asks about it"
+        }
+        let clock =
+            record.check.clock.map { "that word ends by itself at \($0.rfc3339)" }
+            ?? "that word never ends by itself"
+        return "by the run of \(record.askedAt.rfc3339); "
+            + (record.check.signedDate.map { "Apple signed its word at \($0.rfc3339)" }
+                ?? "no signed word of Apple's")
+            + "; " + clock
+            + (explanation.wasWrittenSince
+                ? "; somebody wrote to the row since, so the next run with the step walk asks" : "")
+    }
+
+    private var agenda: String {
+        guard let owed = explanation.owed else { return "nothing is owed" }
+        return "\(owed.reason.rawValue) since \(owed.since.rfc3339)"
+            + (owed.restsOn.map { ", by a notification signed at \($0.rfc3339)" } ?? "")
+            + ", \(owed.attempts) \(owed.attempts == 1 ? "attempt" : "attempts")"
+    }
+
+    private func absence(_ record: AbsenceRecord) -> String {
+        "by Apple on \(record.distinctDays) \(record.distinctDays == 1 ? "day" : "days"), from "
+            + "\(record.firstDay) to \(record.lastDay)"
+    }
+
+    private var findings: [String] {
+        explanation.findings.flatMap { known -> [String] in
+            var lines = [
+                "  \(known.kind) (\(known.severity)): \(known.state), first seen "
+                    + "\(known.firstSeen.rfc3339), last \(known.lastSeen.rfc3339), "
+                    + known.findingID
+            ]
+            guard let finding = known.finding else {
+                return lines + ["    both sides are no longer kept"]
+            }
+            lines.append(
+                "    \(finding.field.map { PlainText.of($0) + ": " } ?? "")"
+                    + "ours \(Self.shown(finding.localValue)), Apple's "
+                    + Self.shown(finding.appleValue)
+                    + (finding.evidence.map { ", evidence \($0.hexadecimal)" } ?? ""))
+            if let cause = finding.cause { lines.append("    " + PlainText.of(cause)) }
+            return lines
+        }
+    }
+
+    private static func shown(_ value: FieldValue) -> String {
+        value.isEmpty ? "nothing" : PlainText.of(value.plainText)
+    }
+
+    // MARK: What happened
+
+    private struct Event {
+        var at: Timestamp?
+        var what: String
+        var text: String
+    }
+
+    private var events: [Event] {
+        let events =
+            explanation.notifications.map(Self.event) + explanation.corrections.map(Self.event)
+            + explanation.nights.map(Self.event)
+        return events.enumerated().sorted { left, right in
+            let (first, second) = (left.element.at, right.element.at)
+            guard let first, let second, first != second else {
+                return first == second ? left.offset < right.offset : first == nil
+            }
+            return first < second
+        }.map(\.element)
+    }
+
+    private static func event(_ notification: StoredNotification) -> Event {
+        let name = [notification.notificationType, notification.subtype].compactMap(\.self)
+            .joined(separator: " ")
+        return Event(
+            at: notification.signedDate ?? notification.receivedAt, what: "notification",
+            text: PlainText.of(name.isEmpty ? notification.notificationUUID : name)
+                + (notification.receivedAt.map { ", received \($0.rfc3339)" } ?? "")
+                + (notification.recoveredAt.map { ", read in Apple's history \($0.rfc3339)" } ?? "")
+                + (notification.verdict.map { ": " + PlainText.of($0) } ?? ""))
+    }
+
+    private static func event(_ entry: LedgerEntry) -> Event {
+        let changes = entry.changes.sorted { $0.key < $1.key }.map { name, change in
+            "\(PlainText.of(name)) \(shown(change.before)) → \(shown(change.after))"
+        }
+        return Event(
+            at: entry.writtenAt, what: "correction",
+            text: "entry \(entry.number) of run \(entry.runID)"
+                + (entry.transactionID.map { ", period \(PlainText.of($0))" } ?? "") + ": "
+                + changes.joined(separator: ", ") + "; evidence \(entry.evidence.hexadecimal)")
+    }
+
+    private static func event(_ night: SubscriptionNight) -> Event {
+        let status = night.exitStatus.map { "ended with \($0.code)" } ?? "not ended"
+        let scope = night.narrowing.isEmpty ? "" : ", narrowed"
+        return Event(
+            at: night.started, what: "run",
+            text: "\(night.runID) (\(PlainText.of(night.job)), \(night.mode)\(scope), \(status)): "
+                + night.look.sentence)
+    }
+}
+
+extension SubscriptionNight.Look {
+    /// What is known of the night, and no more.
+    var sentence: String {
+        switch self {
+        case .asked(because: .some(let reason)): "asked, because of \"\(reason.rawValue)\""
+        case .asked(because: nil): "looked at, and a finding was reported; the reason is not kept"
+        case .judged: "judged: asked, or settled by a notification that agreed"
+        case .undecided(let reason): "not judged: \(PlainText.of(reason))"
+        case .carried: "not judged; an open finding of an earlier night was carried on"
+        case .notAsked: "not judged: nothing is recorded, and the last check is older"
+        case .unknown: "not known: of matches only the last check is kept"
+        }
+    }
+}
