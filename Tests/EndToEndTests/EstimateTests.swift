@@ -103,4 +103,29 @@ import Testing
                     == made("subscription_statuses", in: place), "night \(night)")
         }
     }
+
+    @Test(.timeLimit(.minutes(30)))
+    func `counts what is owed once, whether a row holds it or not`() throws {
+        let place = try workplace(customers: 5)
+        let ids = try place.stored("SELECT min(original_transaction_id) FROM subscriptions")
+        let held = try #require(ids.first?.first)
+        let bundle = place.simulator.ready.bundleID
+        for (id, reason) in [(held, 1), ("4711", 0), ("4712", 1)] {
+            try place.sql(
+                """
+                INSERT INTO trueup_agenda VALUES
+                    ('\(bundle)', 'Production', '\(id)', \(reason), 0, 0, NULL, 0)
+                """)
+        }
+        try place.writeJob("recover", "settle: 0s", steps: "[recover]")
+        let owed = try estimate("recover", in: place)
+        // A row that is gone is nobody's question.
+        #expect(owed.questions == ["held_back": 1, "notification": 1])
+        #expect(owed.expected("subscription_statuses") == 2)
+        try place.writeJob("nightly", "settle: 0s")
+        let everybody = try estimate("nightly", in: place)
+        let rows = try place.rows().count
+        #expect(
+            everybody.questions == ["held_back": 1, "notification": 1, "round": rows - 1])
+    }
 }

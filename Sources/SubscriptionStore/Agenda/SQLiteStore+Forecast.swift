@@ -196,7 +196,11 @@ private struct ForecastQuestions {
         forecast.pastRuns = try Row.fetchAll(
             db,
             sql: """
-                SELECT run_seq, run_id, started, coverage FROM trueup_runs
+                SELECT run_seq, run_id, started,
+                    CASE WHEN EXISTS (SELECT 1 FROM trueup_runs AS e WHERE e.job = r.job
+                        AND e.narrowing = '' AND e.closes_pass = 1 AND e.run_seq < r.run_seq)
+                    THEN coverage END
+                FROM trueup_runs AS r
                 WHERE job = ? AND narrowing = '' AND closes_pass = 1
                 ORDER BY run_seq DESC LIMIT \(Self.pastRuns)
                 """, arguments: [job]
@@ -204,6 +208,8 @@ private struct ForecastQuestions {
         return forecast
     }
 
+    /// A job's first run comes without its coverage: it reads far back and meets rows that nobody has
+    /// judged, so what notifications named and settled for it says nothing of the next.
     private func pastRun(_ row: Row) throws -> PastRun {
         let calls = try Row.fetchAll(
             db,

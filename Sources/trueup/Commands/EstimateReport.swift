@@ -82,7 +82,8 @@ package struct EstimateReport {
         guard let milliseconds = forecast.milliseconds else { return "unknown" }
         let isPart = forecast.lines.contains { $0.expected == nil }
         var text =
-            (isPart ? "at least " : "about ") + DurationText.age(ofMilliseconds: milliseconds)
+            (isPart ? "at least " : "about ")
+            + DurationText.age(ofMilliseconds: max(1000, milliseconds))
             + " at the rate that the settings allow"
         if milliseconds > forecast.maxDurationMilliseconds {
             let runs = (milliseconds - 1) / max(1, forecast.maxDurationMilliseconds) + 1
@@ -101,15 +102,7 @@ package struct EstimateReport {
             "One status call answers for a customer. Retries, and customers who buy with a second "
                 + "Apple Account, need more.",
         ]
-        if forecast.readsNotifications {
-            let past = questions.pastRuns.count
-            notes.append(
-                past == 0
-                    ? "No run of this job has come to its end: how many pages of notifications there "
-                        + "are, and what they add or settle, is unknown."
-                    : "Pages of notifications, and what they add or settle, are those of the job's "
-                        + "last \(past == 1 ? "run" : "\(past) runs").")
-        }
+        if forecast.readsNotifications { notes.append(notificationNote) }
         if questions.drawsPart {
             notes.append("The run draws another sample: its customers may be a few more or fewer.")
         }
@@ -129,6 +122,20 @@ package struct EstimateReport {
                     + "the run may need less.")
         }
         return notes
+    }
+
+    private var notificationNote: String {
+        let past = questions.pastRuns
+        guard !past.isEmpty else {
+            return "No run of this job has come to its end: how many pages of notifications there "
+                + "are, and what they add or settle, is unknown."
+        }
+        guard past.contains(where: { $0.coverage != nil }) else {
+            return "Pages of notifications are those of the job's first run, which reads further "
+                + "back than the next; what they add or settle is unknown."
+        }
+        return "Pages of notifications, and what they add or settle, are those of the job's last "
+            + "\(past.count) runs."
     }
 
     /// One decimal of a per cent.

@@ -11,11 +11,12 @@ struct ExplainReport {
         var lines = [
             "Subscription \(PlainText.of(key.originalTransactionID)) of "
                 + "\(PlainText.of(key.bundleID)), \(PlainText.of(key.environment))",
-            "",
+            "", "Our row" + (row.isEmpty ? ": none" : ""),
         ]
+        lines += TextTable.lines(row, rightAligned: []) + [""]
         lines += TextTable.lines(
             [
-                ["our row", row], ["last check", check], ["agenda", agenda],
+                ["last check", check], ["agenda", agenda],
                 explanation.absence.map { ["not found", absence($0)] },
             ].compactMap(\.self), rightAligned: [])
         lines += ["", "Findings" + (explanation.findings.isEmpty ? ": none" : "")]
@@ -28,14 +29,12 @@ struct ExplainReport {
 
     // MARK: As it stands
 
-    private var row: String {
-        guard let row = explanation.row else { return "none" }
-        let shown = SubscriptionField.allCases.filter { $0.isStated || $0 == .customerID }
-        let values = shown.compactMap { field -> String? in
+    private var row: [[String]] {
+        guard let row = explanation.row else { return [] }
+        return SubscriptionField.allCases.compactMap { field in
             let value = row.value(of: field)
-            return value.isEmpty ? nil : "\(field.rawValue) \(PlainText.of(value.plainText))"
+            return value.isEmpty ? nil : [field.rawValue, PlainText.of(value.plainText)]
         }
-        return values.isEmpty ? "not known yet" : values.joined(separator: ", ")
     }
 
     private var check: String {
