@@ -126,7 +126,7 @@ import Testing
 
     @Test func `an outage that ends costs nothing but time`() async throws {
         let place = try await place(
-            faults: #"{"fault": "status", "status": 503, "body": "", "count": 140}"#)
+            faults: #"{"fault": "status", "status": 503, "body": "", "count": 44}"#)
         let run = try place.run("run", "nightly")
         #expect(run.status == 0, "\(run.errors)\n\(run.output)")
         #expect(run.errors.contains("does not work"))
