@@ -36,13 +36,12 @@ struct Setting<Section: Sendable>: Sendable {
     ///
     /// `absent` says what holds when the key is left out, where the initial value of the property
     /// cannot be written or is no default; `variable` is an environment variable that takes
-    /// precedence, `digestKey` the name in the digest where that is not the key, and `withoutEffect`
-    /// why this version does the same whatever is written.
+    /// precedence, and `digestKey` the name in the digest where that is not the key.
     init<Value>(
         _ key: String, _ property: any WritableKeyPath<Section, Value> & Sendable,
         _ form: SettingForm<Value>, newPass: NewPass, absent: SettingDescription.Absence? = nil,
         example: String? = nil, variable: String? = nil, digestKey: String? = nil,
-        withoutEffect: String? = nil, _ meaning: String
+        _ meaning: String
     ) where Section: SettingsSection {
         let written = form.written(Section()[keyPath: property])
         description = SettingDescription(
@@ -51,7 +50,6 @@ struct Setting<Section: Sendable>: Sendable {
             examples: (example.map { [$0] } ?? []) + form.examples, meaning: meaning)
         description.variable = variable
         description.beginsNewPass = newPass != .no
-        description.withoutEffect = withoutEffect
         read = { value, section throws(ConfigurationError) in
             section[keyPath: property] = try form.read(value)
         }
@@ -179,8 +177,6 @@ package struct SettingDescription: Hashable, Sendable {
     package var variable: String?
     /// Whether a run with another value begins a new pass instead of going on with a stopped one.
     package var beginsNewPass = false
-    /// Why this version does the same whatever is written; `nil` when it does not.
-    package var withoutEffect: String?
     /// The settings below this key.
     package var nested: [SettingDescription] = []
     /// Another name of the key, which means the same.

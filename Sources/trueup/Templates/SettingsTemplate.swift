@@ -79,7 +79,6 @@ extension SettingDescription {
     var comment: String {
         var parts = choices.isEmpty ? [] : [choices.joined(separator: " | ")]
         parts.append(meaning)
-        if withoutEffect != nil { parts.append("no effect yet") }
         return parts.joined(separator: "; ")
     }
 }

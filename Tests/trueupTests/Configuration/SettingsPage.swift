@@ -62,9 +62,6 @@ enum SettingsPage {
         var meaning = setting.meaning
         if let alias = setting.alias { meaning += "; `\(alias)` is another name of the key" }
         if let variable = setting.variable { meaning += "; `\(variable)` wins over it" }
-        if let withoutEffect = setting.withoutEffect {
-            meaning += "; no effect yet: \(withoutEffect)"
-        }
         let cells = [
             "`\(setting.key)`", setting.form, absence, meaning,
             setting.beginsNewPass ? "yes" : "no",
