@@ -98,7 +98,8 @@ extension State {
     /// Held rows that the run is about and the pass has not settled.
     func unreached(in passID: Int64, run: RunHeader) -> [SubscriptionKey] {
         guard let pass = passes[passID] else { return [] }
-        let isWhole = run.coversEveryRow && run.narrowing.isEmpty
+        guard run.missesWhatItLeaves else { return [] }
+        let isWhole = run.coversEveryRow
         let round = round(of: passID)
         return table.rows.keys.filter { key in
             if let round, let check = notes[key]?.check, check.askedAt >= round { return false }

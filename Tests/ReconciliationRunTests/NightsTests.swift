@@ -48,12 +48,14 @@ import Testing
         }
         let undisturbed = world()
         try await undisturbed.night("run-1")
+        var killed = 0
         for calls in 1..<undisturbed.store.calls {
             let world = world()
             world.store.kill(afterCalls: calls)
             // With fewer stagings than the undisturbed night had, it may be over before.
             let isOver = (try? await world.night("run-1")) != nil
             if isOver { continue }
+            killed += 1
             world.store.restart()
             try await world.night("run-2", after: 1)
             #expect(world.store.rows == undisturbed.store.rows, "after \(calls) calls")
@@ -62,6 +64,7 @@ import Testing
             #expect(report.entries == world.store.ledger.map(\.number), "after \(calls) calls")
             #expect(report.totals.undecidedCount == 0, "after \(calls) calls")
         }
+        #expect(killed > 15)
     }
 
     @Test func `killed while the company writes never overwrite what it wrote`() async throws {

@@ -22,8 +22,8 @@ struct ChunkedConclusion: Sendable {
                 return try key(after: start, in: "trueup_pass_rows", db)
             }
         ]
-        if conclusion.settlesUnreached {
-            for scope in coversEveryRow ? ["subscriptions"] : Self.asked {
+        if conclusion.settlesUnreached, header.missesWhatItLeaves {
+            for scope in header.coversEveryRow ? ["subscriptions"] : Self.asked {
                 steps.append(
                     Step { start, db in
                         try listUnreached(start, scope, db)
@@ -53,8 +53,6 @@ struct ChunkedConclusion: Sendable {
 
     /// Where the rows stand that a run was to ask about that was not to ask about all of them.
     private static let asked = ["trueup_agenda", "trueup_pass_questions"]
-
-    private var coversEveryRow: Bool { header.coversEveryRow && header.narrowing.isEmpty }
 
     /// Tables whose rows belong to no pass.
     private static let unbound = ["subscriptions", "trueup_agenda"]

@@ -16,7 +16,8 @@ extension SQLiteStore {
     package func unreachedRows(
         in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> Int {
-        let isWhole = run.coversEveryRow && run.narrowing.isEmpty
+        guard run.missesWhatItLeaves else { return 0 }
+        let isWhole = run.coversEveryRow
         return try await read("counting the rows that were not reached") { db in
             try Int.fetchOne(
                 db,

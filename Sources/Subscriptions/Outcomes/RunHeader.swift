@@ -32,6 +32,10 @@ package struct RunHeader: Hashable, Sendable {
     /// Whether what the run settles leaves the agenda: a check and a narrowed run take nothing off.
     package var worksOffAgenda: Bool { mode == .apply && narrowing.isEmpty && judgesRows }
 
+    /// Whether what a stopped run did not reach counts as undecided in its report: in a narrowed run,
+    /// and in one that works off a plan, it is out of scope.
+    package var missesWhatItLeaves: Bool { narrowing.isEmpty && judgesRows }
+
     /// The host of `actor`.
     package var host: String {
         actor.split(separator: "@").last.map(String.init) ?? actor

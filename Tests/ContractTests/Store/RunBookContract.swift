@@ -90,6 +90,26 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func `what others owe is out of scope for a narrowed run and for a plan`(
+        store: Implementation
+    ) async throws {
+        let place = try place(store)
+        let first = try await Night(place, Night.header("run-1") { $0.coversEveryRow = false })
+        try await first.ports.recovery.record(
+            RecordedPage(owing: [notification("u", of: "2")], intoInbox: true), of: app,
+            in: first.pass, run: first.run)
+        for (number, isPlan) in [false, true].enumerated() {
+            var header = Night.header("stopped-\(number)", job: "other \(number)")
+            header.coversEveryRow = false
+            if isPlan { header.judgesRows = false } else { header.narrowing = ["limit 1"] }
+            let night = try await Night(place, header)
+            #expect(try await night.ports.runs.unreachedRows(in: night.pass, run: header) == 0)
+            try await night.conclude(closes: false)
+            #expect(try place.report(ofRun: header.runID)?.totals.undecidedCount == 0)
+        }
+    }
+
+    @Test(arguments: Implementation.allCases)
     func `unresolved findings are those that nothing mended`(
         store: Implementation
     ) async throws {
