@@ -1,0 +1,36 @@
+/// What a run covered, and what it left: a part of its conclusion.
+package struct RunCoverage: Hashable, Sendable, Codable {
+    package enum Kind: String, Hashable, Sendable, Codable { case delta, full }
+
+    package var kind: Kind
+    /// Rows in the table when the questions were found; `nil` where they were not counted.
+    package var rows: Int?
+    /// Rows that no reason named.
+    package var quiet: Int?
+    /// Rows that were judged by an answer of Apple's or left undecided by one, by reason.
+    package var asked: [QuestionReason: Int] = [:]
+    /// Rows that a notification's own signed statement settled, without a call.
+    package var settledByNotification = 0
+    /// Questions that were not asked, by reason.
+    package var left: [QuestionReason: Int] = [:]
+    package var oldestCheck: Timestamp?
+    package var sample: Sample?
+
+    package struct Sample: Hashable, Sendable, Codable {
+        package var drawn: Int
+        /// Drawn rows that differ, or could not be judged.
+        package var differing: Int
+        /// The largest number of differing rows among the quiet ones that is compatible with that.
+        package var bound: Int
+        package var seed: UInt64
+
+        package init(drawn: Int, differing: Int, bound: Int, seed: UInt64) {
+            self.drawn = drawn
+            self.differing = differing
+            self.bound = bound
+            self.seed = seed
+        }
+    }
+
+    package init(kind: Kind) { self.kind = kind }
+}
