@@ -29,6 +29,10 @@ extension InMemoryStore {
                             && $0.appleSignedDate == state.table.rows[key]?.signedDate
                     }
             }
+            if let scheduled = staged.scheduled, staged.began.narrowing.isEmpty {
+                totals.tableCoverage = scheduled.rows
+                totals.routine = staged.routine
+            }
             totals.lastRun =
                 state.runs.last {
                     $0.header.job == staged.began.job && $0.header.narrowing.isEmpty
@@ -43,21 +47,28 @@ extension InMemoryStore {
             let plan = try state.plan(sha256)
             let origin = state.passes[plan.passID]
             let report = state.runs.first { $0.header.runID == plan.runID }?.report
-            return PlanTotals(
+            var totals = PlanTotals(
                 totals: report?.totals ?? RunTotals(), changes: 0,
                 notFound: origin?.rows.values.count(where: \.isAbsent) ?? 0,
                 verificationFailures: report?.kinds.count { $0 == .verificationFailed } ?? 0)
+            if let origin, let scheduled = origin.scheduled, origin.began.narrowing.isEmpty {
+                totals.tableCoverage = scheduled.rows
+                totals.routine = origin.routine
+            }
+            return totals
         }
     }
 
     package func reducePlan<Result: Sendable>(
         of pass: OpenPass, into initial: Result,
-        _ add: @escaping @Sendable (inout Result, PlannedCorrection) -> Void
+        _ add: @escaping @Sendable (inout Result, PlannedCorrection, QuestionReason?) -> Void
     ) async throws(StoreError) -> Result {
         try transaction { state in
-            let corrections = state.passes[pass.passID]?.valid ?? []
-            return corrections.filter { [.planned, .applied].contains($0.fate) }
-                .reduce(into: initial) { add(&$0, $1.correction) }
+            let staged = state.passes[pass.passID]
+            return (staged?.valid ?? []).filter { [.planned, .applied].contains($0.fate) }
+                .reduce(into: initial) {
+                    add(&$0, $1.correction, staged?.rows[$1.correction.subscription]?.because)
+                }
         }
     }
 
@@ -83,6 +94,18 @@ extension InMemoryStore {
         try transaction { state throws(StoreError) in
             try state.apply(limit, in: pass, run, now) { _ in true }
         }
+    }
+}
+
+extension Pass {
+    /// What became of the rows for which nothing spoke.
+    var routine: RoutineRows {
+        let asked = rows.filter { $0.value.because?.isRoutine == true }
+            .filter { $0.value.verdict == .match || $0.value.verdict == .discrepancy }
+        let planned = Set(
+            valid.filter { [.planned, .applied].contains($0.fate) }.map(\.correction.subscription))
+        return RoutineRows(
+            judged: asked.count, changed: asked.keys.count(where: planned.contains))
     }
 }
 

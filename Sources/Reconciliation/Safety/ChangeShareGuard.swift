@@ -2,16 +2,24 @@ import Subscriptions
 
 /// `max_change_share`: the plan changes too large a share of the rows.
 ///
+/// Where only due rows were asked about, the share is of the whole table, because a change is what
+/// made most of them due; and of the rows for which nothing spoke, which stand for the table.
+///
 /// `min_changes` exempts small tables, where three rows are a large share. A share of 1 is no
 /// limit, because a first fill also inserts rows that are not in scope yet.
 struct ChangeShareGuard: PlanGuard {
     let name = GuardName.maxChangeShare
 
     func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+        let share = limits.maxChangeShare
         let changes = plan.totals.changes
-        guard changes >= limits.minChanges, plan.passes(limits.maxChangeShare, by: changes)
+        if changes >= limits.minChanges, plan.passes(share, by: changes) {
+            return "The plan changes \(changes) of \(plan.coveredInWords); "
+                + "max_change_share allows \(share)."
+        }
+        let routine = plan.totals.routine?.changed ?? 0
+        guard routine >= limits.minChanges, let part = plan.routine(passes: share, by: routine)
         else { return nil }
-        return "The plan changes \(changes) of \(plan.coveredInWords); "
-            + "max_change_share allows \(limits.maxChangeShare)."
+        return "The plan changes \(part); max_change_share allows \(share)."
     }
 }

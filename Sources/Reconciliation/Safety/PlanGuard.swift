@@ -68,4 +68,15 @@ package struct SurveyedPlan: Hashable, Sendable {
     func passes(_ share: Double, by rows: Int) -> Bool {
         share < 1 && Double(rows) > share * Double(covered)
     }
+
+    /// The same among the rows for which nothing spoke, in words; `nil` where the share is kept, or every
+    /// row was asked about.
+    ///
+    /// They tell what would become of those about which nobody was asked.
+    func routine(passes share: Double, by rows: Int) -> String? {
+        guard share < 1, let routine = totals.routine, Double(rows) > share * Double(routine.judged)
+        else { return nil }
+        return "\(rows) of \(routine.judged) rows that were asked about as a matter of routine "
+            + "(sweep, sample), and so perhaps as large a part of the others"
+    }
 }

@@ -5,12 +5,15 @@ package import Subscriptions
 /// Its size does not depend on the number of corrections.
 package struct PlanSurvey: Hashable, Sendable {
     private(set) var access = AccessChanges()
+    /// The same, of rows asked about as a matter of routine.
+    private(set) var routineAccess = AccessChanges()
     private(set) var faults = OwnFaults()
 
     package init() {}
 
-    package mutating func add(_ correction: PlannedCorrection) {
+    package mutating func add(_ correction: PlannedCorrection, askedBecause: QuestionReason?) {
         access.add(correction)
+        if askedBecause?.isRoutine == true { routineAccess.add(correction) }
         faults.add(correction)
     }
 }

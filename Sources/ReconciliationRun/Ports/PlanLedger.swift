@@ -17,10 +17,11 @@ package protocol PlanLedger: Sendable {
     func planTotals(ofPlan sha256: String) async throws(StoreError) -> PlanTotals
 
     /// Folds every correction of the pass's plan, written ones included, into one value; they are
-    /// read in the order of their subscriptions and never held at once.
+    /// read in the order of their subscriptions and never held at once. Each comes with the reason for
+    /// which its row was asked about; `nil` where it was no question of this pass.
     func reducePlan<Result: Sendable>(
         of pass: OpenPass, into initial: Result,
-        _ add: @escaping @Sendable (inout Result, PlannedCorrection) -> Void
+        _ add: @escaping @Sendable (inout Result, PlannedCorrection, QuestionReason?) -> Void
     ) async throws(StoreError) -> Result
 
     /// What was lifted for this pass by runs that were killed after their plan was let through.

@@ -41,7 +41,9 @@ struct ApplyStep {
         let plan = try await context.storing { () async throws(StoreError) in
             SurveyedPlan(
                 totals: try await guardedTotals(),
-                survey: try await ledger.reducePlan(of: pass, into: PlanSurvey()) { $0.add($1) })
+                survey: try await ledger.reducePlan(of: pass, into: PlanSurvey()) {
+                    $0.add($1, askedBecause: $2)
+                })
         }
         let breaches = isGuarded ? context.job.guards.breaches(by: plan) : []
         var outcome = PlanOutcome(breaches: breaches, lifts: try await lifts(of: breaches))
@@ -76,6 +78,8 @@ struct ApplyStep {
         // Which of the rows in flight rested on our own corrections is known to that run alone.
         plan.inFlightByOurselves = origin.totals.excluded[.inFlight] ?? 0
         plan.lastRun = nil
+        plan.tableCoverage = origin.tableCoverage
+        plan.routine = origin.routine
         return plan
     }
 

@@ -72,6 +72,7 @@ struct ScheduledPass {
         if let counts, counts.due[.sample, default: 0] > 0 {
             coverage.sample = try sample(seed: counts.seed)
         }
+        if kind == .delta { coverage.routine = try PlanCount(db: db, passID: passID).routine() }
         return coverage
     }
 

@@ -48,8 +48,43 @@ struct PlanCount {
             tableRowsBefore: before)
         plan.inFlightByOurselves = try inFlightByOurselves()
         plan.lastRun = try lastRun()
+        plan.tableCoverage = try tableCoverage()
+        plan.routine = try plan.tableCoverage.map { _ in try routine() }
         return plan
     }
+
+    /// Rows in the table of which only the due ones were asked about; `nil` for a run that asks about
+    /// every row, and for a narrowed one, which leaves out also rows that are due.
+    private func tableCoverage() throws -> Int? {
+        try Int.fetchOne(
+            db,
+            sql: """
+                SELECT scheduled_rows FROM trueup_passes
+                WHERE pass_id = ? AND narrowing = '' AND scheduled_rows IS NOT NULL
+                """,
+            arguments: [passID])
+    }
+
+    func routine() throws -> RoutineRows {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT count(*), ifnull(sum(EXISTS (
+                    SELECT 1 FROM trueup_pass_corrections AS c WHERE c.pass_id = p.pass_id
+                        AND c.bundle_id = p.bundle_id AND c.environment = p.environment
+                        AND c.original_transaction_id = p.original_transaction_id
+                        AND c.superseded_by IS NULL AND c.fate IN ('planned', 'applied'))), 0)
+                FROM trueup_pass_rows AS p
+                WHERE p.pass_id = ? AND p.asked_because IN (\(Self.routineReasons))
+                    AND p.verdict IN (\(VerdictCode.match.rawValue),
+                        \(VerdictCode.discrepancy.rawValue))
+                """,
+            arguments: [passID])
+        return RoutineRows(judged: row?.number(at: 0) ?? 0, changed: row?.number(at: 1) ?? 0)
+    }
+
+    private static let routineReasons = QuestionReason.allCases.filter(\.isRoutine)
+        .map { String($0.rank) }.joined(separator: ", ")
 
     /// Rows in flight whose `signed_date` is what a correction of ours wrote.
     private func inFlightByOurselves() throws -> Int {

@@ -121,7 +121,7 @@ struct PlanStaging {
         func count(_ sql: String) throws -> Int {
             try Int.fetchOne(db, sql: sql, arguments: [origin.sequence]) ?? 0
         }
-        return PlanTotals(
+        var plan = PlanTotals(
             totals: try RunSummaryReader.totals(of: origin.sequence, db), changes: 0,
             notFound: try count("SELECT count(*) FROM trueup_run_not_found WHERE run_seq = ?"),
             verificationFailures: try count(
@@ -130,5 +130,15 @@ struct PlanStaging {
                 JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
                 WHERE r.run_seq = ? AND f.kind = 'verification_failed'
                 """))
+        // A narrowed run leaves out also rows that are due.
+        let coverage = try CoverageText.decode(
+            try String.fetchOne(
+                db, sql: "SELECT coverage FROM trueup_runs WHERE run_seq = ? AND narrowing = ''",
+                arguments: [origin.sequence]))
+        if let coverage, coverage.kind == .delta {
+            plan.tableCoverage = coverage.rows
+            plan.routine = coverage.routine
+        }
+        return plan
     }
 }

@@ -45,21 +45,30 @@ extension SQLiteStore {
 
     package func reducePlan<Result: Sendable>(
         of pass: OpenPass, into initial: Result,
-        _ add: @escaping @Sendable (inout Result, PlannedCorrection) -> Void
+        _ add: @escaping @Sendable (inout Result, PlannedCorrection, QuestionReason?) -> Void
     ) async throws(StoreError) -> Result {
         try await read("surveying the plan") { db in
             var result = initial
             let corrections = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT \(PlannedCorrection.columns) FROM trueup_pass_corrections AS c
+                    SELECT \(PlannedCorrection.columns), p.asked_because
+                    FROM trueup_pass_corrections AS c
+                    LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
+                        AND p.bundle_id = c.bundle_id AND p.environment = c.environment
+                        AND p.original_transaction_id = c.original_transaction_id
                     WHERE c.pass_id = ? AND c.superseded_by IS NULL
                         AND c.fate IN ('planned', 'applied')
                     ORDER BY c.bundle_id, c.environment, c.original_transaction_id,
                         c.correction_id
                     """,
                 arguments: [pass.passID])
-            while let row = try corrections.next() { add(&result, try PlannedCorrection(row)) }
+            while let row = try corrections.next() {
+                let because = row.integer(at: PlannedCorrection.columnCount)
+                add(
+                    &result, try PlannedCorrection(row),
+                    because.flatMap(QuestionReason.init(rank:)))
+            }
             return result
         }
     }

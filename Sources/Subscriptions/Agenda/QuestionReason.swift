@@ -30,6 +30,9 @@ package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
         self = Self.allCases[index]
     }
 
+    /// Whether nothing speaks for a change of the row: it is asked about because its turn has come.
+    package var isRoutine: Bool { self == .sample || self == .sweep }
+
     /// Whether the reason is stored until what follows from the answer is done.
     ///
     /// The others follow from the rows and their check records, and are found again every night.

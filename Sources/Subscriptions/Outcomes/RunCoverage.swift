@@ -15,6 +15,11 @@ package struct RunCoverage: Hashable, Sendable, Codable {
     package var left: [QuestionReason: Int] = [:]
     package var oldestCheck: Timestamp?
     package var sample: Sample?
+    /// What became of the rows for which nothing spoke; `nil` where every row was asked about.
+    package var routine: RoutineRows?
+
+    /// `nil` for a narrowed run, and for what is stored of earlier versions.
+    package var forecast: CallForecast?
 
     package struct Sample: Hashable, Sendable, Codable {
         package var drawn: Int

@@ -40,6 +40,8 @@ package struct PlanTotals: Hashable, Sendable {
     /// How many rows the run would have asked about, had there been a reason; `nil` for those in
     /// scope alone.
     package var tableCoverage: Int?
+    /// Rows for which nothing spoke, among those in scope; `nil` where every row is in scope.
+    package var routine: RoutineRows?
     /// The totals of the job's last complete run; `nil` before the first.
     package var lastRun: RunTotals?
 
@@ -53,6 +55,22 @@ package struct PlanTotals: Hashable, Sendable {
         self.verificationFailures = verificationFailures
         self.tableRows = tableRows
         self.tableRowsBefore = tableRowsBefore
+    }
+}
+
+/// Rows about which Apple was asked as a matter of routine: drawn at random, or because their turn in
+/// the sweep had come.
+///
+/// What becomes of them tells what would become of all rows about which nobody was asked.
+package struct RoutineRows: Hashable, Sendable, Codable {
+    /// Those with a verdict of match or discrepancy.
+    package var judged: Int
+    /// Those that the plan changes.
+    package var changed: Int
+
+    package init(judged: Int, changed: Int) {
+        self.judged = judged
+        self.changed = changed
     }
 }
 

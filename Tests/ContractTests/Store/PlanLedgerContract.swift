@@ -132,7 +132,7 @@ import Testing
             drift("3", version: 1), drift("1", version: 1), drift("2", version: 99))
         func ids() async throws -> [String] {
             try await night.ports.ledger.reducePlan(of: night.pass, into: [String]()) {
-                $0.append($1.subscription.originalTransactionID)
+                ids, correction, _ in ids.append(correction.subscription.originalTransactionID)
             }
         }
         #expect(try await ids() == ["1", "2", "3"])

@@ -25,4 +25,26 @@ import Testing
     @Test func `spares a small plan`() {
         #expect(!stops(inScope: 4, changes: 4))
     }
+
+    private func sentence(changes: Int, _ routine: RoutineRows) -> String? {
+        GuardLimits().sentence(
+            of: .maxChangeShare,
+            about: GuardedPlan.plan(
+                inScope: 490, changes: changes, coverage: 11_000, routine: routine))
+    }
+
+    @Test func `rows asked about because they changed are a share of the whole table`() {
+        #expect(sentence(changes: 400, RoutineRows(judged: 60, changed: 0)) == nil)
+        #expect(
+            sentence(changes: 551, RoutineRows(judged: 60, changed: 0))?
+                .contains("551 of 11000 rows covered") == true)
+    }
+
+    @Test func `rows for which nothing spoke stand for those about which nobody was asked`() {
+        #expect(sentence(changes: 20, RoutineRows(judged: 200, changed: 10)) == nil)
+        #expect(
+            sentence(changes: 20, RoutineRows(judged: 200, changed: 11))?
+                .contains("11 of 200 rows that were asked about as a matter of routine") == true)
+        #expect(sentence(changes: 4, RoutineRows(judged: 4, changed: 4)) == nil)
+    }
 }

@@ -53,6 +53,21 @@ import Testing
                 of: .maxSameDirectionShare, about: GuardedPlan.plan(inScope: 1_000, both)) == nil)
     }
 
+    @Test(arguments: [(QuestionReason.sweep, true), (.sample, true), (.clock, false)])
+    func `rows for which nothing spoke stand for the whole table`(
+        because: QuestionReason, stops: Bool
+    ) {
+        let corrections = (0..<60).map {
+            GuardedPlan.update($0, [.status: GuardedPlan.status(1, 2)])
+        }
+        let plan = GuardedPlan.plan(
+            inScope: 490, coverage: 11_000, routine: RoutineRows(judged: 190, changed: 60),
+            askedBecause: because, corrections)
+        let sentence = GuardLimits().sentence(of: .maxSameDirectionShare, about: plan)
+        #expect((sentence != nil) == stops)
+        if stops { #expect(sentence?.contains("ends access for 60 of 190 rows") == true) }
+    }
+
     @Test func `spares a small plan, and a share of one is no limit`() {
         #expect(sentence(of: 4, from: 1, to: 2, inScope: 4) == nil)
         #expect(sentence(of: 5, from: 1, to: 2, inScope: 5) != nil)

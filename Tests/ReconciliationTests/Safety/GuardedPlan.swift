@@ -5,17 +5,20 @@ import Subscriptions
 enum GuardedPlan {
     static func plan(
         inScope: Int = 10_000, changes: Int = 0, notFound: Int = 0, failures: Int = 0,
-        tableRows: Int = 10_000, before: Int? = nil, _ corrections: [PlannedCorrection] = []
+        tableRows: Int = 10_000, before: Int? = nil, coverage: Int? = nil,
+        routine: RoutineRows? = nil, askedBecause: QuestionReason? = nil,
+        _ corrections: [PlannedCorrection] = []
     ) -> SurveyedPlan {
         var totals = RunTotals()
         totals.matched = inScope
         var survey = PlanSurvey()
-        for correction in corrections { survey.add(correction) }
-        return SurveyedPlan(
-            totals: PlanTotals(
-                totals: totals, changes: changes, notFound: notFound,
-                verificationFailures: failures, tableRows: tableRows, tableRowsBefore: before),
-            survey: survey)
+        for correction in corrections { survey.add(correction, askedBecause: askedBecause) }
+        var plan = PlanTotals(
+            totals: totals, changes: changes, notFound: notFound,
+            verificationFailures: failures, tableRows: tableRows, tableRowsBefore: before)
+        plan.tableCoverage = coverage
+        plan.routine = routine
+        return SurveyedPlan(totals: plan, survey: survey)
     }
 
     static func limits(_ change: (inout GuardLimits) -> Void) -> GuardLimits {

@@ -46,7 +46,7 @@ import Testing
         _ = try await night.store.applyPlanned(
             limit: 1, in: night.pass, run: night.run, at: night.run.started)
         let ids = try await night.store.reducePlan(of: night.pass, into: [String]()) {
-            $0.append($1.subscription.originalTransactionID)
+            ids, correction, _ in ids.append(correction.subscription.originalTransactionID)
         }
         #expect(ids == ["1", "2", "9"])
     }
