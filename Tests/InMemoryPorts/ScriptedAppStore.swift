@@ -11,6 +11,11 @@ package final class ScriptedAppStore: AppStore {
         package var histories: [String: [Lookup<HistoryPage>]] = [:]
         /// The pages of the notification history, whatever window is asked for.
         package var notifications: [Lookup<NotificationPage>] = []
+        /// What the notification history holds, instead of pages: those of a window are listed, 20 on a
+        /// page.
+        package var history: [RecordedNotification] = []
+        /// Windows in which this moment lies are not answered, but for the whole history.
+        package var unreadable: Timestamp?
         /// What comes in place of a status answer, by the number of the question, from 1.
         package var faults: [Int: Lookup<StatusAnswer>] = [:]
         /// With this question, and with every later one, the asking is over.
@@ -90,11 +95,36 @@ package final class ScriptedAppStore: AppStore {
     package func notificationHistory(
         in window: NotificationWindow, paginationToken: String?
     ) async throws(RunStop) -> Lookup<NotificationPage> {
-        let pages = count("notification_history", nil).script.notifications
+        let script = count("notification_history", nil).script
         let next = paginationToken.flatMap { Int($0) } ?? 0
+        guard script.history.isEmpty else {
+            return Self.page(next, of: window, script)
+        }
+        let pages = script.notifications
         return pages.indices.contains(next)
             ? pages[next]
             : .answered(NotificationPage(notifications: [], hasMore: false, paginationToken: nil))
+    }
+
+    /// Lists what was signed from the beginning of the window to before its end.
+    private static func page(
+        _ number: Int, of window: NotificationWindow, _ script: Script
+    ) -> Lookup<NotificationPage> {
+        let length = window.end.milliseconds(since: window.start)
+        if let moment = script.unreadable, window.start <= moment, moment < window.end,
+            length < 2 * 24 * 3_600_000
+        {
+            return .unavailable("503")
+        }
+        let listed = script.history.filter {
+            window.start <= $0.signedDate && $0.signedDate < window.end
+        }
+        let rest = listed.dropFirst(20 * number)
+        let hasMore = rest.count > 20
+        return .answered(
+            NotificationPage(
+                notifications: Array(rest.prefix(20)), hasMore: hasMore,
+                paginationToken: hasMore ? String(number + 1) : nil))
     }
 
     package func callCounts() -> [CallCount] {

@@ -23,7 +23,8 @@ package final class PacedRequests: APISending {
 
     /// Creates the sender of one app; nothing is sent yet.
     ///
-    /// `concurrencyLimit` limits the requests in flight of each endpoint. Every call is entered in
+    /// `concurrencyLimit` limits the requests in flight of each endpoint; the default suffices for
+    /// Apple's 50 a second where an answer takes two seconds. Every call is entered in
     /// `book`, where there is one, before it is made; `earlierRefusals` are answers 429 that earlier
     /// processes got. A run waits for an endpoint that does not work for at most `maxOutage`. `hear`
     /// gets notices about every wait and what else changes the pace. No wait goes beyond `deadline`.
@@ -32,7 +33,7 @@ package final class PacedRequests: APISending {
         app: AppIdentity, keyID: String, baseURL: String, transport: any HTTPTransport,
         tokens: any AuthorizationTokens, rates: QuotaRates,
         book: (any QuotaBook)? = nil, earlierRefusals: [Endpoint: QuotaRefusal] = [:],
-        concurrencyLimit: Int = 32,
+        concurrencyLimit: Int = 100,
         maxOutage: Duration = .seconds(1800), deadline: C.Instant? = nil,
         clock: C = ContinuousClock(), wallClock: @escaping @Sendable () -> Timestamp,
         hear: @escaping @Sendable (PacingNotice) -> Void = { _ in },

@@ -48,56 +48,36 @@ struct RecoverStep {
         return Outcome(shortfall: shortfall, notifications: outcome.notifications)
     }
 
-    /// Reads the window page by page.
+    /// Reads the window, and records every page as it comes.
     private func sweep(
         _ window: NotificationWindow, through readThrough: Timestamp
     ) async throws(RunInterruption) -> Outcome {
         guard let appStore = context.appStores[app] else {
             throw RunInterruption(end: .store(Inquirer.notConnected(app)))
         }
-        var sweep = NotificationSweep()
-        var unknowns: Set<UnknownValue> = []
-        var read = 0
-        var undetermined = 0
-        while true {
-            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
-            let token = sweep.paginationToken
-            let result = await context.stop.interruptible { () async -> PageResult in
-                do throws(RunStop) {
-                    return .success(
-                        try await appStore.notificationHistory(in: window, paginationToken: token))
-                } catch {
-                    return .failure(error)
-                }
-            }
-            guard case .success(let lookup) = result else {
-                if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
-                guard case .failure(let stop) = result else { return Outcome() }
-                throw RunInterruption(end: RunEnd(stop))
-            }
-            context.tally.note(lookup)
-            if case .answered(let page) = lookup {
+        let (reading, unknowns) = await context.stop.interruptible { [self] in
+            var reading = NotificationReading(
+                appStore: appStore, context: context, window: window)
+            var unknowns: Set<UnknownValue> = []
+            await reading.run { page throws(RunInterruption) in
                 try await record(page, through: readThrough)
-                let news = page.unknowns.filter { unknowns.insert($0).inserted }
-                if !news.isEmpty { try await report(unknowns: news) }
-                read += page.notifications.count
-                undetermined += page.rejected.count(where: \.isUndetermined)
-                context.progress(RunProgress(stage: .recover, done: read))
+                unknowns.formUnion(page.unknowns)
             }
-            switch sweep.pageArrived(lookup) {
-            case .nextPage: continue
-            case .finished:
-                return Outcome(
-                    shortfall: Self.shortfall(undetermined: undetermined, of: app),
-                    notifications: read)
-            case .gaveUp(let why):
-                let problem =
-                    "The notification history of \(app.bundleID) (\(app.environment.rawValue)) "
-                    + "was not read to its end: \(why). Its watermark stays; the next run reads "
-                    + "it again."
-                return Outcome(shortfall: problem, mayComeLater: lookup.mayComeLater)
-            }
+            return (reading, unknowns)
         }
+        if !unknowns.isEmpty { try await report(unknowns: unknowns) }
+        if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
+        if let end = reading.end { throw RunInterruption(end: end) }
+        if let failure = reading.failure {
+            let problem =
+                "The notification history of \(app.bundleID) (\(app.environment.rawValue)) "
+                + "was not read to its end: \(failure.why). Its watermark stays; the next run reads "
+                + "it again."
+            return Outcome(shortfall: problem, mayComeLater: failure.mayComeLater)
+        }
+        return Outcome(
+            shortfall: Self.shortfall(undetermined: reading.undetermined, of: app),
+            notifications: reading.notifications)
     }
 
     /// Notifications that may be genuine must not be left behind, so the watermark waits for them.
@@ -108,8 +88,6 @@ struct RecoverStep {
             + "whether their certificates are revoked. Its watermark stays; the next run reads it "
             + "again."
     }
-
-    private typealias PageResult = Result<Lookup<NotificationPage>, RunStop>
 
     private func record(
         _ page: NotificationPage, through readThrough: Timestamp
@@ -160,11 +138,14 @@ struct RecoverStep {
     }
 
     /// Fields of the answer itself that this version does not know: findings about no subscription.
-    private func report(unknowns: [UnknownValue]) async throws(RunInterruption) {
+    private func report(unknowns: Set<UnknownValue>) async throws(RunInterruption) {
         guard context.job.policy.onlyKinds?.contains(.unknownValue) ?? true else { return }
         var outcome = RowOutcome(
             key: SubscriptionKey(app: app, originalTransactionID: ""), verdict: nil)
-        outcome.findings = unknowns.map { unknown in
+        let sorted = unknowns.sorted {
+            ($0.field, $0.value ?? "") < ($1.field, $1.value ?? "")
+        }
+        outcome.findings = sorted.map { unknown in
             var finding = Finding(
                 kind: .unknownValue, severity: .info, bundleID: app.bundleID,
                 environment: app.environment.rawValue)

@@ -71,7 +71,7 @@ struct Bench {
 
     init(
         environment: AppStoreEnvironment = .production, ratePerSecond: Double = 1000,
-        concurrencyLimit: Int = 32, deadline: Duration? = nil,
+        concurrencyLimit: Int = 100, deadline: Duration? = nil,
         script: @escaping ScriptedApple.Script
     ) {
         self.init(
@@ -81,7 +81,7 @@ struct Bench {
 
     init(
         apple: ScriptedApple, clock: JumpingClock, environment: AppStoreEnvironment = .production,
-        ratePerSecond: Double = 1000, concurrencyLimit: Int = 32, deadline: Duration? = nil,
+        ratePerSecond: Double = 1000, concurrencyLimit: Int = 100, deadline: Duration? = nil,
         book: (any QuotaBook)? = nil, earlierRefusals: [Endpoint: QuotaRefusal] = [:],
         hear: @escaping @Sendable (OutageNotice) -> Void = { _ in },
         hearAll: @escaping @Sendable (PacingNotice) -> Void = { _ in }

@@ -113,7 +113,7 @@ import Testing
 }
 
 extension World {
-    fileprivate func watermark() async throws -> Timestamp? {
+    func watermark() async throws -> Timestamp? {
         try await RunPorts(store).recovery.watermark(of: Self.app)
     }
 }
