@@ -60,6 +60,15 @@ import Testing
                     == made("subscription_statuses", in: place), "night \(night)")
             // Known from the second night on: as many as the night before.
             #expect(forecast.expected("notification_history") == pages)
+            // The report says the same beside what was needed.
+            let coverage = try #require(try place.summary()["coverage"] as? [String: Any])
+            let kept = try #require(coverage["forecast"] as? [String: Any])
+            let calls = try #require(kept["calls"] as? [String: Int])
+            #expect(
+                calls["subscription_statuses"] == forecast.expected("subscription_statuses"))
+            #expect(calls["notification_history"] == pages)
+            #expect(kept["questions"] as? Int == forecast.questions.values.reduce(0, +))
+            #expect(run.output.contains("forecast"), "\(run.output)")
             pages = try made("notification_history", in: place)
         }
     }

@@ -99,6 +99,7 @@ extension RunCoverage {
         .object([
             "asked": .integer(Int64(asked.values.reduce(0, +))),
             "asked_by_reason": .counts(asked, by: \.rawValue),
+            "forecast": forecast?.json ?? .null,
             "kind": .string(kind.rawValue),
             "left": .counts(left, by: \.rawValue),
             "oldest_check": .time(oldestCheck),
@@ -106,6 +107,15 @@ extension RunCoverage {
             "rows": .count(rows),
             "sample": sample?.json ?? .null,
             "settled_by_notification": .integer(Int64(settledByNotification)),
+        ])
+    }
+}
+
+extension CallForecast {
+    fileprivate var json: CanonicalJSON {
+        .object([
+            "calls": .counts(calls, by: \.self), "questions": .integer(Int64(questions)),
+            "seconds": milliseconds.map { .integer(($0 + 999) / 1000) } ?? .null,
         ])
     }
 }

@@ -18,24 +18,43 @@ extension SummarySections {
 
     /// Calls to Apple by endpoint, with every result that is not the usual one.
     static func calls(_ summary: RunSummary) -> Section {
+        let forecast = summary.conclusion.coverage?.forecast
         var section = Section(
-            title: "CALLS TO APPLE", headings: ["calls", "by result"], numbers: [1])
+            title: "CALLS TO APPLE",
+            headings: ["calls"] + (forecast == nil ? [] : ["forecast"]) + ["by result"],
+            numbers: forecast == nil ? [1] : [1, 2])
         var endpoints: [String: [String: Int]] = [:]
         for count in summary.conclusion.calls {
             endpoints[count.endpoint, default: [:]][count.result, default: 0] += count.calls
         }
+        for endpoint in (forecast?.calls ?? [:]).keys where endpoints[endpoint] == nil {
+            endpoints[endpoint] = [:]
+        }
         for (endpoint, results) in endpoints.sorted(by: { $0.key < $1.key }) {
             let total = results.values.reduce(0, +)
-            guard total > 0 else { continue }
+            let expected = forecast?.calls[endpoint]
+            guard total > 0 || expected ?? 0 > 0 else { continue }
             let named = results.filter { $0.value > 0 }
                 .sorted { ($0.key == "ok" ? 0 : 1, $0.key) < ($1.key == "ok" ? 0 : 1, $1.key) }
                 .map { "\($0.key) \($0.value.grouped)" }
             section.rows.append(
-                .init([endpoint, total.grouped, named.joined(separator: ", ")]))
+                .init(
+                    [endpoint, total.grouped]
+                        + (forecast == nil ? [] : [expected?.grouped ?? "unknown"])
+                        + [named.joined(separator: ", ")]))
         }
         if section.rows.count > 1 {
             let all = summary.conclusion.calls.reduce(0) { $0 + $1.calls }
-            section.rows.append(.init(["all", all.grouped, ""], isSum: true))
+            let expected = forecast.map { [$0.calls.values.reduce(0, +).grouped] } ?? []
+            section.rows.append(.init(["all", all.grouped] + expected + [""], isSum: true))
+        }
+        if let milliseconds = forecast?.milliseconds {
+            let started = summary.header.started
+            let taken = started.duration(until: summary.conclusion.ended)
+            let expected = started.duration(until: started.adding(milliseconds: milliseconds))
+            section.sentences.append(
+                "The run took \(taken); the calls of the forecast take \(expected) at the rate that "
+                    + "the settings allow.")
         }
         return section
     }

@@ -1,5 +1,4 @@
 package import ArgumentParser
-import Reconciliation
 import SubscriptionStore
 package import Subscriptions
 
@@ -35,44 +34,9 @@ package struct Estimate: Verb {
         let job = try JobSettings.load(job, beside: settings)
         let now = try invocation.clock(startingAt: now, settings: settings)()
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
-        let table = try await store.rowsByApp()
-        var policy = Policy(
-            now: now, apps: settings.identities, settleMilliseconds: job.settleMilliseconds,
-            notFoundConfirmations: job.notFoundConfirmations, history: job.history,
-            reportOnlyFields: job.reportOnlyFields)
-        policy.strayBundles = strayBundles(among: table, apps: settings.identities)
-        let forecast = RunForecast(
-            try Self.questions(of: job, policy, in: store), job: job, apps: settings.apps,
-            rows: table)
+        let forecast = try await RunForecast(of: job, settings: settings, at: now, in: store)
         let report = EstimateReport(job: job, forecast: forecast)
         try invocation.output.line(common.json ? report.json.rendered : report.text)
         return .ok
-    }
-
-    private static func questions(
-        of job: JobSettings, _ policy: Policy, in store: SQLiteStore
-    ) throws -> QuestionForecast {
-        // No run draws by this seed: which rows a run draws follows from its id.
-        let request = ScheduleRequest(
-            now: policy.now, sweepMilliseconds: Int64(job.sweepDays) * Milliseconds.perDay,
-            sweepEndedMilliseconds: Int64(job.sweepEndedDays) * Milliseconds.perDay,
-            sample: job.sample, seed: 0)
-        let scope: ForecastScope =
-            if !job.steps.contains(.walk) {
-                .owed
-            } else if job.coverage == .delta {
-                .delta(request)
-            } else {
-                .full(isRound: job.mode == .apply)
-            }
-        return try store.forecast(
-            of: scope, job: job.name, apps: policy.apps,
-            level: { sweepLevel(rowsByDaysLeft: $0) },
-            due: { dueReason(of: $0, sweeping: $1, request) },
-            place: { row in
-                if let why = exclusion(of: row, policy: policy) { return .excluded(why) }
-                return appToAsk(about: row, policy: policy).map { .asked($0) }
-                    ?? .excluded(.appNotConfigured)
-            })
     }
 }

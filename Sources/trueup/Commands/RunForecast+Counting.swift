@@ -1,0 +1,65 @@
+import Reconciliation
+import SubscriptionStore
+import Subscriptions
+
+extension RunForecast {
+    /// Counts what a run that began now would ask, by the scan of the table that the run itself makes.
+    ///
+    /// - Parameters:
+    ///   - job: Which rows it covers.
+    ///   - settings: The apps, and how fast they may be asked.
+    ///   - now: When the run begins.
+    ///   - store: Is read, and not changed.
+    /// - Throws: `StoreError` when it cannot be read.
+    init(
+        of job: JobSettings, settings: Settings, at now: Timestamp, in store: SQLiteStore
+    ) async throws {
+        let table = try await store.rowsByApp()
+        var policy = Policy(
+            now: now, apps: settings.identities, settleMilliseconds: job.settleMilliseconds,
+            notFoundConfirmations: job.notFoundConfirmations, history: job.history,
+            reportOnlyFields: job.reportOnlyFields)
+        policy.strayBundles = strayBundles(among: table, apps: settings.identities)
+        self.init(
+            try Self.questions(of: job, policy, in: store), job: job, apps: settings.apps,
+            rows: table)
+    }
+
+    private static func questions(
+        of job: JobSettings, _ policy: Policy, in store: SQLiteStore
+    ) throws -> QuestionForecast {
+        // No run draws by this seed: which rows a run draws follows from its id.
+        let request = ScheduleRequest(
+            now: policy.now, sweepMilliseconds: Int64(job.sweepDays) * Milliseconds.perDay,
+            sweepEndedMilliseconds: Int64(job.sweepEndedDays) * Milliseconds.perDay,
+            sample: job.sample, seed: 0)
+        let scope: ForecastScope =
+            if !job.steps.contains(.walk) {
+                .owed
+            } else if job.coverage == .delta {
+                .delta(request)
+            } else {
+                .full(isRound: job.mode == .apply)
+            }
+        return try store.forecast(
+            of: scope, job: job.name, apps: policy.apps,
+            level: { sweepLevel(rowsByDaysLeft: $0) },
+            due: { dueReason(of: $0, sweeping: $1, request) },
+            place: { row in
+                if let why = exclusion(of: row, policy: policy) { return .excluded(why) }
+                return appToAsk(about: row, policy: policy).map { .asked($0) }
+                    ?? .excluded(.appNotConfigured)
+            })
+    }
+
+    /// What a report keeps of it.
+    var inShort: CallForecast {
+        var calls: [String: Int] = [:]
+        for line in lines {
+            if let expected = line.expected { calls[line.endpoint, default: 0] += expected }
+        }
+        return CallForecast(
+            questions: questions.questions.values.reduce(0, +), calls: calls,
+            milliseconds: lines.allSatisfy { $0.expected != nil } ? milliseconds : nil)
+    }
+}
