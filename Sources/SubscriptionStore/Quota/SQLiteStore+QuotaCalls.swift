@@ -45,6 +45,19 @@ extension SQLiteStore {
         }
     }
 
+    /// The calls of the hour that ends now, by every process on this database.
+    ///
+    /// - Parameters:
+    ///   - account: Whose.
+    ///   - now: The present.
+    /// - Returns: Booked calls; notes of commands that leave the database as it is are not among them.
+    /// - Throws: When the database cannot be read.
+    package func bookedCalls(
+        of account: QuotaAccount, at now: Timestamp
+    ) async throws(StoreError) -> Int {
+        try await quotaWindow(of: account, noted: nil, at: now).used
+    }
+
     /// What was booked or noted and counts at this moment; reads only.
     ///
     /// - Parameters:

@@ -44,6 +44,51 @@ extension SQLiteStore {
         }
     }
 
+    /// The runs that a name may mean: the one that is called so, or else all whose names begin or end
+    /// with it.
+    ///
+    /// - Parameter name: A whole id, its beginning, or its last part.
+    /// - Returns: At most three, newest first; more would only be listed.
+    /// - Throws: `StoreError` when it cannot be read.
+    package func runIDs(named name: String) throws(StoreError) -> [String] {
+        do {
+            return try stream("looking for a run") { db in
+                let exact = try String.fetchAll(
+                    db, sql: "SELECT run_id FROM trueup_runs WHERE run_id = ?", arguments: [name])
+                guard exact.isEmpty, name.count >= 4 else { return exact }
+                return try String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT run_id FROM trueup_runs
+                        WHERE substr(run_id, 1, length(?1)) = ?1
+                            OR substr(run_id, -length(?1)) = ?1
+                        ORDER BY run_seq DESC LIMIT 3
+                        """, arguments: [name])
+            }
+        } catch {
+            throw StoreError(error, doing: "looking for a run")
+        }
+    }
+
+    /// When a whole run of a job last ended with everything judged.
+    ///
+    /// - Parameter job: Its name.
+    /// - Returns: `nil` before the first.
+    /// - Throws: `StoreError` when it cannot be read.
+    package func lastSuccess(ofJob job: String) async throws(StoreError) -> Timestamp? {
+        try await read("looking for the last success") { db in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT max(ended) FROM trueup_runs
+                    WHERE job = ? AND narrowing = ''
+                        AND exit_status IN ('\(ExitStatus.ok.rawValue)',
+                            '\(ExitStatus.findings.rawValue)')
+                    """, arguments: [job]
+            ).map(Timestamp.init(unixMilliseconds:))
+        }
+    }
+
     private func listRuns(_ limit: Int, _ db: Database) throws -> [RunListing] {
         try Row.fetchAll(
             db,

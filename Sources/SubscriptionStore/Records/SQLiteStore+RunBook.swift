@@ -66,6 +66,34 @@ extension SQLiteStore {
         }
     }
 
+    package func newFindings(
+        of pass: OpenPass
+    ) async throws(StoreError) -> [Severity: Int] {
+        // What is acknowledged was open before.
+        try await read("counting new findings") { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT f.severity, count(*) FROM trueup_pass_findings AS f
+                    LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                    WHERE f.pass_id = ? AND f.superseded_by IS NULL
+                        AND f.action NOT IN ('corrected', 'inserted', 'recovered')
+                        AND ifnull(c.fate, '') <> 'applied'
+                        AND NOT EXISTS (SELECT 1 FROM trueup_findings AS h
+                            WHERE h.finding_id = f.finding_id
+                                AND h.state IN \(FindingResolution.unresolved))
+                    GROUP BY f.severity
+                    """,
+                arguments: [pass.passID])
+            var counts: [Severity: Int] = [:]
+            for row in rows {
+                guard let severity = Severity(rawValue: row.requiredText(at: 0)) else { continue }
+                counts[severity] = row.number(at: 1)
+            }
+            return counts
+        }
+    }
+
     /// The severities of unresolved findings that somebody has acknowledged as they are.
     private static func acknowledgedSeverities(
         _ passID: Int64, _ db: Database

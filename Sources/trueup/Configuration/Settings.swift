@@ -13,6 +13,10 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     package var reportDirectory = "reports"
     /// Who is notified of corrections; `nil` for nobody.
     package var notify: NotifySettings?
+    /// Where every run leaves its metrics; `nil` for nowhere.
+    package var metricsDirectory: String?
+    /// The addresses that are called when a run begins and when it has ended.
+    package var ping = PingSettings()
     /// How long bookkeeping is kept: delivered events, inbox notifications, the records of earlier runs.
     package var retentionMilliseconds: Int64 = 400 * Milliseconds.perDay
 
@@ -56,6 +60,30 @@ package struct Settings: Hashable, Sendable, SettingsSection {
             settings.notify = try NotifySettings(
                 value, isRehearsal: settings.apps.contains { $0.endpoint.isLoopback })
         },
+        Setting(
+            "metrics",
+            [
+                Setting(
+                    "directory", \.metricsDirectory, .optional(.path), newPass: .no,
+                    absent: .words("no metrics"), example: "/var/lib/prometheus/node-exporter",
+                    "the folder where every run leaves trueup-JOB.prom")
+            ], "figures for Prometheus; docs/metrics.md"),
+        Setting(
+            "ping",
+            [
+                Setting(
+                    "start", \.ping.start, .optional(.webhook), newPass: .no,
+                    absent: .words("none"), example: "https://ping.example.com/nightly/start",
+                    "is called when a run begins"),
+                Setting(
+                    "success", \.ping.success, .optional(.webhook), newPass: .no,
+                    absent: .words("none"), example: "https://ping.example.com/nightly",
+                    "is called when a run has ended with 0"),
+                Setting(
+                    "failure", \.ping.failure, .optional(.webhook), newPass: .no,
+                    absent: .words("none"), example: "https://ping.example.com/nightly/fail",
+                    "is called when a run has ended with any other status"),
+            ], "addresses of a service that waits for the job's signs of life"),
         Setting(
             "retention", \.retentionMilliseconds, .duration, newPass: .no,
             "bookkeeping older than this is deleted after a run; docs/database.md says what"),

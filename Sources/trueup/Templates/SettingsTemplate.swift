@@ -12,7 +12,11 @@ package enum SettingsTemplate {
         for setting in Settings.descriptions {
             yaml.gap()
             let isList = setting.absence == .required
-            // An optional section is one commented line, without the keys below it.
+            // An optional section is one commented line, with the first of its keys.
+            if let example = setting.exampleOfOptionalSection {
+                yaml.line(margin: "# ", setting.key, example, comment: setting.comment)
+                continue
+            }
             guard isList || setting.absence == .below else {
                 yaml.add(setting)
                 continue
@@ -75,6 +79,14 @@ struct CommentedYAML {
 }
 
 extension SettingDescription {
+    /// For a section of which no key has a value by default: one of its keys with an example.
+    fileprivate var exampleOfOptionalSection: String? {
+        guard absence == .below, let first = nested.first, let example = first.examples.first,
+            nested.allSatisfy({ if case .words = $0.absence { true } else { false } })
+        else { return nil }
+        return "{\(first.key): \(example)}"
+    }
+
     /// Its comment in the files that `trueup init` writes.
     var comment: String {
         var parts = choices.isEmpty ? [] : [choices.joined(separator: " | ")]

@@ -6,9 +6,11 @@ import Subscriptions
 struct PacingReport: Sendable {
     let logger: Logger
     let terminal: ProgressLine
+    let waits: WaitingTime
 
     func tell(_ notice: PacingNotice) {
         log(notice)
+        waits.note(notice)
         guard let sentence = notice.sentence else { return }
         switch notice.event {
         case .wait(let wait) where !wait.isPastDeadline:

@@ -21,6 +21,10 @@ struct PreparedRun {
     let trust: [AppTrust]
     /// How long an endpoint that does not work is waited for.
     let maxOutage: Duration
+    /// The job whose need is forecast; `nil` where rows are left out, or nothing is judged.
+    let forecastedJob: JobSettings?
+    /// Whether the job's figures are those of this run: it does what its job file says, with every row.
+    var leavesMetrics = false
     /// The apps that Apple is asked about: none where nothing is asked, and then no key is needed.
     let askedApps: [AppSettings]
 
@@ -36,6 +40,10 @@ struct PreparedRun {
         trust = try settings.apps.map(AppTrust.init)
         maxOutage = .milliseconds(limits.maxOutageMilliseconds)
         askedApps = asksApple ? settings.apps : []
+        var limits = limits
+        limits.mode = job.mode
+        forecastedJob =
+            job.planSource == .judgement && !job.narrowing.isNarrowed ? limits : nil
         // A ledger entry of a narrowed run, or one that rests on another root, says so for ever.
         var header = header
         let roots = trust.flatMap(\.reportedRoots).uniqued()
@@ -85,6 +93,7 @@ extension PreparedRun {
         }
         job.coverage = Coverage(jobSettings)
         job.failOn = jobSettings.failOn.severity
+        job.failsOnNewAlone = jobSettings.failOn.isAboutNewOnly
         job.policy.onlyKinds = try options.onlyKinds()
         job.narrowing = Narrowing(
             ids: try options.idsFile.map(Self.ids), limit: options.limit,
@@ -104,6 +113,7 @@ extension PreparedRun {
         try self.init(
             settings, job, header, clock, description: verb + jobSettings.name,
             limits: jobSettings, asksApple: true)
+        leavesMetrics = header.narrowing.isEmpty && mode == jobSettings.mode
     }
 
     /// The ids of `--ids-file`: one a line; empty lines and the space around an id do not count.

@@ -19,6 +19,9 @@ struct RunSession {
     func perform() async throws -> ExitStatus {
         var connections: [AppConnection] = []
         var notifier = Notifier()
+        let pings = RunPings(
+            run.settings.ping,
+            isRehearsal: run.settings.apps.contains { $0.endpoint.isLoopback })
         let ending: Result<ExitStatus, any Error>
         do {
             for app in run.askedApps {
@@ -31,7 +34,15 @@ struct RunSession {
         }
         for connection in connections { await connection.shutdown() }
         await notifier.events?.shutdown()
+        for problem in await pings.end(with: Self.status(of: ending)) { warn(problem) }
         return try ending.get()
+    }
+
+    private static func status(of ending: Result<ExitStatus, any Error>) -> ExitStatus {
+        switch ending {
+        case .success(let status): status
+        case .failure(let error): ErrorReport(error).status
+        }
     }
 
     private func perform(
@@ -73,9 +84,11 @@ struct RunSession {
         // The run itself, and its report.
         var job = run.job
         job.remarks += [gap, notifier.obstacle].compactMap(\.self)
+        job.forecast = try await forecast(in: store)
+        let waits = WaitingTime(now: invocation.now)
         let requests = try await requests(
             over: connections, store: store,
-            hear: PacingReport(logger: logger, terminal: terminal))
+            hear: PacingReport(logger: logger, terminal: terminal, waits: waits))
         let reconciler = Reconciler(
             job: job, header: run.header,
             appStores: try appStores(over: connections, asking: requests, store: store),
@@ -95,6 +108,7 @@ struct RunSession {
         signals.end()
 
         // The report is published: nothing that comes after it changes how the run ended.
+        await leaveMetrics(of: report.summary, waits: waits, store: store)
         await deleteWhatIsPastItsRetention(in: store)
         _ = consume claim
         _ = consume lock
@@ -110,10 +124,27 @@ struct RunSession {
         }
     }
 
+    /// What the run is expected to need, for the report to hold against what it needs.
+    private func forecast(in store: SQLiteStore) async throws -> CallForecast? {
+        guard let job = run.forecastedJob else { return nil }
+        return try await RunForecast(
+            of: job, settings: run.settings, at: run.header.started, in: store
+        ).inShort
+    }
+
     private func terminal() -> ProgressLine {
         ProgressLine(
             isTerminal: invocation.diagnosticsAreTerminal, isQuiet: common.quiet,
-            now: invocation.now, write: writeToStandardError)
+            now: invocation.now, columns: Self.terminalColumns, write: writeToStandardError)
+    }
+
+    /// The width of the terminal behind standard error, which may change while a run goes on.
+    @Sendable private static func terminalColumns() -> Int {
+        var size = winsize()
+        guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return 80
+        }
+        return Int(size.ws_col)
     }
 
     private func logger(writingTo sink: RunLog.Sink, gap: String?) -> Logger {

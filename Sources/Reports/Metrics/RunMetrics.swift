@@ -1,0 +1,273 @@
+package import Subscriptions
+
+/// The figures of a job's last whole run, in Prometheus' text format
+/// (https://prometheus.io/docs/instrumenting/exposition_formats/), for node exporter's textfile collector.
+///
+/// Moments are seconds since 1970, so that an age is computed when it is asked for and grows also
+/// while no run happens. Every sample has the label `job`.
+package struct RunMetrics: Hashable, Sendable {
+    /// What the run's own summary does not hold.
+    package struct Standing: Hashable, Sendable {
+        /// When a whole run of the job last ended with everything judged (0 or 2).
+        package var lastSuccess: Timestamp?
+        package var watermarks: [AppIdentity: Timestamp] = [:]
+        /// When Apple signed the oldest word by which a row was judged last.
+        package var oldestCheck: Timestamp?
+        /// Subscriptions about which the next run must ask.
+        package var owed = 0
+        /// Calls of the hour that ended with the run, by all processes on the database.
+        package var quota: [QuotaUse] = []
+        /// How long the run was kept from asking, by reason.
+        package var waitedMilliseconds: [String: Int64] = [:]
+
+        package init() {}
+    }
+
+    /// How much of Apple's limit an hour's calls take.
+    package struct QuotaUse: Hashable, Sendable {
+        package var app: AppIdentity
+        package var endpoint: String
+        package var calls: Int
+        /// Apple's documented limit of an hour, whatever share of it the settings allow.
+        package var limit: Int
+
+        package init(app: AppIdentity, endpoint: String, calls: Int, limit: Int) {
+            self.app = app
+            self.endpoint = endpoint
+            self.calls = calls
+            self.limit = limit
+        }
+    }
+
+    private let summary: RunSummary
+    private let standing: Standing
+
+    package init(_ summary: RunSummary, _ standing: Standing) {
+        self.summary = summary
+        self.standing = standing
+    }
+
+    package var text: String {
+        families.filter { !$0.samples.isEmpty }
+            .map { $0.text(job: summary.header.job) }.joined()
+    }
+
+    private var families: [MetricFamily] { run + rows + findings + coverage + calls }
+
+    private var run: [MetricFamily] {
+        let (header, conclusion) = (summary.header, summary.conclusion)
+        return [
+            MetricFamily(
+                "trueup_last_run_info", "The last whole run.",
+                [([("run_id", header.runID), ("version", header.toolVersion)], "1")]),
+            MetricFamily(
+                "trueup_last_run_timestamp_seconds", "When the last whole run ended.",
+                [([], conclusion.ended.seconds)]),
+            MetricFamily(
+                "trueup_last_run_exit_status", "Its exit status; 0 is the best.",
+                [([], String(conclusion.exitStatus.code))]),
+            MetricFamily(
+                "trueup_last_run_duration_seconds", "How long it took.",
+                [([], seconds(conclusion.ended.milliseconds(since: header.started)))]),
+            MetricFamily(
+                "trueup_last_success_timestamp_seconds",
+                "When a whole run last ended with everything judged (exit status 0 or 2).",
+                standing.lastSuccess.map { [([], $0.seconds)] } ?? []),
+        ]
+    }
+
+    private var rows: [MetricFamily] {
+        let totals = summary.totals
+        return [
+            MetricFamily(
+                "trueup_rows", "Rows in scope by verdict.",
+                [
+                    ([("verdict", "match")], String(totals.matched)),
+                    ([("verdict", "discrepancy")], String(totals.discrepant)),
+                    ([("verdict", "undecided")], String(totals.undecidedCount)),
+                    ([("verdict", "excluded")], String(totals.excludedCount)),
+                ]),
+            MetricFamily(
+                "trueup_undecided_rows", "Rows that could not be judged, by reason.",
+                UndecidedReason.allCases.map {
+                    ([("reason", $0.rawValue)], String(totals.undecided[$0] ?? 0))
+                }),
+            MetricFamily(
+                "trueup_corrections", "Corrections by what became of them.",
+                CorrectionFate.allCases.map {
+                    ([("fate", $0.rawValue)], String(summary.corrections[$0] ?? 0))
+                }),
+        ]
+    }
+
+    private var findings: [MetricFamily] {
+        let unresolved = summary.findings.filter { [.new, .open, .recurring].contains($0.state) }
+        return [
+            MetricFamily(
+                "trueup_open_findings", "Findings that are not resolved, by kind and severity.",
+                counts(of: unresolved)),
+            MetricFamily(
+                "trueup_new_findings", "Those that the run before did not report.",
+                counts(of: unresolved.filter { $0.state == .new })),
+            MetricFamily(
+                "trueup_open_findings_by_severity",
+                "How many findings of each severity are not resolved; also where there are none.",
+                Severity.allCases.map { severity in
+                    let count = unresolved.filter { $0.severity == severity }
+                        .reduce(0) { $0 + $1.findings }
+                    return ([("severity", severity.rawValue)], String(count))
+                }),
+            MetricFamily(
+                "trueup_money_at_risk",
+                "List prices of the periods that findings name, in units of the currency.",
+                summary.sortedMoney.map { total in
+                    (
+                        [("direction", total.direction.rawValue), ("currency", total.currency)],
+                        DecimalAmount(milliunits: total.amount, currency: total.currency).plainText
+                    )
+                }),
+        ]
+    }
+
+    private func counts(of findings: [FindingCount]) -> [MetricFamily.Sample] {
+        findings.sorted { ($0.kind.rawValue, $0.severity) < ($1.kind.rawValue, $1.severity) }
+            .reduce(into: [(kind: FindingKind, severity: Severity, findings: Int)]()) {
+                if let last = $0.last, last.kind == $1.kind, last.severity == $1.severity {
+                    $0[$0.count - 1].findings += $1.findings
+                } else {
+                    $0.append(($1.kind, $1.severity, $1.findings))
+                }
+            }
+            .map { item in
+                (
+                    [("kind", item.kind.rawValue), ("severity", item.severity.rawValue)],
+                    String(item.findings)
+                )
+            }
+    }
+
+    private var coverage: [MetricFamily] {
+        let coverage = summary.conclusion.coverage
+        return [
+            MetricFamily(
+                "trueup_asked_rows", "Rows that Apple was asked about, by reason.",
+                reasons(coverage?.asked)),
+            MetricFamily(
+                "trueup_left_rows", "Rows that should have been asked about and were not.",
+                reasons(coverage?.left)),
+            MetricFamily(
+                "trueup_quiet_rows", "Rows that no reason named.",
+                coverage?.quiet.map { [([], String($0))] } ?? []),
+            MetricFamily(
+                "trueup_remaining_risk_rows",
+                "With 95 % confidence at most so many of the quiet rows differ from Apple.",
+                coverage?.sample.map { [([], String($0.bound))] } ?? []),
+            MetricFamily(
+                "trueup_owed_rows", "Rows about which the next run must ask.",
+                [([], String(standing.owed))]),
+            MetricFamily(
+                "trueup_oldest_check_timestamp_seconds",
+                "When Apple signed the oldest word by which a row was judged.",
+                standing.oldestCheck.map { [([], $0.seconds)] } ?? []),
+            MetricFamily(
+                "trueup_watermark_timestamp_seconds",
+                "Up to when the notification history of the app has been read.",
+                standing.watermarks.sorted { $0.key < $1.key }.map { app, time in
+                    (app.labels, time.seconds)
+                }),
+        ]
+    }
+
+    private func reasons(_ counts: [QuestionReason: Int]?) -> [MetricFamily.Sample] {
+        guard let counts else { return [] }
+        return QuestionReason.allCases.map {
+            ([("reason", $0.rawValue)], String(counts[$0] ?? 0))
+        }
+    }
+
+    private var calls: [MetricFamily] {
+        [
+            MetricFamily(
+                "trueup_calls", "Calls of the last whole run, by endpoint and result.",
+                summary.conclusion.calls.map {
+                    ([("endpoint", $0.endpoint), ("result", $0.result)], String($0.calls))
+                }),
+            MetricFamily(
+                "trueup_quota_used_ratio",
+                "Calls of the hour that ended with the run, as a part of Apple's limit.",
+                standing.quota.map { use in
+                    (
+                        use.app.labels + [("endpoint", use.endpoint)],
+                        ratio(use.calls, of: use.limit)
+                    )
+                }),
+            MetricFamily(
+                "trueup_waited_seconds", "How long the run was kept from asking, by reason.",
+                standing.waitedMilliseconds.sorted { $0.key < $1.key }.map {
+                    ([("reason", $0)], seconds($1))
+                }),
+        ]
+    }
+
+    /// To four decimals.
+    private func ratio(_ calls: Int, of limit: Int) -> String {
+        let parts = Int(min(1e12, Double(calls) * 10_000 / Double(max(1, limit))))
+        return "\(parts / 10_000)." + String(String(parts % 10_000 + 10_000).dropFirst())
+    }
+}
+
+/// One metric with all its samples.
+struct MetricFamily {
+    typealias Sample = (labels: [(name: String, value: String)], value: String)
+
+    let name: String
+    let help: String
+    let samples: [Sample]
+
+    init(_ name: String, _ help: String, _ samples: [Sample]) {
+        self.name = name
+        self.help = help
+        self.samples = samples
+    }
+
+    func text(job: String) -> String {
+        var text = "# HELP \(name) \(help)\n# TYPE \(name) gauge\n"
+        for sample in samples {
+            let labels = ([("job", job)] + sample.labels)
+                .map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
+            text += "\(name){\(labels)} \(sample.value)\n"
+        }
+        return text
+    }
+
+    /// The format knows these three escapes and no others.
+    private static func escaped(_ value: String) -> String {
+        var text = ""
+        for character in value.unicodeScalars {
+            switch character {
+            case "\\": text += "\\\\"
+            case "\"": text += "\\\""
+            case "\n": text += "\\n"
+            default: text.unicodeScalars.append(character)
+            }
+        }
+        return text
+    }
+}
+
+extension AppIdentity {
+    fileprivate var labels: [(name: String, value: String)] {
+        [("app", bundleID), ("environment", environment.rawValue)]
+    }
+}
+
+extension Timestamp {
+    fileprivate var seconds: String { Reports.seconds(unixMilliseconds) }
+}
+
+/// Seconds with three decimals.
+private func seconds(_ milliseconds: Int64) -> String {
+    let (whole, rest) = milliseconds.magnitude.quotientAndRemainder(dividingBy: 1000)
+    return (milliseconds < 0 ? "-" : "") + "\(whole)."
+        + String(String(rest + 1000).dropFirst())
+}
