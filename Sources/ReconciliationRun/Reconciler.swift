@@ -186,7 +186,9 @@ package struct Reconciler: Sendable {
             appleAnswered: context.tally.appleAnswered(calls: calls.map(\.calls).reduce(0, +)),
             totals: plan.totals,
             walks: job.steps.contains(.walk),
-            unresolved: try await ports.runs.unresolvedFindings(of: context.pass),
+            unresolved: job.failsOnNewAlone
+                ? try await ports.runs.newFindings(of: context.pass)
+                : try await ports.runs.unresolvedFindings(of: context.pass),
             failOn: job.failOn,
             plan: ending.plan, mode: job.mode, job: job.name, runID: header.runID,
             incompleteReadings: ending.incompleteReadings
@@ -226,6 +228,7 @@ package struct Reconciler: Sendable {
         let kind: RunCoverage.Kind = if case .delta = job.coverage { .delta } else { .full }
         var coverage = try await ports.agenda.coverage(
             kind: kind, in: context.pass, run: header)
+        coverage.forecast = job.forecast
         if let sample = coverage.sample, let quiet = coverage.quiet {
             coverage.sample?.bound =
                 RemainingRisk(

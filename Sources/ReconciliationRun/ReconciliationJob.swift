@@ -16,6 +16,8 @@ package struct ReconciliationJob: Hashable, Sendable {
     package var coverage = Coverage.full
     /// The lowest unresolved severity that makes the run end with `findings`; `nil` for none.
     package var failOn: Severity?
+    /// Whether only findings count for `failOn` that no earlier run has reported as open.
+    package var failsOnNewAlone = false
     package var maxDurationMilliseconds: Int64
     /// `now` in it is set anew for each judgement.
     package var policy: Policy
@@ -27,6 +29,8 @@ package struct ReconciliationJob: Hashable, Sendable {
     /// How many subscriptions are corrected and asked about again before the others; `nil` for
     /// none.
     package var canary: Int?
+    /// What it is expected to need; `nil` where nobody has counted.
+    package var forecast: CallForecast?
     /// What the person on call must know besides how it went.
     package var remarks: [String] = []
 

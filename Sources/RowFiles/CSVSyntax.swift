@@ -24,6 +24,11 @@ struct CSVSyntax {
         }
         let file = buffer.fileName
         if let problem { throw refuse(file, problem) }
+        if let only = fieldsOfRecord.first, fieldsOfRecord.count == 1,
+            let other = Self.otherForm(Array(buffer.content(of: only)))
+        {
+            throw refuse(file, other)
+        }
         for field in fieldsOfRecord {
             let name = String(decoding: buffer.content(of: field), as: UTF8.self)
             guard let place = buffer.columnNames.firstIndex(of: name) else {
@@ -37,6 +42,18 @@ struct CSVSyntax {
         for place in required where !places.contains(place) {
             throw refuse(
                 file, "column \"\(buffer.columnNames[place])\" is missing and required")
+        }
+    }
+
+    /// What a first line is that holds no comma, if it is one of the forms that people try.
+    private static func otherForm(_ line: [UInt8]) -> String? {
+        if line.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
+            return "is a spreadsheet (.xlsx) or another ZIP archive; save it as CSV, "
+                + "comma-separated, in UTF-8"
+        }
+        let separators = [(UInt8(ascii: ";"), "semicolons"), (UInt8(ascii: "\t"), "tabs")]
+        return separators.first { line.contains($0.0) }.map { _, name in
+            "its columns are separated by \(name); write it with commas"
         }
     }
 

@@ -40,7 +40,8 @@ import Testing
         (0, "ok"), (1, "failure"), (2, "findings"), (3, "incomplete"), (4, "guard"), (5, "empty"),
         (6, "stale"), (7, "tampered"), (64, "usage"), (65, "data"), (69, "unavailable"),
         (70, "internal"), (73, "output"), (74, "output"), (75, "busy"), (76, "protocol"),
-        (77, "denied"), (78, "config"), (130, "signal"), (143, "signal"),
+        (77, "denied"), (78, "config"), (129, "signal"), (130, "signal"),
+        (143, "signal"),
     ]
 
     @Test func `is the contract's, each code once`() {

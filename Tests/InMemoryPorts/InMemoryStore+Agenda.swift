@@ -116,6 +116,7 @@ extension InMemoryStore {
                     drawn: drawn.count, differing: drawn.count { $0.verdict != .match }, bound: 0,
                     seed: counts.seed)
             }
+            if kind == .delta { coverage.routine = pass.routine }
             return coverage
         }
     }
@@ -209,6 +210,10 @@ extension State {
     }
 
     /// Which findings are still true, as far as anybody has looked.
+    static func identity(of finding: Finding) -> String {
+        "\(finding.kind) \(finding.key.map { "\($0)" } ?? "") \(finding.field ?? "")"
+    }
+
     mutating func rememberOpenFindings(in passID: Int64, resolves: Bool) {
         guard let pass = passes[passID] else { return }
         let standing = pass.findings.filter { !$0.isSuperseded }
@@ -222,7 +227,7 @@ extension State {
         for staged in standing where staged.finding.key != nil {
             let finding = staged.finding
             guard ![.notificationMissed, .notificationLost].contains(finding.kind) else { continue }
-            let id = "\(finding.kind) \(finding.key.map { "\($0)" } ?? "") \(finding.field ?? "")"
+            let id = Self.identity(of: finding)
             let isDone =
                 pass.fate(of: staged.correction) == .applied
                 || isMended.contains(finding.action)

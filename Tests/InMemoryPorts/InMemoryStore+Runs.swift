@@ -15,13 +15,18 @@ extension InMemoryStore {
         of pass: OpenPass
     ) async throws(StoreError) -> [Severity: Int] {
         try transaction { state in
-            guard let pass = state.passes[pass.passID] else { return [:] }
-            return Dictionary(
-                grouping: pass.findings.filter { staged in
-                    !staged.isSuperseded && pass.fate(of: staged.correction) != .applied
-                        && ![.corrected, .inserted, .recovered].contains(staged.finding.action)
-                }
-            ) { $0.finding.severity }.mapValues(\.count)
+            Dictionary(grouping: state.unresolved(in: pass)) { $0.severity }.mapValues(\.count)
+        }
+    }
+
+    package func newFindings(
+        of pass: OpenPass
+    ) async throws(StoreError) -> [Severity: Int] {
+        try transaction { state in
+            let fresh = state.unresolved(in: pass).filter {
+                state.open[State.identity(of: $0)] == nil
+            }
+            return Dictionary(grouping: fresh) { $0.severity }.mapValues(\.count)
         }
     }
 
@@ -52,6 +57,14 @@ extension InMemoryStore {
 }
 
 extension State {
+    fileprivate func unresolved(in pass: OpenPass) -> [Finding] {
+        guard let pass = passes[pass.passID] else { return [] }
+        return pass.findings.filter { staged in
+            !staged.isSuperseded && pass.fate(of: staged.correction) != .applied
+                && ![.corrected, .inserted, .recovered].contains(staged.finding.action)
+        }.map(\.finding)
+    }
+
     /// How long a pass is gone on with.
     private static let passLifetime: Int64 = 24 * 60 * 60 * 1000
 

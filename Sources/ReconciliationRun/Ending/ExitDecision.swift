@@ -53,7 +53,9 @@ package struct ExitDecision: Hashable, Sendable {
         switch end {
         case .completed: break
         case .deadline, .stop(.deadlineReached): held.append(.incomplete)
-        case .signal(let number): held.append(number == 15 ? .terminated : .interrupted)
+        case .signal(1): held.append(.hungUp)
+        case .signal(15): held.append(.terminated)
+        case .signal: held.append(.interrupted)
         case .stop(.denied): held.append(.denied)
         case .stop(.misconfigured): held.append(.config)
         case .stop(.quotaWaitPastDeadline): held += [.busy, .incomplete]

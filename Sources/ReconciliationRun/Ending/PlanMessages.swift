@@ -11,6 +11,12 @@ extension ExitDecision {
         guard !plan.breaches.isEmpty else { return [] }
         guard mode == .apply else {
             return plan.breaches.map { "A guard would stop this job: \($0.named)" }
+                + [firstFill].compactMap(\.self)
+        }
+        if let firstFill {
+            return plan.breaches.map { "Stopped by \($0.named)" } + [
+                firstFill + " No subscription row was changed."
+            ]
         }
         let lifting = plan.breaches.map { "--lift-guard \($0.name.rawValue)" }
             .joined(separator: " ")
@@ -20,6 +26,15 @@ extension ExitDecision {
                 + "\(lifting) --reason \"…\" (adding --canary 20 writes 20 rows first and asks "
                 + "again). If not, the next run judges everything anew; nothing has to be undone."
         ]
+    }
+
+    /// Where most rows only gain values, guards that are sized for a night object rightly, and lifting
+    /// them is the wrong way.
+    private var firstFill: String? {
+        guard totals.filled > totals.inScope / 2, planned == nil else { return nil }
+        return "\(totals.filled) of \(totals.inScope) rows only gain values that were empty: this is "
+            + "a first fill. The job for that is jobs/backfill.yaml, whose guards are sized for it: "
+            + "trueup estimate backfill, then trueup run backfill."
     }
 
     /// What to give again, with the guard lifted.

@@ -13,6 +13,9 @@ package protocol RunBook: Sendable {
     /// The findings of the pass that count for the exit status: unresolved ones, by severity.
     func unresolvedFindings(of pass: OpenPass) async throws(StoreError) -> [Severity: Int]
 
+    /// Those of them that were not open when the last run ended.
+    func newFindings(of pass: OpenPass) async throws(StoreError) -> [Severity: Int]
+
     /// Records how the run ended and closes its pass, or leaves it to the next run.
     ///
     /// Where the conclusion says so, rows that the pass did not settle become undecided

@@ -86,4 +86,10 @@ package struct RunProgress: Hashable, Sendable {
     package var done: Int
     /// How many there are; `nil` where that is not known.
     package var total: Int?
+
+    package init(stage: Stage, done: Int, total: Int? = nil) {
+        self.stage = stage
+        self.done = done
+        self.total = total
+    }
 }

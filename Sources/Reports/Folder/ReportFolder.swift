@@ -7,7 +7,7 @@ package import Subscriptions
 /// `.partial` folder at most, which the next run removes. The caller holds a `ReportFolderClaim`.
 package struct ReportFolder: Hashable, Sendable {
     static let partialSuffix = ".partial"
-    static let latest = "latest"
+    package static let latest = "latest"
 
     /// The report folder that holds all runs.
     package let directory: String

@@ -13,7 +13,8 @@ struct Headline {
         ink =
             switch status {
             case .ok: .good
-            case .findings, .incomplete, .empty, .stale, .interrupted, .terminated, .busy: .notable
+            case .findings, .incomplete, .empty, .stale, .hungUp, .interrupted, .terminated, .busy:
+                .notable
             default: .alarming
             }
     }
@@ -26,6 +27,7 @@ struct Headline {
         case .empty: "Nothing in scope"
         case .guarded: "Stopped by a guard"
         case .stale: "Stale"
+        case .hungUp: "Stopped by SIGHUP"
         case .interrupted: "Stopped by SIGINT"
         case .terminated: "Stopped by SIGTERM"
         case .denied: "Denied by Apple"
@@ -52,6 +54,9 @@ private struct Facts {
     let isUndo: Bool
     let left: Int
     let acknowledged: Int
+    /// Findings that nothing has resolved, and those of them that the run before did not report.
+    let open: Int
+    let new: Int
     /// The guards that stopped the run, by name.
     let guards: String
 
@@ -68,7 +73,10 @@ private struct Facts {
             .reduce(0) { $0 + $1.findings }
         applied = summary.corrections[.applied] ?? 0
         planned = summary.corrections[.planned] ?? 0
-        meaning = summary.conclusion.exitStatus.meaning
+        let unresolved = summary.findings.filter { [.new, .open, .recurring].contains($0.state) }
+        open = unresolved.reduce(0) { $0 + $1.findings }
+        new = unresolved.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
+        meaning = Self.meaning(of: summary.conclusion.exitStatus)
         let mark = "guard "
         guards = summary.conclusion.limits.filter { $0.hasPrefix(mark) }
             .map { String($0.dropFirst(mark.count)) }.joined(separator: ", ")
@@ -86,11 +94,12 @@ private struct Facts {
         }
         switch status {
         case .ok, .findings:
-            parts = [rows([differing(status), notJudged]), corrections, known]
-        case .incomplete: parts = [rows([notJudged, differing(status)]), corrections, known]
+            parts = [rows([differing(status), notJudged]), corrections, standing, known]
+        case .incomplete:
+            parts = [rows([notJudged, differing(status)]), corrections, standing, known]
         case .empty: parts = ["no row was asked about"]
         case .guarded: parts = [guards, written]
-        case .interrupted, .terminated:
+        case .hungUp, .interrupted, .terminated:
             parts = [rows([notJudged]), corrections, "the next run goes on from here"]
         default: parts = [meaning, rows([notJudged]), corrections]
         }
@@ -139,6 +148,20 @@ private struct Facts {
         let others = held.dropFirst().map { "\($0.rows.grouped) \($0.what)" }
         let opening = "\(first.rows.grouped) of \(totals.inScope.of("row")) \(first.what)"
         return ([opening] + others).joined(separator: ", ")
+    }
+
+    /// What a run means that came so far as to report: it has its settings, its key and the lock.
+    private static func meaning(of status: ExitStatus) -> String {
+        switch status {
+        case .denied: "Apple refuses the key (401)"
+        case .busy: "waiting for the quota would pass the deadline"
+        default: status.meaning
+        }
+    }
+
+    private var standing: String {
+        guard open > 0 else { return "" }
+        return "\(open.of("finding")) open, \(new == 0 ? "none" : new.grouped) of them new"
     }
 
     private var known: String {

@@ -72,7 +72,8 @@ extension ExitStatus {
         case .empty: "Check the job's narrowing and whether rows were imported."
         case .stale:
             "plan.json names what was left as it is (fate \"stale\"); \"trueup check\" reads it anew."
-        case .interrupted, .terminated: "Run the job again: it goes on from its checkpoint."
+        case .hungUp, .interrupted, .terminated:
+            "Run the job again: it goes on from its checkpoint."
         case .denied:
             "Check key_id, issuer_id, the key file and the clock; nothing was judged by it."
         case .protocol:

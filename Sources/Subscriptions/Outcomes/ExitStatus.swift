@@ -12,6 +12,7 @@ package enum ExitStatus: String, Hashable, Sendable, CaseIterable {
     case unavailable
     case cannotCreate = "cannot_create"
     case output
+    case hungUp = "hung_up"
     case interrupted
     case terminated
     case failure
@@ -43,6 +44,7 @@ package enum ExitStatus: String, Hashable, Sendable, CaseIterable {
         case .protocol: 76
         case .denied: 77
         case .config: 78
+        case .hungUp: 129
         case .interrupted: 130
         case .terminated: 143
         }
@@ -52,7 +54,7 @@ package enum ExitStatus: String, Hashable, Sendable, CaseIterable {
     package var name: String {
         switch self {
         case .cannotCreate, .output: "output"
-        case .interrupted, .terminated: "signal"
+        case .hungUp, .interrupted, .terminated: "signal"
         default: rawValue
         }
     }
@@ -78,6 +80,7 @@ package enum ExitStatus: String, Hashable, Sendable, CaseIterable {
         case .protocol: "Apple answered something unverifiable or undecodable"
         case .denied: "Apple refuses the key (401), or others may read the key file"
         case .config: "settings, also when Apple says so"
+        case .hungUp: "stopped by SIGHUP (the terminal is gone); a checkpoint is kept"
         case .interrupted: "stopped by SIGINT; a checkpoint is kept"
         case .terminated: "stopped by SIGTERM; a checkpoint is kept"
         }

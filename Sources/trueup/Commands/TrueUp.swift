@@ -12,6 +12,7 @@ package struct TrueUp: ParsableCommand {
             Run.self,
             Check.self,
             Estimate.self,
+            Show.self,
             Apply.self,
             Undo.self,
             Acknowledge.self,

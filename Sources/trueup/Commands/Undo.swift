@@ -16,7 +16,8 @@ package struct Undo: Verb {
 
     @Argument(
         help: ArgumentHelp(
-            "The run, as \"trueup status\" lists it, or its report folder.", valueName: "run"))
+            "The run, as \"trueup status\" lists it, or the end of its name; its report folder, or "
+                + "reports/latest.", valueName: "run"))
     package var run: String
 
     @Flag(name: .long, help: "Take the corrections back; without it nothing is changed.")
@@ -29,30 +30,28 @@ package struct Undo: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
+        let runID = try RunName(run).whole(settings)
         guard execute else {
-            return try show(settings, in: invocation)
+            return try show(runID, settings, in: invocation)
         }
-        let counts = try preview(settings) { _ in }
+        let counts = try preview(runID, settings) { _ in }
         // Without a row to write there is no run to report, unless one was killed before its report.
-        guard try counts.ready > 0 || isUnreported(settings) else {
+        guard try counts.ready > 0 || isUnreported(runID, settings) else {
             let status = counts.conflicts > 0 ? ExitStatus.stale : .ok
-            try showNothingToDo(counts, status, in: invocation)
+            try showNothingToDo(runID, counts, status, in: invocation)
             return status
         }
         let run = try PreparedRun(undoing: runID, settings: settings, in: invocation)
         return try await RunSession(run: run, common: common, invocation: invocation).perform()
     }
 
-    /// A report folder has the name of its run.
-    private var runID: String { run.split(separator: "/").last.map(String.init) ?? run }
-
-    private func isUnreported(_ settings: Settings) throws -> Bool {
+    private func isUnreported(_ runID: String, _ settings: Settings) throws -> Bool {
         try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
             .awaitsReportOfUndo(ofRun: runID)
     }
 
     private func preview(
-        _ settings: Settings, _ body: (UndoItem) throws -> Void
+        _ runID: String, _ settings: Settings, _ body: (UndoItem) throws -> Void
     ) throws -> UndoCounts {
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
         var counts = UndoCounts()
@@ -67,15 +66,17 @@ package struct Undo: Verb {
         return counts
     }
 
-    private func show(_ settings: Settings, in invocation: Invocation) throws -> ExitStatus {
+    private func show(
+        _ runID: String, _ settings: Settings, in invocation: Invocation
+    ) throws -> ExitStatus {
         let listing = UndoListing(runID: runID, isJSON: common.json, output: invocation.output)
-        let counts = try preview(settings, listing.add)
+        let counts = try preview(runID, settings, listing.add)
         try listing.end(counts)
         return counts.conflicts > 0 ? .stale : .ok
     }
 
     private func showNothingToDo(
-        _ counts: UndoCounts, _ status: ExitStatus, in invocation: Invocation
+        _ runID: String, _ counts: UndoCounts, _ status: ExitStatus, in invocation: Invocation
     ) throws {
         guard common.json else {
             let why =

@@ -11,6 +11,12 @@ extension AppSettings {
         try check(mapping)
     }
 
+    private static func isUUID(_ text: String) -> Bool {
+        text.wholeMatch(
+            of: /[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}/)
+            != nil
+    }
+
     /// What depends on several keys.
     private func check(_ mapping: SettingsMapping) throws(ConfigurationError) {
         if environment == .production, appAppleID == nil {
@@ -27,6 +33,19 @@ extension AppSettings {
         case (.some, .some):
             throw mapping.error(
                 "key_env", "stands beside key_file", suggestion: "keep exactly one of them")
+        }
+        if !endpoint.isLoopback, !Self.isUUID(issuerID) {
+            throw mapping.error(
+                "issuer_id", "is no UUID: \"\(issuerID)\"",
+                suggestion: "copy it from App Store Connect, for example "
+                    + "57246542-96fe-1a63-e053-0824d011072a")
+        }
+        if !endpoint.isLoopback, mapping.value("quota_share") != nil,
+            mapping.value("requests_per_second") != nil
+        {
+            throw mapping.error(
+                "requests_per_second", "stands beside quota_share, which it replaces",
+                suggestion: "keep exactly one of them")
         }
         let limit = Self.documentedRequestsPerSecond(in: environment)
         if let rate = requestsPerSecond, rate > limit, !endpoint.isLoopback {

@@ -36,7 +36,12 @@ extension JobSettings {
     /// The job in a text; `file` gives it its name.
     package init(yaml: String, file: String) throws(ConfigurationError) {
         self.init(name: SettingsPath.stem(of: file), file: file)
-        // A file without any key is a job with every default.
+        // A job with every default corrects rows: nobody means that by a file that was cut to nothing.
+        guard !yaml.allSatisfy(\.isWhitespace) else {
+            throw ConfigurationError(
+                file: file, line: 1, key: "steps", problem: "is missing: the file is empty",
+                suggestion: "\"trueup init\" writes the usual jobs elsewhere to start from")
+        }
         guard let root = try YAMLDocument.root(of: yaml, file: file) else { return }
         let mapping = try SettingsMapping(
             root, file: file, path: "", keys: Self.declared.map(\.key))

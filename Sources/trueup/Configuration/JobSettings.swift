@@ -60,7 +60,8 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
             "an endpoint that does not work is waited for this long"),
         Setting(
             "fail_on", \.failOn, .choice, newPass: .yes,
-            "unresolved findings from here on end with exit status 2"),
+            "unresolved findings from here on end with exit status 2; new-… counts those alone that no earlier run has reported"
+        ),
         Setting(
             "not_found_confirmations", \.notFoundConfirmations, .wholeNumber(in: 1...365),
             newPass: .yes, "distinct UTC days before \"not found\" is confirmed"),
@@ -130,9 +131,18 @@ package enum Inbox: String, Hashable, Sendable, CaseIterable {
 /// From which severity on unresolved findings fail a run.
 package enum FailureThreshold: String, Hashable, Sendable, CaseIterable {
     case none, low, medium, high, critical
+    case newLow = "new-low"
+    case newMedium = "new-medium"
+    case newHigh = "new-high"
+    case newCritical = "new-critical"
 
     /// `nil` when no finding fails the run.
-    package var severity: Severity? { Severity(rawValue: rawValue) }
+    package var severity: Severity? {
+        Severity(rawValue: isAboutNewOnly ? String(rawValue.dropFirst(4)) : rawValue)
+    }
+
+    /// Whether findings that an earlier run has reported, and that are open since, do not count.
+    package var isAboutNewOnly: Bool { rawValue.hasPrefix("new-") }
 }
 
 extension SettingForm where Value == SampleSize {

@@ -5,6 +5,14 @@ package import Subscriptions
 package enum CommandRunner {
     /// Runs one command line; `arguments` come without the program's name.
     package static func run(_ arguments: [String], in invocation: Invocation) async -> ExitStatus {
+        if arguments == ["help", "exit-status"] { return exitStatusPage(in: invocation) }
+        if let problem = unknownVerb(in: arguments) {
+            let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+            invocation.say(
+                isJSON
+                    ? ErrorReport.json(status: .usage, message: problem) : "Error: " + problem)
+            return .usage
+        }
         let verb: any ParsableCommand
         do {
             verb = try TrueUp.parseAsRoot(arguments)
@@ -33,6 +41,28 @@ package enum CommandRunner {
                 asJSON: verb.common.json || verb.common.logFormat == .json)
             if !text.isEmpty { invocation.say(text) }
             return report.status
+        }
+    }
+
+    /// What is wrong with the name of the command, if it is none; the parser would not suggest any.
+    private static func unknownVerb(in arguments: [String]) -> String? {
+        guard let name = arguments.first, !name.hasPrefix("-"), name != "help" else { return nil }
+        let verbs = TrueUp.configuration.subcommands.flatMap {
+            [$0._commandName] + $0.configuration.aliases
+        }
+        guard !verbs.contains(name) else { return nil }
+        let suggestion = NearestName.suggestion(for: name, among: verbs)
+            .map { "did you mean \"\($0)\"? " }
+        return "there is no command \"\(name)\"; \(suggestion ?? "")\"trueup --help\" lists them."
+    }
+
+    private static func exitStatusPage(in invocation: Invocation) -> ExitStatus {
+        do throws(CommandFailure) {
+            try invocation.output.line(ExitStatusHelp.text)
+            try invocation.output.flush()
+            return .ok
+        } catch {
+            return error.status
         }
     }
 

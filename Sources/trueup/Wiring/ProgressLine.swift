@@ -17,6 +17,8 @@ package final class ProgressLine: Sendable {
         var lastShown: ContinuousClock.Instant?
         var isOpen = false
         var progress: RunProgress?
+        /// The first that was heard of the present stage.
+        var began: (at: ContinuousClock.Instant, progress: RunProgress)?
         /// The last wait that was told; it may be over.
         var wait: Wait?
     }
@@ -25,6 +27,7 @@ package final class ProgressLine: Sendable {
     private let isTerminal: Bool
     private let isQuiet: Bool
     private let now: @Sendable () -> Timestamp
+    private let columns: @Sendable () -> Int
     private let write: @Sendable (String) -> Void
 
     private static let terminalInterval = Duration.milliseconds(200)
@@ -34,14 +37,17 @@ package final class ProgressLine: Sendable {
     ///   - isTerminal: Whether a line can be written over.
     ///   - isQuiet: Whether nothing is said at all.
     ///   - now: The wall clock, by which waits end.
+    ///   - columns: How wide the terminal is now.
     ///   - write: Where it is said; never standard output.
     package init(
         isTerminal: Bool, isQuiet: Bool, now: @escaping @Sendable () -> Timestamp,
+        columns: @escaping @Sendable () -> Int = { 80 },
         write: @escaping @Sendable (String) -> Void
     ) {
         self.isTerminal = isTerminal && !isQuiet
         self.isQuiet = isQuiet
         self.now = now
+        self.columns = columns
         self.write = write
     }
 
@@ -50,6 +56,7 @@ package final class ProgressLine: Sendable {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
             state.progress = progress
+            if state.began?.progress.stage != progress.stage { state.began = (now, progress) }
             let interval = isTerminal ? Self.terminalInterval : Self.logInterval
             // Short runs on a schedule need no progress at all.
             guard let last = state.lastShown else {
@@ -61,7 +68,7 @@ package final class ProgressLine: Sendable {
             return true
         }
         guard isDue else { return }
-        if isTerminal { overwrite() } else { write(text(progress) + "\n") }
+        if isTerminal { overwrite() } else { write("trueup: " + full(progress) + "\n") }
     }
 
     /// Says that nothing is asked until `end`.
@@ -95,15 +102,23 @@ package final class ProgressLine: Sendable {
     }
 
     private func overwrite() {
-        let wait = presentWait
-        let parts = state.withLock { state in
+        let wait = presentWait.map { "waiting until \($0.until.rfc3339) for \($0.reason)" }
+        let progress = state.withLock { state in
             state.isOpen = true
-            return [
-                state.progress.map(text),
-                wait.map { "waiting until \($0.until.rfc3339) for \($0.reason)" },
-            ].compactMap(\.self)
+            return state.progress
         }
-        write("\r\u{1B}[K" + parts.joined(separator: "; "))
+        // What matters most is said first, and left out last.
+        let forms: [[String?]] =
+            wait == nil
+            ? [[progress.map(full)], [progress.map(text)], [progress.map(short)]]
+            : [
+                [progress.map(full), wait], [progress.map(text), wait],
+                [progress.map(short), wait], [wait], [progress.map(short)],
+            ]
+        let lines = forms.map { $0.compactMap(\.self).joined(separator: "; ") }
+        let room = max(1, columns() - 1)
+        let line = lines.first { $0.count <= room } ?? String((lines.last ?? "").prefix(room))
+        write("\r\u{1B}[K" + line)
     }
 
     /// The last wait that was told, if it is not over.
@@ -112,6 +127,36 @@ package final class ProgressLine: Sendable {
         return state.withLock { state in
             state.wait.flatMap { $0.until > now ? $0 : nil }
         }
+    }
+
+    /// With the rate and the time left, once there is something to tell.
+    private func full(_ progress: RunProgress) -> String {
+        let began = state.withLock { $0.began }
+        guard let began, began.progress.stage == progress.stage else { return text(progress) }
+        let seconds = (ContinuousClock.now - began.at) / .seconds(1)
+        let done = progress.done - began.progress.done
+        guard seconds >= 1, done > 0 else { return text(progress) }
+        let rate = Double(done) / seconds
+        var parts = [text(progress), rate < 10 ? Self.tenths(rate) + "/s" : "\(Int(rate))/s"]
+        if let total = progress.total, total > progress.done {
+            let left = min(1e12, Double(total - progress.done) / rate * 1000)
+            parts.append(DurationText.age(ofMilliseconds: Int64(left)) + " left")
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func tenths(_ number: Double) -> String {
+        let tenths = Int((number * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    /// For a narrow terminal: `walk 29 %`.
+    private func short(_ progress: RunProgress) -> String {
+        guard let total = progress.total, total > 0 else {
+            return "\(progress.stage.rawValue) \(progress.done)"
+        }
+        let share = min(1, Double(progress.done) / Double(total))
+        return "\(progress.stage.rawValue) \(Int(share * 100)) %"
     }
 
     private func text(_ progress: RunProgress) -> String {

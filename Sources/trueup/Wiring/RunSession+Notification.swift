@@ -38,9 +38,8 @@ extension RunSession {
     /// Delivers what is due, and says in one line how it went.
     func notify(by notifier: Notifier, from store: SQLiteStore, after status: ExitStatus) async {
         if let obstacle = notifier.obstacle { warn(obstacle) }
-        guard let events = notifier.events, ![.interrupted, .terminated].contains(status) else {
-            return
-        }
+        let isStopped = [.hungUp, .interrupted, .terminated].contains(status)
+        guard let events = notifier.events, !isStopped else { return }
         do {
             let summary = try await events.deliver(
                 from: store, at: run.settings.databasePath, budget: EventNotifier.budgetOfRun,

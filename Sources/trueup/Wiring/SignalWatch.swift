@@ -2,13 +2,18 @@ import Dispatch
 import Glibc
 import ReconciliationRun
 
-/// Turns SIGINT and SIGTERM into a request to stop; a second one ends the process at once.
+/// Turns SIGHUP, SIGINT and SIGTERM into a request to stop; a second one ends the process at once.
+///
+/// A hang-up that was ignored before stays so: `nohup` asks for that.
 final class SignalWatch {
     private var sources: [any DispatchSourceSignal] = []
+    private var watched: [Int32] = []
 
     init(stop: StopRequest, say: @escaping @Sendable (String) -> Void) {
         let queue = DispatchQueue(label: "trueup.signals")
-        for number in [SIGINT, SIGTERM] {
+        for number in [SIGHUP, SIGINT, SIGTERM] {
+            if number == SIGHUP, Self.isIgnored(number) { continue }
+            watched.append(number)
             // The source sees the signal only when the default action is off.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
@@ -29,6 +34,15 @@ final class SignalWatch {
         guard !sources.isEmpty else { return }
         for source in sources { source.cancel() }
         sources = []
-        for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
+        for number in watched { signal(number, SIG_DFL) }
+        watched = []
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        let before = signal(number, SIG_DFL)
+        guard unsafe unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+        else { return false }
+        signal(number, SIG_IGN)
+        return true
     }
 }

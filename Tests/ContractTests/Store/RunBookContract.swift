@@ -123,6 +123,19 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func `findings are new until a run has reported them`(store: Implementation) async throws {
+        let place = try place(store)
+        let first = try await Night(place, "run-1")
+        try await first.stage(drift("1", version: 99))
+        #expect(try await first.ports.runs.newFindings(of: first.pass) == [.high: 1])
+        try await first.conclude()
+        let second = try await Night(place, "run-2", after: 24)
+        try await second.stage(drift("1", version: 99), drift("2", version: 99))
+        #expect(try await second.ports.runs.unresolvedFindings(of: second.pass) == [.high: 2])
+        #expect(try await second.ports.runs.newFindings(of: second.pass) == [.high: 1])
+    }
+
+    @Test(arguments: Implementation.allCases)
     func `a run ends once`(store: Implementation) async throws {
         let place = try place(store)
         let night = try await Night(place, "run-1")

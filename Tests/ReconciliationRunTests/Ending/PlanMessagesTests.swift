@@ -5,10 +5,11 @@ import Testing
 
 @Suite struct `What is said of guards and canaries` {
     private func decision(
-        _ plan: PlanOutcome, mode: RunMode = .apply, end: RunEnd = .completed
+        _ plan: PlanOutcome, mode: RunMode = .apply, end: RunEnd = .completed, filled: Int = 0
     ) -> ExitDecision {
         var totals = RunTotals()
         totals.matched = 10
+        totals.filled = filled
         return ExitDecision(
             end: end, appleAnswered: true, totals: totals, walks: true, unresolved: [:],
             failOn: .high, plan: plan, mode: mode, job: "nightly", runID: "run-7",
@@ -35,6 +36,18 @@ import Testing
         #expect(decision.statuses.isEmpty)
         #expect(decision.messages.count == 2)
         #expect(decision.messages[0].contains("would stop this job: guard max_changes"))
+    }
+
+    @Test func `a first fill is pointed to the job for it, and not to lifting a guard`() {
+        for mode in [RunMode.apply, .check] {
+            let messages = decision(PlanOutcome(breaches: breaches), mode: mode, filled: 6).messages
+            let all = messages.joined(separator: " ")
+            #expect(all.contains("6 of 10 rows only gain values"))
+            #expect(all.contains("trueup run backfill"))
+            #expect(!all.contains("--lift-guard"))
+        }
+        let half = decision(PlanOutcome(breaches: breaches), filled: 5).messages
+        #expect(half.contains { $0.contains("--lift-guard") })
     }
 
     private func lift(by run: String, breach: String?) -> GuardLift {

@@ -7,7 +7,7 @@ import Testing
         #expect(
             table
                 == [
-                    "0 ok", "1 failure", "130 signal", "143 signal", "2 findings",
+                    "0 ok", "1 failure", "129 signal", "130 signal", "143 signal", "2 findings",
                     "3 incomplete", "4 guard", "5 empty", "6 stale", "64 usage", "65 data",
                     "69 unavailable", "7 tampered", "70 internal", "73 output", "74 output",
                     "75 busy", "76 protocol", "77 denied", "78 config",

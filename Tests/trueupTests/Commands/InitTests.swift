@@ -52,7 +52,7 @@ import trueup
     @Test func `writes a nightly job that says what the defaults are`() throws {
         let nightly = try #require(JobTemplates.all.first { $0.name == "nightly.yaml" }?.text)
         let job = try JobSettings(yaml: nightly, file: "nightly.yaml")
-        #expect(job == (try JobSettings(yaml: "", file: "nightly.yaml")))
+        #expect(job == (try JobSettings(yaml: "{}", file: "nightly.yaml")))
         let backfill = try self.job(named: "backfill")
         #expect(backfill.coverage == .full)
         #expect(backfill.history == .always)

@@ -55,7 +55,7 @@ struct DeclaredSetting: Sendable, CustomTestStringConvertible {
             default: yaml += "\(section):\n  " + lines.joined(separator: "  ")
             }
         }
-        var job = ""
+        var job = "{}"
         if file == .job, let text {
             job = path.count > 1 ? "\(path[0]): {\(path[1]): \(text)}" : "\(path[0]): \(text)"
         }
@@ -73,7 +73,7 @@ struct DeclaredSetting: Sendable, CustomTestStringConvertible {
     private static func base(rehearsing isRehearsal: Bool) -> [String: [String: String]] {
         var app = [
             "bundle_id": "com.example.base", "app_apple_id": "7", "environment": "sandbox",
-            "issuer_id": "issuer", "key_id": "key", "key_env": "KEY",
+            "issuer_id": "57246542-96fe-1a63-e053-0824d011072a", "key_id": "key", "key_env": "KEY",
         ]
         guard isRehearsal else {
             return [

@@ -95,7 +95,7 @@ import trueup
     }
 
     @Test func `goes on from there: what the run is handed is read, too`() throws {
-        let job = try JobSettings(yaml: "", file: "nightly.yaml")
+        let job = try JobSettings(yaml: "{}", file: "nightly.yaml")
         let recover = RecoverSettings(
             overlapMilliseconds: job.recover.overlapMilliseconds,
             lookbackMilliseconds: job.recover.lookbackMilliseconds, inboxIsKept: false)

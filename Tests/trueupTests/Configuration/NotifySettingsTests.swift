@@ -141,7 +141,7 @@ import trueup
     }
 
     @Test func `does not make a stopped pass begin again`() throws {
-        let job = try JobSettings(yaml: "", file: "nightly.yaml")
+        let job = try JobSettings(yaml: "{}", file: "nightly.yaml")
         let digests = try [SettingsText.production, Self.yaml(Self.webhook, Self.secret)].map {
             SettingsDigest.of(try SettingsText.settings($0), job, mode: .apply)
         }

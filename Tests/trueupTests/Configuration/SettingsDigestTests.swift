@@ -4,7 +4,7 @@ import trueup
 
 @Suite struct `The settings digest` {
     private func digest(
-        _ yaml: String = SettingsText.production, job: String = "", mode: RunMode = .apply,
+        _ yaml: String = SettingsText.production, job: String = "{}", mode: RunMode = .apply,
         narrowing: [String] = []
     ) throws -> String {
         SettingsDigest.of(

@@ -23,11 +23,9 @@ import trueup
 
     @Test func `keep ids written without quotes as the text that stands there`() throws {
         let yaml = SettingsText.loopback
-            .replacing("issuer_id: issuer", with: "issuer_id: 1e3")
             .replacing("com.example.app", with: "0x1F")
         let app = try #require(try SettingsText.settings(yaml).apps.first)
         #expect(app.keyID == "0123")
-        #expect(app.issuerID == "1e3")
         #expect(app.identity.bundleID == "0x1F")
     }
 

@@ -17,7 +17,7 @@ enum SettingsText {
         apps:
           - bundle_id: com.example.app
             environment: sandbox
-            issuer_id: issuer
+            issuer_id: 57246542-96fe-1a63-e053-0824d011072a
             key_id: 0123
             key_env: APP_KEY
             endpoint: https://127.0.0.1:8443

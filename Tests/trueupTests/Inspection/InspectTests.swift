@@ -215,7 +215,8 @@ import trueup
         _ = try place.folder.write(
             """
             apps:
-              - {bundle_id: com.example.other, environment: sandbox, issuer_id: i, key_id: k,
+              - {bundle_id: com.example.other, environment: sandbox,
+                 issuer_id: 57246542-96fe-1a63-e053-0824d011072a, key_id: k,
                  key_file: k.p8, endpoint: "https://127.0.0.1:1", trusted_roots: [\(root)]}
               - {bundle_id: com.example.app, environment: production, app_apple_id: 1234,
                  issuer_id: i, key_id: k, key_file: k.p8, endpoint: "https://127.0.0.1:1",

@@ -1,3 +1,5 @@
+import Foundation
+import ReconciliationRun
 import Subscriptions
 import Synchronization
 import Testing
@@ -13,9 +15,12 @@ import trueup
             set { time.withLock { $0 = newValue } }
         }
 
-        func line(isTerminal: Bool, isQuiet: Bool = false) -> ProgressLine {
+        func line(
+            isTerminal: Bool, isQuiet: Bool = false, columns: Int = 80
+        ) -> ProgressLine {
             ProgressLine(
                 isTerminal: isTerminal, isQuiet: isQuiet, now: { [self] in now },
+                columns: { columns },
                 write: { [self] more in text.withLock { $0 += more } })
         }
     }
@@ -46,6 +51,18 @@ import trueup
         screen.now = end
         line.say("stopped")
         #expect(screen.shown.hasSuffix("trueup: stopped\n"))
+    }
+
+    @Test(arguments: [20, 30, 50, 80, 200])
+    func `never fills a line of the terminal, and says what fits`(columns: Int) {
+        let line = screen.line(isTerminal: true, columns: columns)
+        line.show(RunProgress(stage: .walk, done: 120_000, total: 412_883))
+        line.wait("Apple said no.", for: "subscription_statuses (quota)", until: end)
+        for shown in screen.shown.components(separatedBy: "\r\u{1B}[K") {
+            #expect(shown.count < columns, "\(shown)")
+        }
+        #expect(screen.shown.contains(columns >= 50 ? "120000 of 412883" : "walk 29 %"))
+        #expect(screen.shown.contains("waiting until") == (columns >= 80))
     }
 
     @Test(arguments: [true, false])

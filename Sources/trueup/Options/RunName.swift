@@ -1,0 +1,43 @@
+import FoundationEssentials
+import Reports
+import SubscriptionStore
+import Subscriptions
+
+/// How people name a run: its id, the beginning or the last part of it, its report folder, or `latest`.
+struct RunName {
+    private let text: String
+
+    init(_ text: String) { self.text = text }
+
+    /// The id of the run that is meant; an unknown name is left as it is, for the command to refuse.
+    ///
+    /// - Throws: 64 where there is no report yet, or more than one run has the name.
+    func whole(_ settings: Settings) throws -> String {
+        let name = try lastPart(settings)
+        let known = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+            .runIDs(named: name)
+        guard known.count <= 1 else {
+            throw CommandFailure(
+                .usage,
+                "\"\(PlainText.of(name))\" may be more than one run: "
+                    + known.joined(separator: ", ") + "; nothing was changed")
+        }
+        return known.first ?? name
+    }
+
+    /// A report folder has the name of its run, and `latest` is a link to the newest.
+    private func lastPart(_ settings: Settings) throws -> String {
+        let name = Self.lastPart(of: text)
+        guard name == ReportFolder.latest else { return name }
+        let link =
+            text.contains("/") ? text : settings.reportDirectory + "/" + ReportFolder.latest
+        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link) else {
+            throw CommandFailure(.usage, "\(link): there is no report yet")
+        }
+        return Self.lastPart(of: target)
+    }
+
+    private static func lastPart(of path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
+}

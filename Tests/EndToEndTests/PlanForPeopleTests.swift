@@ -1,0 +1,93 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A plan as somebody reads it before it is applied, and the names by which people call things.
+@Suite struct `At the terminal` {
+    private func workplace() throws -> Workplace {
+        let simulator = try RunningSimulator([
+            "--customers", "60", "--drift", "0.2", "--seed", "11",
+        ])
+        let place = try Workplace(on: simulator)
+        try #require(place.run("init").status == 0)
+        let imported = try place.run("import", try #require(simulator.ready.tableFile))
+        try #require(imported.status == 0, "\(imported.errors)")
+        return place
+    }
+
+    @Test(.timeLimit(.minutes(30)))
+    func `a plan is a line for each change, and what is written is what it said`() throws {
+        let place = try workplace()
+        #expect(try place.run("show", "plan").status == 64)
+        _ = try place.run("check", "nightly")
+        let shown = try place.run("show", "plan")
+        try #require(shown.status == 0, "\(shown.errors)")
+        let lines = shown.output.split(separator: "\n")
+        let plan = try #require(try place.summary()["plan"] as? [String: Any])
+        let changes = try #require(plan["changes"] as? Int)
+        #expect(lines.count == 1 + changes)
+        #expect(lines.dropFirst().allSatisfy { $0.hasPrefix("~ ") || $0.hasPrefix("+ ") })
+        #expect(lines[0].contains("rows of subscriptions"))
+        #expect(lines.contains { $0.contains(" → ") && $0.contains("; because ") })
+
+        // Under the last part of its name, too, and as JSON.
+        let run = try #require(try place.summary()["run_id"] as? String)
+        let short = try #require(run.split(separator: "-").last.map(String.init))
+        #expect(try place.run("show", "plan", short).output == shown.output)
+        let json = try place.run("show", "plan", "reports/latest", "--json").output
+        #expect(json.split(separator: "\n").count == changes)
+
+        let applied = try place.run("apply", "reports/latest")
+        #expect([0, 2].contains(applied.status), "\(applied.errors)")
+        #expect(try place.reportLines("corrections.jsonl").count == changes)
+    }
+
+    @Test(.timeLimit(.minutes(30)))
+    func `a run is taken back under the names that people try`() throws {
+        let place = try workplace()
+        _ = try place.run("run", "nightly")
+        let run = try #require(try place.summary()["run_id"] as? String)
+        let whole = try place.run("undo", run)
+        try #require(whole.status == 0, "\(whole.errors)")
+        for name in ["latest", "reports/latest", "reports/\(run)", String(run.suffix(6))] {
+            #expect(try place.run("undo", name).output == whole.output, "\(name)")
+        }
+        let day = String(run.prefix(8))
+        _ = try place.run("check", "nightly")
+        let ambiguous = try place.run("undo", day)
+        #expect(ambiguous.status == 64)
+        #expect(ambiguous.errors.contains("more than one run"), "\(ambiguous.errors)")
+        #expect(ambiguous.errors.contains(run))
+    }
+
+    @Test func `a mistyped command is told the right one`() throws {
+        let place = try workplace()
+        let result = try place.run("chekc", "nightly")
+        #expect(result.status == 64)
+        #expect(result.errors.contains("did you mean \"check\"?"), "\(result.errors)")
+        #expect(try place.run("help", "exit-status").output.contains("\n  129  signal "))
+    }
+
+    @Test(arguments: [
+        ("rows.csv", "a;b\n1;2\n", "semicolons"), ("rows.csv", "a\tb\n1\t2\n", "tabs"),
+        ("rows.xlsx", "PK\u{3}\u{4}rest", ".xlsx"),
+    ])
+    func `a file in another form is called by its name`(
+        name: String, text: String, says: String
+    ) throws {
+        let place = try workplace()
+        let file = try place.folder.write(text, to: name)
+        let result = try place.run("import", file)
+        #expect(result.status == 65)
+        #expect(result.errors.contains(says), "\(result.errors)")
+    }
+
+    @Test func `an empty job file is refused before anything is asked`() throws {
+        let place = try workplace()
+        try place.folder.write("", to: "jobs/empty.yaml")
+        let result = try place.run("run", "empty")
+        #expect(result.status == 78)
+        #expect(result.errors.contains("jobs/empty.yaml:1"), "\(result.errors)")
+        #expect(result.errors.contains("the file is empty"))
+    }
+}
