@@ -24,6 +24,20 @@ import Testing
         (.consumptionV1, "PUT", "/inApps/v1/transactions/consumption/1", 180_000),
         (.appAccountToken, "PUT", "/inApps/v1/transactions/1/appAccountToken", 72_000),
         (.finishTransaction, "POST", "/inApps/v1/transactions/1/finish", 180_000),
+        (.uploadImage, "PUT", "/inApps/v1/messaging/image/1", 3600),
+        (.deleteImage, "DELETE", "/inApps/v1/messaging/image/1", 3600),
+        (.imageList, "GET", "/inApps/v1/messaging/image/list", 3600),
+        (.uploadMessage, "PUT", "/inApps/v1/messaging/message/1", 3600),
+        (.deleteMessage, "DELETE", "/inApps/v1/messaging/message/1", 3600),
+        (.messageList, "GET", "/inApps/v1/messaging/message/list", 3600),
+        (.configureDefaultMessage, "PUT", "/inApps/v1/messaging/default/p/en", 36_000),
+        (.deleteDefaultMessage, "DELETE", "/inApps/v1/messaging/default/p/en", 3600),
+        (.defaultMessage, "GET", "/inApps/v1/messaging/default/p/en", 3600),
+        (.configureRealtimeURL, "PUT", "/inApps/v1/messaging/realtime/url", 3600),
+        (.deleteRealtimeURL, "DELETE", "/inApps/v1/messaging/realtime/url", 3600),
+        (.realtimeURL, "GET", "/inApps/v1/messaging/realtime/url", 3600),
+        (.performanceTest, "POST", "/inApps/v1/messaging/performanceTest", 3600),
+        (.performanceTestResult, "GET", "/inApps/v1/messaging/performanceTest/result/1", 3600),
     ]
 
     @Test func `are the documented ones, with their limits`() {

@@ -65,7 +65,7 @@ import Testing
         let lines = try await client.whileListening { report in
             try await Self.judge(python, report: report)
         }
-        #expect(lines.count == 29)
+        #expect(lines.count == 32)
         for line in lines {
             let result = try #require(
                 JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])

@@ -21,7 +21,7 @@ enum LoopbackSocket {
     }
 }
 
-/// A receiver with plain HTTP that answers every request with 200 and keeps the bodies.
+/// A receiver with plain HTTP that answers every request alike and keeps the bodies.
 final class RecordingReceiver: Sendable {
     let address: String
     private let listener: Int32
@@ -30,7 +30,8 @@ final class RecordingReceiver: Sendable {
     /// The bodies received, in their order.
     var bodies: [String] { received.withLock { $0 } }
 
-    init() throws {
+    /// `answer`: the body of its answers, which come after `delay` seconds.
+    init(answer: String = "", status: String = "200 OK", delay: Double = 0) throws {
         let (listener, port) = try LoopbackSocket.listen()
         self.listener = listener
         address = "http://127.0.0.1:\(port)/apple"
@@ -41,8 +42,9 @@ final class RecordingReceiver: Sendable {
                 if let body = Self.body(of: connection) {
                     self?.received.withLock { $0.append(body) }
                 }
-                let answer = Array(
-                    "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+                Thread.sleep(forTimeInterval: delay)
+                let head = "HTTP/1.1 \(status)\r\nContent-Length: \(answer.utf8.count)\r\n"
+                let answer = Array((head + "Connection: close\r\n\r\n" + answer).utf8)
                 _ = unsafe answer.withUnsafeBytes { buffer in
                     unsafe send(
                         connection, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))

@@ -61,6 +61,7 @@ extension SimulatorControl {
             let world = try factory.world(service.environment).world
             service.world.state.withLock { $0 = world }
             service.connectSettings.state.withLock { $0 = AppStoreConnectSettings.State() }
+            service.retention.reset()
         }
         for log in logs.values { log.reset() }
         faults.reset()

@@ -55,7 +55,8 @@ extension SimulatorControl {
         of customer: String, _ request: ServiceRequest
     ) throws(SimulatorError) -> ServiceAnswer {
         let query = try ControlQuery(request, allowed: ["environment"])
-        let (service, account, _) = try find(customer, query)
+        let (service, account, _) = try find(
+            customer, query.choice(SimulatedEnvironment.self, "environment"))
         return truth(of: account, service)
     }
 
@@ -103,7 +104,8 @@ extension SimulatorControl {
         let query = try ControlQuery(request, allowed: ["environment"])
         let call = try StepCall.read(
             request.body, step: step, catalogue: factory.catalogue)
-        let (service, account, chain) = try find(customer, query)
+        let (service, account, chain) = try find(
+            customer, query.choice(SimulatedEnvironment.self, "environment"))
         guard chain == nil || call.purchase == nil else {
             throw .badOption(
                 "The id \(customer) names the purchase already; \"of\" would name another one.")
@@ -130,12 +132,10 @@ extension SimulatorControl {
         }
     }
 
-    /// The customer with a name or id; a name that exists in both environments needs the parameter
-    /// `environment`.
-    private func find(
-        _ customer: String, _ query: ControlQuery
+    /// The customer with a name or id; a name that exists in both environments needs one named.
+    func find(
+        _ customer: String, _ environment: SimulatedEnvironment?
     ) throws(SimulatorError) -> (service: AppStoreService, account: Int, chain: Int?) {
-        let environment = try query.choice(SimulatedEnvironment.self, "environment")
         var found: [(service: AppStoreService, account: Int, chain: Int?)] = []
         for service in services where environment == nil || environment == service.environment {
             let place = service.world.state.withLock { world in
@@ -152,7 +152,7 @@ extension SimulatorControl {
         guard found.count == 1 else {
             throw .badOption(
                 "There is a \"\(customer)\" in Production and in Sandbox; name one by "
-                    + "?environment=.")
+                    + "\"environment\".")
         }
         return first
     }

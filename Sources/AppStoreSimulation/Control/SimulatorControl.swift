@@ -5,6 +5,8 @@ import Synchronization
 /// The control calls, with which tests direct a running simulator.
 struct SimulatorControl: Sendable {
     static let bodyLimitBytes = 4 * 1024 * 1024
+    /// The call that waits for the app's server.
+    private static let retentionRequest = ["_simulator", "retention", "request"]
 
     let services: [AppStoreService]
     let logs: [SimulatedEnvironment: RequestLog]
@@ -23,6 +25,9 @@ struct SimulatorControl: Sendable {
 
     /// Answers a control call and waits for its consequences: deliveries, opened and closed ports.
     func answer(_ request: ServiceRequest) async -> ServiceAnswer {
+        if request.method == "POST", request.path == Self.retentionRequest {
+            return await requestRetention(request)
+        }
         let answer = answerAtOnce(request)
         if request.path.last == "advance", answer.status == 200 {
             let text = try? decode(AdvanceText.self, request, form: "")
@@ -76,6 +81,10 @@ struct SimulatorControl: Sendable {
             case ("POST", "reset"): return try reset()
             case ("POST", "app"): return try setApp(request)
             case ("POST", "notifications"): return try setAddress(request)
+            case ("POST", "retention"): return try setRetentionAddress(request)
+            case ("POST", "retention/review"): return try review(request)
+            case ("POST", "retention/request"):
+                throw .badOption("Only a network connection waits for the app's server.")
             case ("GET", "ocsp"): return ocsp?.service.report() ?? .noSuchPath
             case ("POST", "ocsp"): return try setRevocation(request)
             default: return .noSuchPath

@@ -118,7 +118,7 @@ extension World {
             delivery: .atOnce, streakStart: moment,
             renewal: RenewalState(renewalDate: moment, nextProduct: 0))
         summary.repetition = UInt8(truncatingIfNeeded: index)
-        summary.massExtension = completed
+        summary.subject = .massExtension(completed)
         notifications.append(summary)
         deliverLater(summary)
     }

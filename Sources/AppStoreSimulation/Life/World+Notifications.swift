@@ -35,6 +35,20 @@ extension World {
         deliverLater(notifications[notifications.count - 1])
     }
 
+    /// Records a notification about an account and none of its purchases.
+    mutating func record(
+        _ event: NotificationEvent, about subject: NotificationSubject, at moment: Timestamp
+    ) {
+        guard moment >= notificationsSince else { return }
+        var record = NotificationRecord(
+            date: moment, chain: -1, transaction: -1, event: event, status: 0, delivery: .atOnce,
+            streakStart: moment, renewal: RenewalState(renewalDate: moment, nextProduct: 0))
+        record.repetition = repetition(of: event, chain: -1, at: moment)
+        record.subject = subject
+        notifications.append(record)
+        deliverLater(record)
+    }
+
     /// Queues a new notification for delivery if there is an address.
     mutating func deliverLater(_ record: NotificationRecord) {
         guard let deliveredSince, record.date >= deliveredSince else { return }

@@ -3,15 +3,16 @@ import Subscriptions
 extension PayloadEncoder {
     /// The payload of a notification, which contains the signed transaction and renewal info.
     func notification(
-        _ record: NotificationRecord, uuid: String, transaction: [UInt8]?, renewal: [UInt8]?
+        _ record: NotificationRecord, uuid: String, transaction: [UInt8]?, renewal: [UInt8]?,
+        appTransaction: [UInt8]?
     ) -> [UInt8] {
         var json = JSONWriter(capacity: 12_000)
         json.object { json in
             json.field("notificationType", record.event.type)
             json.field("subtype", hasUnknownValues ? "FROM_THE_FUTURE" : record.event.subtype)
             json.field("notificationUUID", uuid)
-            guard record.massExtension == nil else {
-                summary(of: record, into: &json)
+            if let subject = record.subject {
+                write(subject, appTransaction: appTransaction, into: &json)
                 return finish(record, into: &json)
             }
             json.key("data")
@@ -37,9 +38,42 @@ extension PayloadEncoder {
         json.field("signedDate", record.date)
     }
 
-    /// What a RENEWAL_EXTENSION/SUMMARY has instead of `data`.
-    private func summary(of record: NotificationRecord, into json: inout JSONWriter) {
-        guard let request = record.massExtension else { return }
+    /// What it has instead of `data`.
+    private func write(
+        _ subject: NotificationSubject, appTransaction: [UInt8]?, into json: inout JSONWriter
+    ) {
+        switch subject {
+        case .massExtension(let request): summary(of: request, into: &json)
+        case .appTransaction:
+            json.key("appData")
+            json.object { json in
+                json.field("environment", environment.rawValue)
+                if environment == .production { json.field("appAppleId", app.appAppleID) }
+                json.field("bundleId", app.bundleID)
+                if let appTransaction {
+                    json.field("signedAppTransactionInfo", jws: appTransaction)
+                }
+            }
+        case .externalPurchase(let account, let created):
+            json.key("externalPurchaseToken")
+            json.object { json in
+                json.field(
+                    "externalPurchaseId", externalPurchaseID(account: account, created: created))
+                json.field("tokenCreationDate", created)
+                json.field("appAppleId", app.appAppleID)
+                json.field("bundleId", app.bundleID)
+            }
+        }
+    }
+
+    /// An id of the sandbox begins with `SANDBOX`: no other member tells the environment.
+    private func externalPurchaseID(account: Int, created: Timestamp) -> String {
+        let uuid = identifiers.uuid(
+            UInt64(bitPattern: created.unixMilliseconds), UInt64(account) << 8 | 0x45)
+        return environment == .sandbox ? "SANDBOX_" + uuid : uuid
+    }
+
+    private func summary(of request: MassExtension, into json: inout JSONWriter) {
         json.key("summary")
         json.object { json in
             json.field("environment", environment.rawValue)

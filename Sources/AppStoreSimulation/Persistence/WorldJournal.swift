@@ -26,7 +26,8 @@ final class WorldJournal: Sendable {
 
     /// Control calls that do not change the world, or whose effect is journalled otherwise.
     private static let callsWithoutEffect: Set<String> = [
-        "advance", "clock", "faults", "limits", "log/reset", "ocsp", "reset",
+        "advance", "clock", "faults", "limits", "log/reset", "ocsp", "reset", "retention",
+        "retention/review", "retention/request",
     ]
 
     /// `nil` until the entries of earlier starts have been replayed.
@@ -90,8 +91,8 @@ final class WorldJournal: Sendable {
     func note(
         _ request: ServiceRequest, in environment: SimulatedEnvironment, at moment: Timestamp
     ) {
-        guard request.method != "GET",
-            Endpoint.match(request.path)?.endpoint != .notificationHistory
+        guard request.method != "GET", let endpoint = Endpoint.match(request)?.endpoint,
+            endpoint != .notificationHistory, !endpoint.isRetentionMessaging
         else { return }
         append(entry(environment.rawValue, request, at: moment))
     }

@@ -22,12 +22,16 @@ enum ScriptedAction: Sendable {
     case stopSharing
     case migrate(label: String?)
     case deleteAccount
+    /// An external purchase token is created, still active, or unreported.
+    case externalPurchaseToken(NotificationEvent)
+    case rescindConsent
 
     static let names = [
         "buy", "cancel", "reenable", "upgrade", "downgrade", "crossgrade", "billing_fails",
         "billing_recovers", "refund", "refund_reversed", "refund_declined", "resubscribe",
         "price_increase", "accept_price_increase", "extend", "redeem_offer", "withdraw", "finish",
         "share_with", "stop_sharing", "migrate", "delete_account",
+        "external_purchase_token", "rescind_consent",
     ]
 
     /// The further keys that an action takes.
@@ -42,7 +46,7 @@ enum ScriptedAction: Sendable {
     /// Whether it concerns an earlier purchase.
     var concernsPurchase: Bool {
         switch self {
-        case .buy, .deleteAccount: false
+        case .buy, .deleteAccount, .externalPurchaseToken, .rescindConsent: false
         default: true
         }
     }
@@ -102,6 +106,17 @@ enum ScriptedAction: Sendable {
                 throw keys.refused("\"share_with\" names another customer.", at: name)
             }
             self = .share(customer: customer)
+        case "external_purchase_token":
+            let subtype = try keys.value(String.self, name)
+            let events: [NotificationEvent] = [
+                .externalPurchaseTokenCreated, .externalPurchaseTokenReminder,
+                .externalPurchaseTokenUnreported,
+            ]
+            guard let event = events.first(where: { $0.subtype == subtype }) else {
+                throw keys.refused(
+                    "\"\(name)\" is one of CREATED, ACTIVE_TOKEN_REMINDER, UNREPORTED.", at: name)
+            }
+            self = .externalPurchaseToken(event)
         default:
             if keys.names.contains(name) { try keys.requireTrue(name) }
             self = try Self.plain(name, keys)
@@ -124,6 +139,7 @@ enum ScriptedAction: Sendable {
         case "stop_sharing": .stopSharing
         case "migrate": .migrate(label: try keys.value(String.self, "label"))
         case "delete_account": .deleteAccount
+        case "rescind_consent": .rescindConsent
         default: throw keys.refused("the step \"\(name)\" is unknown.")
         }
     }

@@ -16,7 +16,7 @@ extension World {
     ) throws(SimulatorError) -> NamedPurchase? {
         try requireOwnPurchase(chain, for: action)
         switch action {
-        case .buy, .deleteAccount: break
+        case .buy, .deleteAccount, .externalPurchaseToken, .rescindConsent: break
         case .cancel: try cancel(chain: chain, at: date)
         case .reenable: try reenable(chain: chain, at: date)
         case .upgrade(let product, let offer):

@@ -118,6 +118,22 @@ extension World {
                     until: date)
             }
             delete(account: account, at: date)
+        case .externalPurchaseToken(let event):
+            let created = event == .externalPurchaseTokenCreated ? nil : latestToken(of: account)
+            try delivering(step.delivery) { world throws(SimulatorError) in
+                world.record(
+                    event, about: .externalPurchase(account: account, created: created ?? date),
+                    at: date)
+            }
+        case .rescindConsent:
+            let bought = chains(ofAccount: account).compactMap {
+                chains[$0].transactions.first?.purchaseDate
+            }.min()
+            try delivering(step.delivery) { world throws(SimulatorError) in
+                world.record(
+                    .rescindConsent,
+                    about: .appTransaction(account: account, bought: bought ?? date), at: date)
+            }
         default:
             let chain = try scripted.chain(of: customer, label: step.purchase)
             try perform(
@@ -174,6 +190,14 @@ extension World {
         link(chain: chain)
         planEnd(chain: chain, from: date)
         return chain
+    }
+
+    /// When the account's latest external purchase token was created; `nil` if none is known.
+    private func latestToken(of account: Int) -> Timestamp? {
+        for record in notifications.reversed() {
+            if case .externalPurchase(account, let created) = record.subject { return created }
+        }
+        return nil
     }
 
     private mutating func name(chain: Int, label: String?, customer: String) {

@@ -168,6 +168,7 @@ package struct AppStoreSimulator: Sendable {
             begin: SigningChain.Authority.firstLeafBegins(before: factory.start, days: leafDays),
             days: leafDays)
         let connectSettings = AppStoreConnectSettings()
+        let retention = RetentionMessaging()
         var services: [AppStoreService] = []
         var unmet: [String] = []
         for environment in SimulatedEnvironment.allCases {
@@ -180,7 +181,7 @@ package struct AppStoreSimulator: Sendable {
             services.append(
                 AppStoreService(
                     world: world, app: settings.app, leaves: leaves, clock: clock, tokens: tokens,
-                    connectSettings: connectSettings))
+                    connectSettings: connectSettings, retention: retention))
         }
         guard unmet.isEmpty else {
             throw .badOption(

@@ -20,12 +20,13 @@ struct AppStoreResponder: HTTPResponder {
         var asked = ServiceRequest(
             method: request.method.rawValue, target: target, authorization: authorization,
             contentType: request.headers[.contentType])
-        let match = Endpoint.match(asked.path)
+        let match = Endpoint.match(asked)
         let name = match?.endpoint.rawValue ?? "other"
         var outcome = APIGateway.Outcome(answer: .noSuchPath)
         do {
             if ["POST", "PUT"].contains(asked.method) {
-                let body = try await request.body.collect(upTo: Self.bodyLimitBytes)
+                let body = try await request.body.collect(
+                    upTo: match?.endpoint.bodyLimitBytes ?? Self.bodyLimitBytes)
                 asked.body = Array(body.readableBytesView)
             }
             // Lets requests that have already arrived be counted as concurrent with this one.

@@ -43,13 +43,32 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
     case invalidRefundPreference = 4_000_044
     case invalidTransactionTypeNotSupported = 4_000_047
     case appTransactionIDNotSupported = 4_000_048
+    case invalidImage = 4_000_161
+    case headerTooLong = 4_000_162
+    case bodyTooLong = 4_000_163
+    case invalidLocale = 4_000_164
+    case altTextTooLong = 4_000_175
     case invalidAppAccountTokenUUID = 4_000_183
     case familyTransactionNotSupported = 4_000_185
     case transactionIDIsNotOriginal = 4_000_187
     case consumptionPercentageAutoRenewable = 4_000_209
+    case invalidPerformanceTestRequest = 4_000_211
+    case invalidRequestID = 4_000_212
+    case existingPerformanceTestRun = 4_000_213
+    case badRealtimeURL = 4_000_215
+    case badImageSize = 4_000_216
+    case tooManyBulletPoints = 4_000_218
+    case bulletPointTextTooLong = 4_000_219
+    case aboveImageRequiresImage = 4_000_224
     case subscriptionExtensionIneligible = 4_030_004
     case subscriptionMaxExtension = 4_030_005
     case familySharedSubscriptionExtensionIneligible = 4_030_007
+    case maximumNumberOfImagesReached = 4_030_014
+    case maximumNumberOfMessagesReached = 4_030_016
+    case messageNotApproved = 4_030_017
+    case imageNotApproved = 4_030_018
+    case imageInUse = 4_030_019
+    case noPassingTest = 4_030_026
     case accountNotFound = 4_040_001
     case accountNotFoundRetryable = 4_040_002
     case appNotFound = 4_040_003
@@ -60,7 +79,14 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
     case testNotificationNotFound = 4_040_008
     case statusRequestNotFound = 4_040_009
     case transactionIDNotFound = 4_040_010
+    case imageNotFound = 4_040_014
+    case messageNotFound = 4_040_015
+    case performanceTestRunNotFound = 4_040_018
     case appTransactionDoesNotExist = 4_040_019
+    case defaultMessageNotFound = 4_040_020
+    case realtimeURLNotFound = 4_040_021
+    case imageAlreadyExists = 4_090_000
+    case messageAlreadyExists = 4_090_001
     case rateLimitExceeded = 4_290_000
     case generalInternal = 5_000_000
     case generalInternalRetryable = 5_000_001
@@ -167,6 +193,32 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
         case .transactionIDNotFound: "Transaction id not found."
         case .appTransactionDoesNotExist: "No AppTransaction exists for the customer."
         case .rateLimitExceeded: "Rate limit exceeded."
+        case .invalidImage: "Invalid image."
+        case .headerTooLong: "Header is too long."
+        case .bodyTooLong: "Body is too long."
+        case .invalidLocale: "Invalid locale."
+        case .altTextTooLong: "Alternative text is too long."
+        case .invalidPerformanceTestRequest: "Invalid performance test request."
+        case .invalidRequestID: "Invalid request id."
+        case .existingPerformanceTestRun: "A performance test is running already."
+        case .badRealtimeURL: "Invalid real-time URL."
+        case .badImageSize: "Invalid image size."
+        case .tooManyBulletPoints: "Too many bullet points."
+        case .bulletPointTextTooLong: "Bullet point text is too long."
+        case .aboveImageRequiresImage: "A header above the image requires an image."
+        case .maximumNumberOfImagesReached: "Maximum number of images reached."
+        case .maximumNumberOfMessagesReached: "Maximum number of messages reached."
+        case .messageNotApproved: "Message is not approved."
+        case .imageNotApproved: "Image is not approved."
+        case .imageInUse: "Image is in use."
+        case .noPassingTest: "A passed performance test is required."
+        case .imageNotFound: "Image not found."
+        case .messageNotFound: "Message not found."
+        case .performanceTestRunNotFound: "Performance test run not found."
+        case .defaultMessageNotFound: "Default message not found."
+        case .realtimeURLNotFound: "Real-time URL not found."
+        case .imageAlreadyExists: "Image already exists."
+        case .messageAlreadyExists: "Message already exists."
         case .generalInternal: "An unknown error occurred."
         case .generalInternalRetryable: "An unknown error occurred. Please try again."
         }
@@ -191,20 +243,6 @@ extension APIFailure {
     /// Codes of fields and endpoints that the simulation does not judge itself.
     private static let further: [Int: String] = [
         4_000_043:
-            "Invalid request. The transaction id parameter must represent a consumable in-app purchase.",
-        4_000_161: "Invalid image.",
-        4_000_162: "Header is too long.",
-        4_000_163: "Body is too long.",
-        4_000_164: "Invalid locale.",
-        4_000_175: "Alternative text is too long.",
-        4_030_014: "Maximum number of images reached.",
-        4_030_016: "Maximum number of messages reached.",
-        4_030_017: "Message is not approved.",
-        4_030_018: "Image is not approved.",
-        4_030_019: "Image is in use.",
-        4_040_014: "Image not found.",
-        4_040_015: "Message not found.",
-        4_090_000: "Image already exists.",
-        4_090_001: "Message already exists.",
+            "Invalid request. The transaction id parameter must represent a consumable in-app purchase."
     ]
 }

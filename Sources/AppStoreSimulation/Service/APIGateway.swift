@@ -31,7 +31,7 @@ struct APIGateway: Sendable {
     }
 
     func outcome(_ request: ServiceRequest) -> Outcome {
-        guard let match = Endpoint.match(request.path) else {
+        guard let match = Endpoint.match(request) else {
             return Outcome(answer: .noSuchPath)
         }
         let now = SimulatedClock.realNow.unixMilliseconds

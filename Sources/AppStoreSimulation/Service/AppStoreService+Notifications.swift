@@ -83,10 +83,7 @@ extension AppStoreService {
         in world: borrowing World, now: Timestamp
     ) -> Bool {
         guard query.admits(record), !isHidden(record, now: now) else { return false }
-        if let account {
-            guard record.chain >= 0, Int(world.chains[Int(record.chain)].account) == account
-            else { return false }
-        }
+        if let account, world.account(of: record) != account { return false }
         guard query.onlyFailures else { return true }
         return !record.attempts(in: environment, until: now).contains { $0.result == "SUCCESS" }
     }
@@ -163,10 +160,16 @@ extension AppStoreService {
                     at: record.date)
             }
         }
+        var appTransaction: [UInt8]?
+        if case .appTransaction(let account, let bought) = record.subject {
+            appTransaction = try signed(
+                encoder.appTransaction(account: account, bought: bought, now: record.date),
+                at: record.date)
+        }
         return try signed(
             encoder.notification(
                 record, uuid: encoder.notificationUUID(record), transaction: transaction,
-                renewal: renewal), at: record.date)
+                renewal: renewal, appTransaction: appTransaction), at: record.date)
     }
 }
 

@@ -17,6 +17,7 @@ struct AppStoreService: Sendable {
     let world: SharedWorld
     let pageTokens: PageTokens
     let connectSettings: AppStoreConnectSettings
+    let retention: RetentionMessaging
     /// How answers are falsified; empty for correct answers.
     var distortions: Set<Distortion> = []
     /// Entries on a page of transaction history or notification history.
@@ -28,7 +29,8 @@ struct AppStoreService: Sendable {
 
     init(
         world: consuming World, app: SimulatedApp, leaves: LeafRotation, clock: SimulatedClock,
-        tokens: TokenCheck, connectSettings: AppStoreConnectSettings
+        tokens: TokenCheck, connectSettings: AppStoreConnectSettings,
+        retention: RetentionMessaging
     ) {
         let environment = world.environment
         let identifiers = world.identifiers
@@ -44,6 +46,7 @@ struct AppStoreService: Sendable {
         self.tokens = tokens
         self.pageTokens = PageTokens(seed: identifiers.seed)
         self.connectSettings = connectSettings
+        self.retention = retention
         self.world = SharedWorld(world)
     }
 
@@ -51,17 +54,17 @@ struct AppStoreService: Sendable {
 
     /// The refusal of a request before it is counted or looked up; `nil` if it is admitted.
     func refusal(of request: ServiceRequest) -> ServiceAnswer? {
-        guard let match = Endpoint.match(request.path) else { return .noSuchPath }
+        guard let match = Endpoint.match(request) else { return .noSuchPath }
         guard request.method == match.endpoint.method else { return .wrongMethod }
         guard connectSettings.isReleased(in: environment),
             tokens.accepts(authorization: request.authorization)
         else { return .unauthorized }
-        return request.isJSON ? nil : .unsupportedMediaType
+        return request.hasBody(of: match.endpoint.contentType) ? nil : .unsupportedMediaType
     }
 
     /// Answers an admitted request.
     func answer(_ request: ServiceRequest) -> ServiceAnswer {
-        guard let match = Endpoint.match(request.path) else { return .noSuchPath }
+        guard let match = Endpoint.match(request) else { return .noSuchPath }
         do throws(APIFailure) {
             return try answer(match, request: request)
         } catch {
@@ -93,6 +96,21 @@ struct AppStoreService: Sendable {
         case .consumptionV1: try sendConsumptionV1(id: id, request: request)
         case .appAccountToken: try setAppAccountToken(id: id, request: request)
         case .finishTransaction: try finishTransaction(id: id)
+        case .uploadImage: try uploadImage(id: id, request: request)
+        case .deleteImage: try deleteImage(id: id)
+        case .imageList: try imageList()
+        case .uploadMessage: try uploadMessage(id: id, request: request)
+        case .deleteMessage: try deleteMessage(id: id)
+        case .messageList: try messageList()
+        case .configureDefaultMessage:
+            try configureDefaultMessage(match.parameters, request: request)
+        case .deleteDefaultMessage: try deleteDefaultMessage(match.parameters)
+        case .defaultMessage: try defaultMessage(match.parameters)
+        case .configureRealtimeURL: try configureRealtimeURL(request)
+        case .deleteRealtimeURL: try deleteRealtimeURL()
+        case .realtimeURL: try realtimeURL()
+        case .performanceTest: try beginPerformanceTest(request)
+        case .performanceTestResult: try performanceTestResult(id: id)
         }
     }
 

@@ -20,13 +20,27 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case consumptionV1 = "consumption_v1"
     case appAccountToken = "app_account_token"
     case finishTransaction = "finish_transaction"
+    case uploadImage = "upload_image"
+    case deleteImage = "delete_image"
+    case imageList = "image_list"
+    case uploadMessage = "upload_message"
+    case deleteMessage = "delete_message"
+    case messageList = "message_list"
+    case configureDefaultMessage = "configure_default_message"
+    case deleteDefaultMessage = "delete_default_message"
+    case defaultMessage = "default_message"
+    case configureRealtimeURL = "configure_realtime_url"
+    case deleteRealtimeURL = "delete_realtime_url"
+    case realtimeURL = "realtime_url"
+    case performanceTest = "performance_test"
+    case performanceTestResult = "performance_test_result"
 
     /// What Apple documents of an endpoint.
     private struct Definition {
         let method: String
         /// Below `/inApps`; a word in braces is a parameter.
         let path: String
-        /// Source: App Store Server API, Identifying rate limits.
+        /// Source: App Store Server API and Retention Messaging API, Identifying rate limits.
         let requestsPerHour: Int
 
         init(_ method: String, _ path: String, _ requestsPerHour: Int) {
@@ -57,10 +71,36 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         case .consumptionV1: .init("PUT", "v1/transactions/consumption/{id}", 180_000)
         case .appAccountToken: .init("PUT", "v1/transactions/{id}/appAccountToken", 72_000)
         case .finishTransaction: .init("POST", "v1/transactions/{id}/finish", 180_000)
+        case .uploadImage: .init("PUT", "v1/messaging/image/{id}", 3_600)
+        case .deleteImage: .init("DELETE", "v1/messaging/image/{id}", 3_600)
+        case .imageList: .init("GET", "v1/messaging/image/list", 3_600)
+        case .uploadMessage: .init("PUT", "v1/messaging/message/{id}", 3_600)
+        case .deleteMessage: .init("DELETE", "v1/messaging/message/{id}", 3_600)
+        case .messageList: .init("GET", "v1/messaging/message/list", 3_600)
+        case .configureDefaultMessage:
+            .init("PUT", "v1/messaging/default/{product}/{locale}", 36_000)
+        case .deleteDefaultMessage:
+            .init("DELETE", "v1/messaging/default/{product}/{locale}", 3_600)
+        case .defaultMessage: .init("GET", "v1/messaging/default/{product}/{locale}", 3_600)
+        case .configureRealtimeURL: .init("PUT", "v1/messaging/realtime/url", 3_600)
+        case .deleteRealtimeURL: .init("DELETE", "v1/messaging/realtime/url", 3_600)
+        case .realtimeURL: .init("GET", "v1/messaging/realtime/url", 3_600)
+        case .performanceTest: .init("POST", "v1/messaging/performanceTest", 3_600)
+        case .performanceTestResult:
+            .init("GET", "v1/messaging/performanceTest/result/{request}", 3_600)
         }
     }
 
     package var method: String { definition.method }
+
+    /// The content type of its request's body.
+    var contentType: String { self == .uploadImage ? "image/png" : "application/json" }
+
+    /// The longest accepted body: an image has up to 3840 × 2160 pixels.
+    var bodyLimitBytes: Int { self == .uploadImage ? 32 * 1024 * 1024 : 64 * 1024 }
+
+    /// Whether it belongs to the Retention Messaging API.
+    var isRetentionMessaging: Bool { definition.path.hasPrefix("v1/messaging/") }
 
     /// Apple's limit in production.
     package var requestsPerHour: Int { definition.requestsPerHour }
@@ -74,18 +114,22 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         var id: String { parameters.last ?? "" }
     }
 
-    /// The endpoint of a path; `nil` for an unknown path.
+    /// The endpoint of a request; `nil` for an unknown path.
     ///
-    /// `path`: decoded segments; `inApps` is case-sensitive.
-    static func match(_ path: [String]) -> Match? {
-        guard path.first == "inApps", !path.contains("") else { return nil }
-        let words = path.dropFirst()
+    /// Without one of the request's method, an endpoint with this path. Segments of the path are
+    /// decoded; `inApps` is case-sensitive.
+    static func match(_ request: ServiceRequest) -> Match? {
+        guard request.path.first == "inApps", !request.path.contains("") else { return nil }
+        let words = request.path.dropFirst()
+        var other: Match?
         for (endpoint, pattern) in patterns where pattern.count == words.count {
             guard zip(pattern, words).allSatisfy({ $0 == nil || $0 == $1 }) else { continue }
             let parameters = zip(pattern, words).filter { $0.0 == nil }.map(\.1)
-            return Match(endpoint: endpoint, parameters: parameters)
+            let match = Match(endpoint: endpoint, parameters: parameters)
+            if endpoint.method == request.method { return match }
+            other = other ?? match
         }
-        return nil
+        return other
     }
 
     /// The words of each path, `nil` for a parameter; paths with fewer parameters come first.

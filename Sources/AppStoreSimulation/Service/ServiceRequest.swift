@@ -38,11 +38,11 @@ package struct ServiceRequest: Sendable {
         self.body = body
     }
 
-    /// Whether the content type is JSON; true without a body or without a content type.
-    var isJSON: Bool {
+    /// Whether its body has this content type; true without a body or without a content type.
+    func hasBody(of expected: String) -> Bool {
         guard let contentType, !body.isEmpty else { return true }
         let type = contentType.prefix { $0 != ";" && $0 != " " }
-        return type.lowercased() == "application/json"
+        return type.lowercased() == expected
     }
 
     func values(_ name: String) -> [String] {
@@ -103,12 +103,15 @@ struct BodyMembers {
         container = try decoder.container(keyedBy: TextKey.self)
     }
 
-    /// A member that may be missing; throws `failure` for a value of another type.
+    /// A member that may be missing; throws `failure` for a value of another type, unless the value
+    /// has a failure of its own.
     func optional<Value: Decodable>(
         _ type: Value.Type, _ name: String, otherwise failure: APIFailure
     ) throws -> Value? {
         do {
             return try container.decodeIfPresent(type, forKey: TextKey(stringValue: name))
+        } catch let known as APIFailure {
+            throw known
         } catch {
             throw failure
         }

@@ -18,6 +18,9 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
     case test
     // Raw values are part of notification UUIDs, so new cases come last.
     case renewalExtensionSummary, renewalExtensionFailure
+    case externalPurchaseTokenCreated, externalPurchaseTokenReminder
+    case externalPurchaseTokenUnreported
+    case rescindConsent
 
     package var type: String { words.type }
     package var subtype: String? { words.subtype }
@@ -59,6 +62,10 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
         case .test: ("TEST", nil)
         case .renewalExtensionSummary: ("RENEWAL_EXTENSION", "SUMMARY")
         case .renewalExtensionFailure: ("RENEWAL_EXTENSION", "FAILURE")
+        case .externalPurchaseTokenCreated: ("EXTERNAL_PURCHASE_TOKEN", "CREATED")
+        case .externalPurchaseTokenReminder: ("EXTERNAL_PURCHASE_TOKEN", "ACTIVE_TOKEN_REMINDER")
+        case .externalPurchaseTokenUnreported: ("EXTERNAL_PURCHASE_TOKEN", "UNREPORTED")
+        case .rescindConsent: ("RESCIND_CONSENT", nil)
         }
     }
 
@@ -68,7 +75,8 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
         switch self {
         case .subscribedInitialBuy, .offerRedeemed, .priceIncreasePending, .priceIncreaseAccepted,
             .refundDeclined, .consumptionRequest, .oneTimeCharge, .test, .revoke,
-            .renewalExtensionSummary, .renewalExtensionFailure:
+            .renewalExtensionSummary, .renewalExtensionFailure, .externalPurchaseTokenCreated,
+            .externalPurchaseTokenReminder, .externalPurchaseTokenUnreported, .rescindConsent:
             nil
         case .refund: .revoke
         case .offerRedeemedUpgrade: .didChangeRenewalPrefUpgrade
@@ -79,16 +87,12 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
 
     /// The types that the filter of notification history accepts, including those never sent here.
     static let knownTypes: Set<String> = Set(allCases.map(\.type)).union([
-        "EXTERNAL_PURCHASE_TOKEN", "RESCIND_CONSENT", "METADATA_UPDATE",
-        "MIGRATION", "PRICE_CHANGE",
+        "METADATA_UPDATE", "MIGRATION", "PRICE_CHANGE",
     ])
 
     /// Whether Apple documents this pair of type and subtype.
     static func exists(type: String, subtype: String?) -> Bool {
         guard let subtype else { return knownTypes.contains(type) }
-        if type == "EXTERNAL_PURCHASE_TOKEN" {
-            return ["UNREPORTED", "CREATED", "ACTIVE_TOKEN_REMINDER"].contains(subtype)
-        }
         return allCases.contains { $0.type == type && $0.subtype == subtype }
     }
 }

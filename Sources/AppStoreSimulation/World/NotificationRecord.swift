@@ -21,8 +21,8 @@ struct NotificationRecord: Sendable {
     ///
     /// `nil` for none.
     var transactionAsSent: StatedTransaction?
-    /// The request that a RENEWAL_EXTENSION/SUMMARY is about.
-    var massExtension: MassExtension?
+    /// What it is about instead of a purchase; `nil` for a purchase, and for a test.
+    var subject: NotificationSubject?
     var streakStart: Timestamp
     var renewal: RenewalState
 
@@ -99,6 +99,16 @@ struct NotificationRecord: Sendable {
         }
         return attempts
     }
+}
+
+/// What a notification without `data` is about.
+indirect enum NotificationSubject: Sendable {
+    /// The request that a RENEWAL_EXTENSION/SUMMARY is about.
+    case massExtension(MassExtension)
+    /// A customer's app transaction, with the moment of the first purchase.
+    case appTransaction(account: Int, bought: Timestamp)
+    /// A token of an external purchase; its id is derived from the account and this moment.
+    case externalPurchase(account: Int, created: Timestamp)
 }
 
 /// The results of real delivery attempts, packed in four bytes: Apple makes at most six attempts.

@@ -59,6 +59,12 @@ extension World {
         }
     }
 
+    /// The account that a notification is about; `nil` for the app as a whole.
+    func account(of record: NotificationRecord) -> Int? {
+        if record.chain >= 0 { return Int(chains[Int(record.chain)].account) }
+        return if case .appTransaction(let account, _) = record.subject { account } else { nil }
+    }
+
     /// The chains of an account, in the order of their purchase.
     func chains(ofAccount account: Int) -> [Int] {
         var found: [Int] = []

@@ -5,11 +5,16 @@ Prints one JSON object a line: {"check": ..., "ok": true or false, "detail": ...
 """
 
 import base64
+import http.server
 import json
 import os
+import struct
 import sys
+import threading
 import time
 import urllib.request
+import uuid
+import zlib
 
 ready = json.load(open(sys.argv[1], encoding="utf-8"))
 os.environ["REQUESTS_CA_BUNDLE"] = ready["ca_file"]
@@ -21,21 +26,34 @@ from appstoreserverlibrary.api_client import (  # noqa: E402
     GetTransactionHistoryVersion,
 )
 from appstoreserverlibrary.models.ConsumptionRequest import ConsumptionRequest  # noqa: E402
+from appstoreserverlibrary.models.DefaultConfigurationRequest import (  # noqa: E402
+    DefaultConfigurationRequest,
+)
 from appstoreserverlibrary.models.DeliveryStatus import DeliveryStatus  # noqa: E402
 from appstoreserverlibrary.models.Environment import Environment  # noqa: E402
 from appstoreserverlibrary.models.ExtendReasonCode import ExtendReasonCode  # noqa: E402
 from appstoreserverlibrary.models.ExtendRenewalDateRequest import (  # noqa: E402
     ExtendRenewalDateRequest,
 )
+from appstoreserverlibrary.models.ImageSize import ImageSize  # noqa: E402
+from appstoreserverlibrary.models.ImageState import ImageState  # noqa: E402
 from appstoreserverlibrary.models.InAppOwnershipType import InAppOwnershipType  # noqa: E402
 from appstoreserverlibrary.models.MassExtendRenewalDateRequest import (  # noqa: E402
     MassExtendRenewalDateRequest,
 )
+from appstoreserverlibrary.models.MessageState import MessageState  # noqa: E402
 from appstoreserverlibrary.models.NotificationHistoryRequest import (  # noqa: E402
     NotificationHistoryRequest,
 )
 from appstoreserverlibrary.models.NotificationTypeV2 import NotificationTypeV2  # noqa: E402
 from appstoreserverlibrary.models.OrderLookupStatus import OrderLookupStatus  # noqa: E402
+from appstoreserverlibrary.models.PerformanceTestRequest import (  # noqa: E402
+    PerformanceTestRequest,
+)
+from appstoreserverlibrary.models.PerformanceTestStatus import (  # noqa: E402
+    PerformanceTestStatus,
+)
+from appstoreserverlibrary.models.RealtimeUrlRequest import RealtimeUrlRequest  # noqa: E402
 from appstoreserverlibrary.models.Status import Status  # noqa: E402
 from appstoreserverlibrary.models.TransactionHistoryRequest import (  # noqa: E402
     Order,
@@ -44,6 +62,10 @@ from appstoreserverlibrary.models.TransactionHistoryRequest import (  # noqa: E4
 )
 from appstoreserverlibrary.models.UpdateAppAccountTokenRequest import (  # noqa: E402
     UpdateAppAccountTokenRequest,
+)
+from appstoreserverlibrary.models.UploadMessageImage import UploadMessageImage  # noqa: E402
+from appstoreserverlibrary.models.UploadMessageRequestBody import (  # noqa: E402
+    UploadMessageRequestBody,
 )
 from appstoreserverlibrary.signed_data_verifier import (  # noqa: E402
     SignedDataVerifier,
@@ -414,6 +436,125 @@ def check_writing_mass_extension():
     expect(len(entries) == 1, f"{len(entries)} summaries")
     decoded = verifier.verify_and_decode_notification(entries[0].signedPayload)
     expect(decoded.summary.requestIdentifier == "mass" and decoded.summary.succeededCount == 1)
+
+
+def png(width, height):
+    def chunk(kind, data):
+        checked = kind + data
+        return struct.pack(">I", len(data)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    pixels = zlib.compress((b"\0" + b"\0" * (3 * width)) * height)
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+def check_retention_content():
+    image, message = uuid.uuid4(), uuid.uuid4()
+    product, locale = "com.example.app.news.monthly", "en-US"
+    sandbox.upload_image(image, png(3840, 160), ImageSize.FULL_SIZE)
+    listed = [item for item in sandbox.get_image_list().imageIdentifiers]
+    expect([item.imageIdentifier for item in listed] == [image])
+    expect(listed[0].imageState == ImageState.APPROVED)
+    expect(listed[0].imageSize == ImageSize.FULL_SIZE)
+    refused(APIError.IMAGE_ALREADY_EXISTS, lambda: sandbox.upload_image(image, png(3840, 160)))
+    refused(APIError.INVALID_IMAGE, lambda: sandbox.upload_image(uuid.uuid4(), b"GIF89a"))
+    body = UploadMessageRequestBody(
+        header="Stay", body="There is more to come.", image=UploadMessageImage(image, "A beach.")
+    )
+    sandbox.upload_message(message, body)
+    messages = sandbox.get_message_list().messageIdentifiers
+    expect([item.messageIdentifier for item in messages] == [message])
+    expect(messages[0].messageState == MessageState.APPROVED)
+    refused(APIError.IMAGE_IN_USE, lambda: sandbox.delete_image(image))
+    default = DefaultConfigurationRequest(messageIdentifier=message)
+    sandbox.configure_default_message(product, locale, default)
+    expect(sandbox.get_default_message(product, locale).messageIdentifier == message)
+    sandbox.delete_default_message(product, locale)
+    refused(
+        APIError.DEFAULT_MESSAGE_NOT_FOUND, lambda: sandbox.get_default_message(product, locale)
+    )
+    refused(
+        APIError.INVALID_LOCALE,
+        lambda: sandbox.configure_default_message(product, "en_US", default),
+    )
+    production.upload_message(message, UploadMessageRequestBody(header="Stay", body="Here."))
+    expect(production.get_message_list().messageIdentifiers[0].messageState == MessageState.PENDING)
+    refused(
+        APIError.MESSAGE_NOT_APPROVED,
+        lambda: production.configure_default_message(product, locale, default),
+    )
+    sandbox.delete_message(message)
+    sandbox.delete_image(image)
+    refused(APIError.IMAGE_NOT_FOUND, lambda: sandbox.delete_image(image))
+
+
+def check_retention_realtime():
+    received, message = [], uuid.uuid4()
+
+    class Endpoint(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            answer = json.dumps({"message": {"messageIdentifier": str(message)}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    control("retention", {"address": f"http://127.0.0.1:{server.server_port}/"})
+    sandbox.upload_message(message, UploadMessageRequestBody(header="Stay", body="Here."))
+    url = RealtimeUrlRequest(realtimeURL="https://example.com/retention")
+    refused(APIError.REALTIME_URL_NOT_FOUND, sandbox.get_realtime_url)
+    refused(APIError.FORBIDDEN_NO_PASSING_TEST, lambda: production.configure_realtime_url(url))
+    sandbox.configure_realtime_url(url)
+    expect(sandbox.get_realtime_url().realtimeURL == url.realtimeURL)
+    shown = control("retention/request", {"customer": "tester", "locale": "en-US"})
+    expect(shown["shown"] == "message" and shown["message_identifier"] == str(message), f"{shown}")
+    decoded = make_verifier(Environment.SANDBOX).verify_and_decode_realtime_request(
+        received[0]["signedPayload"]
+    )
+    expect(decoded.originalTransactionId == purchase("tester")["original_transaction_id"])
+    expect(str(decoded.requestIdentifier) == shown["request_identifier"])
+    begun = sandbox.initiate_performance_test(
+        PerformanceTestRequest(originalTransactionId=decoded.originalTransactionId)
+    )
+    for _ in range(300):
+        result = sandbox.get_performance_test_results(begun.requestId)
+        if result.result != PerformanceTestStatus.PENDING:
+            break
+        time.sleep(0.1)
+    expect(result.result == PerformanceTestStatus.PASS, f"{result}")
+    expect(len(received) == 1 + begun.config.totalRequests)
+    production.configure_realtime_url(url)
+    sandbox.delete_realtime_url()
+    refused(APIError.REALTIME_URL_NOT_FOUND, sandbox.get_realtime_url)
+    server.shutdown()
+
+
+def check_told_about_accounts():
+    control("customers/weekly/rescind_consent", {})
+    control("customers/weekly/external_purchase_token", {"external_purchase_token": "CREATED"})
+    now = int(time.time() * 1000)
+    window = dict(startDate=now - 86_400_000, endDate=now + 86_400_000)
+    entries = read_notifications(
+        NotificationHistoryRequest(
+            **window, notificationType=NotificationTypeV2.EXTERNAL_PURCHASE_TOKEN
+        )
+    )
+    decoded = verifier.verify_and_decode_notification(entries[-1].signedPayload)
+    expect(decoded.externalPurchaseToken.externalPurchaseId is not None)
+    expect(decoded.data is None and decoded.summary is None)
+    entries = read_notifications(
+        NotificationHistoryRequest(**window, notificationType=NotificationTypeV2.RESCIND_CONSENT)
+    )
+    decoded = verifier.verify_and_decode_notification(entries[-1].signedPayload)
+    app = verifier.verify_and_decode_app_transaction(decoded.appData.signedAppTransactionInfo)
+    expect(app.appTransactionId == customers["weekly"]["app_transaction_id"])
 
 
 def check_refuses(fault):
