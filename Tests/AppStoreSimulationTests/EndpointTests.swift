@@ -61,7 +61,7 @@ import Testing
         for (name, method, path, _) in Self.documented {
             #expect(status(method, path, token: "wrong") == 401, "\(name)")
             #expect(status(method, path, token: try client.token()) == 415, "\(name)")
-            #expect(status("DELETE", path, token: "wrong") == 405, "\(name)")
+            #expect(status("PATCH", path, token: "wrong") == 405, "\(name)")
         }
         let log = try client.control("GET", "/_simulator/faults")
         #expect(log.status == 200)

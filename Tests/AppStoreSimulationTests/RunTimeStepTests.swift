@@ -83,6 +83,11 @@ import Testing
             status: 1, told: "SUBSCRIBED/INITIAL_BUY"),
         Case(step: "migrate", life: monthly, status: nil, told: "SUBSCRIBED/INITIAL_BUY"),
         Case(step: "delete_account", life: monthly, status: nil, told: ""),
+        Case(
+            step: "external_purchase_token", life: monthly,
+            body: #"{"external_purchase_token": "CREATED"}"#, status: 1,
+            told: "SUBSCRIBED/INITIAL_BUY"),
+        Case(step: "rescind_consent", life: monthly, status: 1, told: "SUBSCRIBED/INITIAL_BUY"),
     ]
 
     private func client(_ change: (inout SimulatorSettings) -> Void = { _ in }) throws
