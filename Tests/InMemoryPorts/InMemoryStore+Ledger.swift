@@ -197,7 +197,7 @@ extension State {
         guard correction.undoOf != nil || standIns(of: key).isEmpty else { return .stale }
         let other = correction.continuedBy.first { gives($0, insteadOf: key) }
         guard correction.continuedBy.isEmpty || other != nil else { return .heldBack }
-        let fate = try table.make(correction)
+        let fate = table.make(correction)
         guard fate == .applied else { return fate }
         var entry = LedgerEntry(
             number: (ledger.last?.number ?? 0) + 1,

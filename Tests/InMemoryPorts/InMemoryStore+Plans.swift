@@ -36,7 +36,7 @@ extension InMemoryStore {
             }
             state.passes[pass.passID]?.undoOf = runID
             var counts = UndoCounts()
-            for item in try state.undoItems(of: runID) {
+            for item in state.undoItems(of: runID) {
                 counts.add(item)
                 state.stage(item, undoing: runID, in: pass.passID)
             }

@@ -49,45 +49,45 @@ struct Table {
     }
 
     /// Makes one correction by compare-and-set: `.stale` where the row is not as it was read.
-    mutating func make(_ correction: PlannedCorrection) throws(StoreError) -> CorrectionFate {
+    mutating func make(_ correction: PlannedCorrection) -> CorrectionFate {
         switch correction.target {
-        case .update(let key, let version): try update(key, version, correction)
-        case .insert(let key): try insert(key, correction)
-        case .delete(let key, let version): try delete(key, version, correction)
-        case .insertPeriod(let key, let subscription):
-            try insert(key, of: subscription, correction)
-        case .updatePeriod(let key, _): try update(key, correction)
+        case .update(let key, let version): update(key, version, correction)
+        case .insert(let key): insert(key, correction)
+        case .delete(let key, let version): delete(key, version, correction)
+        case .insertPeriod(let key, let subscription): insert(key, of: subscription, correction)
+        case .updatePeriod(let key, _): update(key, correction)
         case .deletePeriod(let key, let subscription): delete(key, of: subscription, correction)
         }
     }
 
     private mutating func update(
         _ key: SubscriptionKey, _ version: Int64, _ correction: PlannedCorrection
-    ) throws(StoreError) -> CorrectionFate {
+    ) -> CorrectionFate {
+        let changes = correction.changes.ofSubscription
         guard var row = rows[key], row.rowVersion == version,
-            try agrees(row, with: correction.changes.mapValues(\.before)),
+            agrees(row, with: changes.mapValues(\.before)),
             (row.signedDate ?? correction.appleSignedDate) <= correction.appleSignedDate
         else { return .stale }
-        try set(correction.changes.mapValues(\.after), in: &row)
+        set(changes.mapValues(\.after), in: &row)
         hold(row)
         return .applied
     }
 
     private mutating func insert(
         _ key: SubscriptionKey, _ correction: PlannedCorrection
-    ) throws(StoreError) -> CorrectionFate {
+    ) -> CorrectionFate {
         guard rows[key] == nil else { return .stale }
         var row = LocalSubscription(key: key)
-        try set(correction.changes.mapValues(\.after), in: &row)
+        set(correction.changes.ofSubscription.mapValues(\.after), in: &row)
         hold(row)
         return .applied
     }
 
     private mutating func delete(
         _ key: SubscriptionKey, _ version: Int64, _ correction: PlannedCorrection
-    ) throws(StoreError) -> CorrectionFate {
+    ) -> CorrectionFate {
         guard let row = rows[key], row.rowVersion == version,
-            try agrees(row, with: correction.changes.mapValues(\.before))
+            agrees(row, with: correction.changes.ofSubscription.mapValues(\.before))
         else { return .stale }
         remove(key)
         return .applied
@@ -95,24 +95,26 @@ struct Table {
 
     private mutating func insert(
         _ key: TransactionKey, of subscription: SubscriptionKey, _ correction: PlannedCorrection
-    ) throws(StoreError) -> CorrectionFate {
+    ) -> CorrectionFate {
         guard periods[key] == nil else { return .stale }
-        periods[key] = try period(key, of: subscription, correction.changes.mapValues(\.after))
+        periods[key] = period(
+            key, of: subscription, correction.changes.ofPeriod.mapValues(\.after))
         return .applied
     }
 
     private mutating func update(
         _ key: TransactionKey, _ correction: PlannedCorrection
-    ) throws(StoreError) -> CorrectionFate {
-        guard var period = periods[key],
-            try agrees(period, with: correction.changes.mapValues(\.before))
-        else { return .stale }
+    ) -> CorrectionFate {
+        let changes = correction.changes.ofPeriod
+        guard var period = periods[key], agrees(period, with: changes.mapValues(\.before)) else {
+            return .stale
+        }
         if correction.undoOf == nil, let signed = period.signedDate,
             signed > correction.appleSignedDate
         {
             return .stale
         }
-        try set(correction.changes.mapValues(\.after), in: &period)
+        set(changes.mapValues(\.after), in: &period)
         periods[key] = period
         return .applied
     }
@@ -120,68 +122,49 @@ struct Table {
     private mutating func delete(
         _ key: TransactionKey, of subscription: SubscriptionKey, _ correction: PlannedCorrection
     ) -> CorrectionFate {
-        let inserted = try? period(key, of: subscription, correction.changes.mapValues(\.before))
-        guard let inserted, periods[key] == inserted else { return .stale }
+        let inserted = period(
+            key, of: subscription, correction.changes.ofPeriod.mapValues(\.before))
+        guard periods[key] == inserted else { return .stale }
         periods[key] = nil
         return .applied
     }
 
     private func period(
-        _ key: TransactionKey, of subscription: SubscriptionKey, _ values: [String: FieldValue]
-    ) throws(StoreError) -> LocalTransaction {
+        _ key: TransactionKey, of subscription: SubscriptionKey,
+        _ values: [TransactionField: FieldValue]
+    ) -> LocalTransaction {
         var period = LocalTransaction(
             key: key, originalTransactionID: subscription.originalTransactionID)
-        try set(values, in: &period)
+        set(values, in: &period)
         return period
     }
 }
 
-/// A row whose columns are known by name.
-protocol NamedRow {
+/// A row of a table of the company's.
+protocol TableRow {
     associatedtype Column: RowColumn where Column.Row == Self
 
     func storedValue(of field: Column) -> FieldValue
 }
 
-extension LocalSubscription: NamedRow { typealias Column = SubscriptionField }
-extension LocalTransaction: NamedRow { typealias Column = TransactionField }
+extension LocalSubscription: TableRow { typealias Column = SubscriptionField }
+extension LocalTransaction: TableRow { typealias Column = TransactionField }
 
 /// Whether a row still holds these values; what was read as empty may be nothing or empty text.
-func agrees<Row: NamedRow>(
-    _ row: Row, with values: [String: FieldValue]
-) throws(StoreError) -> Bool {
-    for (name, value) in values {
-        let now = row.storedValue(of: try column(name, of: Row.self))
-        guard now == value || value.isEmpty && now.isEmpty else { return false }
-    }
-    return true
-}
-
-/// The columns among these that no longer hold their value, by name.
-func changed<Row: NamedRow>(
-    in row: Row, _ values: [String: FieldValue]
-) throws(StoreError) -> [String] {
-    var names: [String] = []
-    for (name, value) in values {
-        let now = row.storedValue(of: try column(name, of: Row.self))
-        if now != value { names.append(name) }
-    }
-    return names.sorted()
-}
-
-func set<Row: NamedRow>(
-    _ values: [String: FieldValue], in row: inout Row
-) throws(StoreError) {
-    for (name, value) in values {
-        try column(name, of: Row.self).definition.place.set(value, in: &row)
+func agrees<Row: TableRow>(_ row: Row, with values: [Row.Column: FieldValue]) -> Bool {
+    values.allSatisfy { column, value in
+        let now = row.storedValue(of: column)
+        return now == value || value.isEmpty && now.isEmpty
     }
 }
 
-private func column<Row: NamedRow>(_ name: String, of row: Row.Type) throws(StoreError)
-    -> Row.Column
-{
-    guard let column = Row.Column(rawValue: name) else {
-        throw .inconsistent("A planned correction names the column `\(name)`.")
-    }
-    return column
+/// The columns among these that no longer hold what was written, by name.
+func changed<Row: TableRow>(
+    in row: Row, _ written: [Row.Column: FieldChange]
+) -> [String] {
+    written.filter { row.storedValue(of: $0.key) != $0.value.after }.map(\.key.rawValue).sorted()
+}
+
+func set<Row: TableRow>(_ values: [Row.Column: FieldValue], in row: inout Row) {
+    for (column, value) in values { column.definition.place.set(value, in: &row) }
 }

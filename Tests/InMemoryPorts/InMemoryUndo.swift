@@ -3,19 +3,19 @@ import Subscriptions
 /// Whether, and by what, each correction of a run can be taken back: the newest first, each judged
 /// as if the later ones of the run were taken back already.
 extension State {
-    func undoItems(of runID: String) throws(StoreError) -> [UndoItem] {
+    func undoItems(of runID: String) -> [UndoItem] {
         var table = table
         var items: [UndoItem] = []
         for entry in ledger.reversed() where entry.runID == runID {
             items.append(
-                UndoItem(entry: entry, standing: try standing(of: entry, in: &table, runID)))
+                UndoItem(entry: entry, standing: standing(of: entry, in: &table, runID)))
         }
         return items
     }
 
     private func standing(
         of entry: LedgerEntry, in table: inout Table, _ runID: String
-    ) throws(StoreError) -> UndoItem.Standing {
+    ) -> UndoItem.Standing {
         if let done = ledger.first(where: { $0.undoOf == entry.number }) {
             return .done(entry: done.number, runID: done.runID)
         }
@@ -31,23 +31,22 @@ extension State {
         if let other = standing.first(where: { $0.runID != runID }) {
             return .conflict(.corrected(entry: other.number, runID: other.runID))
         }
-        if let conflict = try conflict(of: entry, newest: later.last ?? entry, in: table) {
+        if let conflict = conflict(of: entry, newest: later.last ?? entry, in: table) {
             return .conflict(conflict)
         }
         let step = entry.inverse(in: table, runID)
-        guard try table.make(step) == .applied else { return .conflict(.gone) }
+        guard table.make(step) == .applied else { return .conflict(.gone) }
         return .ready(step)
     }
 
     private func conflict(
         of entry: LedgerEntry, newest: LedgerEntry, in table: Table
-    ) throws(StoreError) -> UndoConflict? {
-        let written = entry.changes.mapValues(\.after)
+    ) -> UndoConflict? {
         guard let id = entry.transactionID else {
             let row = table.rows[entry.subscription]
             if entry.rowAction == .delete { return row == nil ? nil : .there }
             guard let row else { return .gone }
-            let columns = try changed(in: row, written)
+            let columns = changed(in: row, entry.changes.ofSubscription)
             guard columns.isEmpty else { return .changed(columns) }
             // In the table as it is, before anything of the run is taken back.
             if let last = newest.rowVersion,
@@ -63,7 +62,7 @@ extension State {
                 environment: entry.subscription.environment, transactionID: id)]
         if entry.rowAction == .delete { return period == nil ? nil : .there }
         guard let period else { return .gone }
-        let columns = try changed(in: period, written)
+        let columns = changed(in: period, entry.changes.ofPeriod)
         return columns.isEmpty ? nil : .changed(columns)
     }
 
@@ -115,7 +114,7 @@ extension LedgerEntry {
                 }
         }
         return PlannedCorrection(
-            target: target, changes: changes.mapValues(\.inverse), kinds: kinds,
+            target: target, changes: changes.inverse, kinds: kinds,
             evidence: evidence, evidenceRenewal: evidenceRenewal, appleSignedDate: appleSignedDate,
             reason: "undo of run \(undone), ledger entry \(number)", undoOf: number)
     }

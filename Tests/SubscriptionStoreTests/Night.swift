@@ -111,16 +111,25 @@ func drift(
     result.corrections = [
         PlannedCorrection(
             target: .update(key(id), expectedRowVersion: version),
-            changes: [
-                "status": FieldChange(before: .integer(before.status), after: .integer(status)),
-                "signed_date": FieldChange(
+            changes: .subscription([
+                .status: FieldChange(before: .integer(before.status), after: .integer(status)),
+                .signedDate: FieldChange(
                     before: .time(Timestamp(unixMilliseconds: before.signed)),
                     after: .time(Timestamp(unixMilliseconds: signed))),
-            ], kinds: [.accessUnpaid], evidence: evidence.digest, evidenceRenewal: renewal.digest,
+            ]), kinds: [.accessUnpaid], evidence: evidence.digest, evidenceRenewal: renewal.digest,
             appleSignedDate: Timestamp(unixMilliseconds: signed), reason: "Apple says otherwise.")
     ]
     result.evidence = [evidence, renewal]
     return result
+}
+
+extension PlannedCorrection {
+    /// Rewrites the changes of a subscription's row.
+    mutating func rewrite(_ body: (inout [SubscriptionField: FieldChange]) -> Void) {
+        var rewritten = changes.ofSubscription
+        body(&rewritten)
+        changes = .subscription(rewritten)
+    }
 }
 
 /// A subscription that Apple shows and we do not hold.
@@ -136,11 +145,11 @@ func missing(_ id: String) -> RowOutcome {
     result.corrections = [
         PlannedCorrection(
             target: .insert(key(id)),
-            changes: [
-                "original_transaction_id": FieldChange(before: .null, after: .text(id)),
-                "status": FieldChange(before: .null, after: .integer(1)),
-                "product_id": FieldChange(before: .null, after: .text("pro")),
-            ], kinds: [.missingLocally], evidence: evidence.digest, evidenceRenewal: nil,
+            changes: .subscription([
+                .originalTransactionID: FieldChange(before: .null, after: .text(id)),
+                .status: FieldChange(before: .null, after: .integer(1)),
+                .productID: FieldChange(before: .null, after: .text("pro")),
+            ]), kinds: [.missingLocally], evidence: evidence.digest, evidenceRenewal: nil,
             appleSignedDate: Timestamp(unixMilliseconds: 5000), reason: "Apple shows it.")
     ]
     result.evidence = [evidence]

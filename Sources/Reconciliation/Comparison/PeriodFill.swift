@@ -47,15 +47,15 @@ struct PeriodFill: Hashable, Sendable {
     /// The correction that fills the columns in.
     func correction(of subscription: SubscriptionKey) -> PlannedCorrection {
         let stated = transaction.asLocal(key: period.key)
-        var changes: [String: FieldChange] = [:]
+        var changes: [TransactionField: FieldChange] = [:]
         for field in fields {
-            changes[field.rawValue] = FieldChange(
+            changes[field] = FieldChange(
                 before: period.storedValue(of: field), after: stated.value(of: field))
         }
         let named = fields.filter { $0 != .signedDate }.map(\.rawValue)
         return PlannedCorrection(
-            target: .updatePeriod(period.key, of: subscription), changes: changes, kinds: [],
-            evidence: transaction.evidence.digest, evidenceRenewal: nil,
+            target: .updatePeriod(period.key, of: subscription), changes: .period(changes),
+            kinds: [], evidence: transaction.evidence.digest, evidenceRenewal: nil,
             appleSignedDate: transaction.signedDate,
             reason: "Fills in what was not known yet of a period: "
                 + named.joined(separator: ", ") + ".",

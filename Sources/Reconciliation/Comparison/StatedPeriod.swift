@@ -79,12 +79,12 @@ extension StatedPeriod {
             bundleID: subscription.bundleID, environment: subscription.environment,
             transactionID: transaction.transactionID)
         let local = transaction.asLocal(key: key)
-        var changes: [String: FieldChange] = [:]
+        var changes: [TransactionField: FieldChange] = [:]
         for field in TransactionField.allCases where local.value(of: field) != .null {
-            changes[field.rawValue] = FieldChange(before: .null, after: local.value(of: field))
+            changes[field] = FieldChange(before: .null, after: local.value(of: field))
         }
         return PlannedCorrection(
-            target: .insertPeriod(key, of: subscription), changes: changes, kinds: kinds,
+            target: .insertPeriod(key, of: subscription), changes: .period(changes), kinds: kinds,
             evidence: transaction.evidence.digest, evidenceRenewal: nil,
             appleSignedDate: transaction.signedDate,
             reason: kinds.isEmpty

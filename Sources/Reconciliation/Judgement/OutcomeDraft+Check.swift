@@ -39,10 +39,10 @@ extension PlannedCorrection {
 
 extension LocalSubscription {
     /// The row with some columns changed.
-    fileprivate func applying(_ changes: [String: FieldChange]) -> LocalSubscription {
+    fileprivate func applying(_ changes: ChangeSet) -> LocalSubscription {
         var row = self
-        for (name, change) in changes {
-            SubscriptionField(rawValue: name)?.definition.place.set(change.after, in: &row)
+        for (field, change) in changes.ofSubscription {
+            field.definition.place.set(change.after, in: &row)
         }
         return row
     }

@@ -96,26 +96,27 @@ extension OutcomeDraft {
         let held = differences.filter { !correctable.contains($0) }
             .reduce(into: Set<SubscriptionField>()) { $0.formUnion($1.columns) }
             .subtracting(mended)
-        var changes: [String: FieldChange] = [:]
+        var changes: [SubscriptionField: FieldChange] = [:]
         for field in SubscriptionField.allCases
         where field.isStated && !held.contains(field)
             && !policy.reportOnlyFields.contains(field.rawValue)
             && field != .signedDate && comparison.differs(in: field)
             && (!onlyFills || comparison.isFirstFill || comparison.isNotKnownYet(field))
         {
-            changes[field.rawValue] = comparison.change(of: field)
+            changes[field] = comparison.change(of: field)
         }
         guard !changes.isEmpty else { return nil }
         if comparison.row.signedDate != comparison.stated.signedDate {
-            changes[SubscriptionField.signedDate.rawValue] = comparison.change(of: .signedDate)
+            changes[.signedDate] = comparison.change(of: .signedDate)
         }
         let kinds = correctable.map(\.kind).inContractOrder
         var planned = PlannedCorrection(
-            target: .update(key, expectedRowVersion: comparison.row.rowVersion), changes: changes,
-            kinds: kinds, evidence: comparison.stated.transaction.evidence.digest,
+            target: .update(key, expectedRowVersion: comparison.row.rowVersion),
+            changes: .subscription(changes), kinds: kinds,
+            evidence: comparison.stated.transaction.evidence.digest,
             evidenceRenewal: comparison.stated.renewal.evidence.digest,
             appleSignedDate: comparison.stated.signedDate,
-            reason: reason(of: comparison, kinds, changes),
+            reason: reason(of: comparison, kinds, Set(changes.keys)),
             rules: kinds.isEmpty
                 ? [comparison.isFirstFill ? FirstFill.applied : ColumnFill.applied]
                 : correctable.compactMap(\.appliedRule).inContractOrder)
@@ -124,7 +125,7 @@ extension OutcomeDraft {
     }
 
     private func reason(
-        of comparison: Comparison, _ kinds: [FindingKind], _ changes: [String: FieldChange]
+        of comparison: Comparison, _ kinds: [FindingKind], _ changed: Set<SubscriptionField>
     ) -> String {
         guard kinds.isEmpty else {
             return "Takes over Apple's statement: "
@@ -132,7 +133,7 @@ extension OutcomeDraft {
         }
         if comparison.isFirstFill { return "First fill of a row that was not known yet." }
         let columns = SubscriptionField.allCases.filter {
-            $0 != .signedDate && changes[$0.rawValue] != nil
+            $0 != .signedDate && changed.contains($0)
         }
         return "Fills in what was not known yet: "
             + columns.map(\.rawValue).joined(separator: ", ") + "."

@@ -89,13 +89,13 @@ struct MissingRow: Sendable {
     var correction: PlannedCorrection {
         var row = LocalSubscription(key: key)
         row.customerID = customerID
-        var changes: [String: FieldChange] = [:]
+        var changes: [SubscriptionField: FieldChange] = [:]
         for field in SubscriptionField.allCases {
             let value = [row.value(of: field), stated.value(of: field)].first { $0 != .null }
-            if let value { changes[field.rawValue] = FieldChange(before: .null, after: value) }
+            if let value { changes[field] = FieldChange(before: .null, after: value) }
         }
         return PlannedCorrection(
-            target: .insert(key), changes: changes, kinds: [.missingLocally],
+            target: .insert(key), changes: .subscription(changes), kinds: [.missingLocally],
             evidence: stated.transaction.evidence.digest,
             evidenceRenewal: stated.renewal.evidence.digest, appleSignedDate: stated.signedDate,
             reason: "Takes in a subscription of the customer's that Apple holds: missing_locally.",

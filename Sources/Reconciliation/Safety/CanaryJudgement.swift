@@ -36,9 +36,8 @@ package enum CanaryJudgement: Hashable, Sendable {
 
     private static func columns(of correction: PlannedCorrection) -> [String] {
         guard correction.action == .update else { return ["a missing row"] }
-        let columns = correction.changes.keys.filter {
-            $0 != SubscriptionField.signedDate.rawValue
-        }
-        return columns.isEmpty ? [SubscriptionField.signedDate.rawValue] : Array(columns)
+        let signedDate = SubscriptionField.signedDate.rawValue
+        let columns = correction.changes.named.map(\.column).filter { $0 != signedDate }
+        return columns.isEmpty ? [signedDate] : columns
     }
 }

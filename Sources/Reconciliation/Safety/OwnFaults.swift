@@ -109,7 +109,8 @@ struct DateDifference: Hashable, Sendable {
     private static func times(
         of field: SubscriptionField, in correction: PlannedCorrection
     ) -> (ours: Timestamp, apple: Timestamp)? {
-        guard let change = correction.changes[field.rawValue], case .time(let ours) = change.before,
+        guard let change = correction.changes.ofSubscription[field],
+            case .time(let ours) = change.before,
             case .time(let apple) = change.after
         else { return nil }
         return (ours, apple)
@@ -124,7 +125,7 @@ struct DateDifference: Hashable, Sendable {
     ) -> Bool {
         let mayBeUnknown = environment == AppStoreEnvironment.production.rawValue
         return period.allSatisfy { field in
-            guard let change = correction.changes[field.rawValue] else { return true }
+            guard let change = correction.changes.ofSubscription[field] else { return true }
             return mayBeUnknown && change.before == .null
         }
     }

@@ -27,7 +27,7 @@ struct AccessChanges: Hashable, Sendable {
 
     mutating func add(_ correction: PlannedCorrection) {
         guard case .update = correction.target,
-            let change = correction.changes[SubscriptionField.status.rawValue],
+            let change = correction.changes.ofSubscription[.status],
             let ours = change.before.isEntitlingStatus, let apple = change.after.isEntitlingStatus
         else { return }
         if ours, !apple { ended += 1 }

@@ -64,9 +64,9 @@ extension ReportFile {
     private static func inverse(of entry: LedgerEntry) -> [String: CanonicalJSON] {
         [
             "action": .string(entry.inverse.rawValue),
-            "after": .object(entry.changes.mapValues(\.before.json)),
+            "after": .object(entry.changes.before.mapValues(\.json)),
             "app": .string(entry.subscription.bundleID),
-            "before": .object(entry.changes.mapValues(\.after.json)),
+            "before": .object(entry.changes.after.mapValues(\.json)),
             "environment": .string(entry.subscription.environment),
             "evidence": .string(entry.evidence.hexadecimal),
             "evidence_renewal": .text(entry.evidenceRenewal?.hexadecimal),

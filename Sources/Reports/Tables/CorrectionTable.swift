@@ -10,8 +10,7 @@ struct ChangedField {
 extension LedgerEntry {
     /// The changed columns by name.
     var changedFields: [ChangedField] {
-        changes.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-            .map { ChangedField(entry: self, field: $0.key, change: $0.value) }
+        changes.named.map { ChangedField(entry: self, field: $0.column, change: $0.change) }
     }
 }
 

@@ -97,7 +97,8 @@ extension LedgerEntry {
         }
         let correction = PlannedCorrection(
             target: period.map { .insertPeriod($0, of: key) } ?? .insert(key),
-            changes: try FieldValueText.changes(row.requiredText(at: 10)),
+            changes: try FieldValueText.changes(
+                row.requiredText(at: 10), of: row.requiredText(at: 5)),
             kinds: TextList.decode(row.requiredText(at: 4)).compactMap(FindingKind.init(rawValue:)),
             evidence: EvidenceDigest(hexadecimal: row.requiredText(at: 11)),
             evidenceRenewal: row.text(at: 12).map(EvidenceDigest.init(hexadecimal:)),
@@ -109,7 +110,6 @@ extension LedgerEntry {
             writtenAt: row.time(at: 14) ?? Timestamp(unixMilliseconds: 0),
             actor: row.requiredText(at: 15))
         hash = row.requiredText(at: 2)
-        table = row.requiredText(at: 5)
         undoOf = row.integer(at: 17)
         action = row.text(at: 18).flatMap(RowAction.init(rawValue:))
         host = row.text(at: 19)

@@ -37,7 +37,7 @@ struct RowChange {
     }
 
     private func update(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
-        let changes = try columns(SubscriptionField.init(rawValue:), leavingOut: [])
+        let changes = try columns(of: .subscriptions, leavingOut: [])
         let (isUnmoved, standing) = asItWasRead(
             changes,
             ["bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?"],
@@ -62,7 +62,7 @@ struct RowChange {
                 """)
         guard try Int.fetchOne(isHeld, arguments: key.arguments) == nil else { return .stale }
         let keyColumns = ["bundle_id", "environment", "original_transaction_id"]
-        let changes = try columns(SubscriptionField.init(rawValue:), leavingOut: keyColumns)
+        let changes = try columns(of: .subscriptions, leavingOut: keyColumns)
         try insert(into: "subscriptions", keyColumns, key.arguments, changes)
         return .applied
     }
@@ -78,7 +78,7 @@ struct RowChange {
         let identity: StatementArguments = [key.bundleID, key.environment, key.transactionID]
         guard try Int.fetchOne(isHeld, arguments: identity) == nil else { return .stale }
         let keyColumns = ["bundle_id", "environment", "transaction_id", "original_transaction_id"]
-        let changes = try columns(TransactionField.init(rawValue:), leavingOut: keyColumns)
+        let changes = try columns(of: .transactions, leavingOut: keyColumns)
         try insert(
             into: "transactions", keyColumns, identity + [subscription.originalTransactionID],
             changes)
@@ -90,7 +90,7 @@ struct RowChange {
         _ key: TransactionKey, of subscription: SubscriptionKey
     ) throws -> CorrectionFate {
         let keyColumns = ["bundle_id", "environment", "transaction_id", "original_transaction_id"]
-        let changes = try columns(TransactionField.init(rawValue:), leavingOut: keyColumns)
+        let changes = try columns(of: .transactions, leavingOut: keyColumns)
         guard !changes.isEmpty else { return .stale }
         let (isUnmoved, standing) = asItWasRead(
             changes, keyColumns.map { "\($0) = ?" },
@@ -116,7 +116,7 @@ struct RowChange {
 
     private func delete(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
         let keyColumns = ["bundle_id", "environment", "original_transaction_id"]
-        let changes = try columns(SubscriptionField.init(rawValue:), leavingOut: keyColumns)
+        let changes = try columns(of: .subscriptions, leavingOut: keyColumns)
         let (isUnmoved, standing) = asItWasRead(
             changes,
             ["bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?"],
@@ -152,7 +152,7 @@ struct RowChange {
         _ key: TransactionKey, of subscription: SubscriptionKey
     ) throws -> CorrectionFate {
         let inserted = StandingRow(
-            inserted: correction.changes.mapValues(\.before), of: subscription,
+            inserted: correction.changes.before, of: subscription,
             transactionID: key.transactionID)
         guard try StandingRow.period(key, db) == inserted else { return .stale }
         try execute(
@@ -180,20 +180,19 @@ struct RowChange {
         let after: DatabaseValue
     }
 
-    /// The changed columns by name; a name that is no column of ours never becomes SQL.
-    private func columns<Field>(
-        _ field: (String) -> Field?, leavingOut keyColumns: [String]
+    /// The changed columns by name; changes of another table's columns are never written.
+    private func columns(
+        of table: ChangeSet.Table, leavingOut keyColumns: [String]
     ) throws -> [Change] {
-        try correction.changes.sorted { $0.key < $1.key }.compactMap { name, change in
-            guard field(name) != nil else {
-                throw StoreError.inconsistent(
-                    "A planned correction names the column `\(name)`, which the table "
-                        + "`\(correction.table)` does not have; nothing was written.")
-            }
-            guard !keyColumns.contains(name) else { return nil }
-            return Change(
-                column: name, before: change.before.databaseValue,
-                after: change.after.databaseValue)
+        guard correction.changes.table == table else {
+            throw StoreError.inconsistent(
+                "A planned correction of the table `\(table)` has changes of "
+                    + "`\(correction.table)`; nothing was written.")
+        }
+        return correction.changes.named.filter { !keyColumns.contains($0.column) }.map {
+            Change(
+                column: $0.column, before: $0.change.before.databaseValue,
+                after: $0.change.after.databaseValue)
         }
     }
 

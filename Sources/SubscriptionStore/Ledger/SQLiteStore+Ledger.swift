@@ -118,7 +118,7 @@ extension SQLiteStore {
                         SELECT NOT EXISTS (SELECT 1 FROM trueup_ledger
                             WHERE entry BETWEEN ? AND ? AND target_table <> ?)
                         """,
-                    arguments: [first, last, LedgerEntry.declarationTable]) ?? false
+                    arguments: [first, last, ChangeSet.Table.ledger.rawValue]) ?? false
             }
         } catch {
             throw StoreError(error, doing: "looking for declarations")
@@ -132,7 +132,7 @@ extension SQLiteStore {
                 SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
                 WHERE l.target_table = ? AND l.changes = ?
                 """,
-            arguments: [LedgerEntry.declarationTable, FieldValueText.encode(lost.changes)]
+            arguments: [ChangeSet.Table.ledger.rawValue, FieldValueText.encode(lost.changes)]
         ).map { try LedgerEntry($0) }
     }
 }

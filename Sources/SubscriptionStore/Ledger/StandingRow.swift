@@ -62,7 +62,7 @@ struct StandingRow: Equatable {
     }
 
     /// The row after a change.
-    func changed(_ changes: [String: FieldChange]) -> StandingRow {
-        StandingRow(values: values.merging(changes.mapValues(\.after)) { $1 })
+    func changed(_ changes: ChangeSet) -> StandingRow {
+        StandingRow(values: values.merging(changes.after) { $1 })
     }
 }

@@ -93,7 +93,7 @@ struct UndoJudgement {
         case .insert:
             Situation(
                 row: StandingRow(
-                    inserted: step.changes.mapValues(\.after), of: step.subscription,
+                    inserted: step.changes.after, of: step.subscription,
                     transactionID: step.transactionID), version: now.version.map { $0 &+ 1 })
         }
     }
@@ -129,7 +129,7 @@ struct UndoJudgement {
     /// Columns that differ from what an entry wrote: the written ones, of an inserted row all.
     private func changedColumns(of entry: LedgerEntry, in row: StandingRow?) -> [String] {
         guard let row else { return [] }
-        let written = entry.changes.mapValues(\.after)
+        let written = entry.changes.after
         switch entry.rowAction {
         case .delete: return []
         case .update: return written.filter { row[$0.key] != $0.value }.keys.sorted()
@@ -196,7 +196,7 @@ extension LedgerEntry {
     /// What takes the entry back, resting on the same evidence.
     func inverse(_ target: PlannedCorrection.Target, _ runID: String) -> PlannedCorrection {
         PlannedCorrection(
-            target: target, changes: changes.mapValues(\.inverse), kinds: kinds,
+            target: target, changes: changes.inverse, kinds: kinds,
             evidence: evidence, evidenceRenewal: evidenceRenewal, appleSignedDate: appleSignedDate,
             reason: "undo of run \(runID), ledger entry \(number)", undoOf: number)
     }

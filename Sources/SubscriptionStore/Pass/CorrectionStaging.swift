@@ -108,11 +108,13 @@ extension PlannedCorrection {
     init(_ row: Row) throws {
         let key = SubscriptionKey(row, at: 0)
         let target: Target
+        var table = ChangeSet.Table.subscriptions
         switch row.requiredText(at: 3) {
         case "update": target = .update(key, expectedRowVersion: row.integer(at: 5) ?? 0)
         case "insert": target = .insert(key)
         case "delete": target = .delete(key, expectedRowVersion: row.integer(at: 5) ?? 0)
         case let name:
+            table = .transactions
             let period = TransactionKey(
                 bundleID: key.bundleID, environment: key.environment,
                 transactionID: row.requiredText(at: 4))
@@ -124,7 +126,8 @@ extension PlannedCorrection {
                 }
         }
         self.init(
-            target: target, changes: try FieldValueText.changes(row.requiredText(at: 6)),
+            target: target,
+            changes: try FieldValueText.changes(row.requiredText(at: 6), of: table.rawValue),
             kinds: TextList.decode(row.requiredText(at: 7)).compactMap(FindingKind.init(rawValue:)),
             evidence: EvidenceDigest(hexadecimal: row.requiredText(at: 8)),
             evidenceRenewal: row.text(at: 9).map(EvidenceDigest.init(hexadecimal:)),

@@ -49,9 +49,9 @@ struct AgreedPeriods {
             if row.requiredText(at: 1) == "period" {
                 inserted.insert(id)
             } else {
-                let columns = try FieldValueText.changes(row.requiredText(at: 2)).keys
-                filled[id, default: []].formUnion(
-                    columns.compactMap(TransactionField.init(rawValue:)))
+                let changes = try FieldValueText.changes(
+                    row.requiredText(at: 2), of: ChangeSet.Table.transactions.rawValue)
+                filled[id, default: []].formUnion(changes.ofPeriod.keys)
             }
         }
         return (inserted, filled)

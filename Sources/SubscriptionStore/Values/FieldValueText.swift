@@ -16,8 +16,8 @@ enum FieldValueText {
         }
     }
 
-    static func encode(_ changes: [String: FieldChange]) -> String {
-        changes.sorted { $0.key < $1.key }.map { name, change in
+    static func encode(_ changes: ChangeSet) -> String {
+        changes.named.map { name, change in
             encode(.text(name)) + encode(change.before) + encode(change.after)
         }.joined()
     }
@@ -27,12 +27,32 @@ enum FieldValueText {
         return try reader.value()
     }
 
-    static func changes(_ text: String) throws -> [String: FieldChange] {
+    /// The changes of a row of the table with that name.
+    static func changes(_ text: String, of table: String) throws -> ChangeSet {
+        switch ChangeSet.Table(rawValue: table) {
+        case .subscriptions: .subscription(try columns(text, of: table))
+        case .transactions: .period(try columns(text, of: table))
+        case .ledger: .ledger(try columns(text, of: table))
+        case nil:
+            throw StoreError.inconsistent(
+                "The job's bookkeeping names the table `\(table)`, which this version does not "
+                    + "know.")
+        }
+    }
+
+    private static func columns<Column: NamedColumn>(
+        _ text: String, of table: String
+    ) throws -> [Column: FieldChange] {
         var reader = Reader(bytes: Array(text.utf8))
-        var changes: [String: FieldChange] = [:]
+        var changes: [Column: FieldChange] = [:]
         while !reader.isAtEnd {
             guard case .text(let name) = try reader.value() else { throw reader.damage }
-            changes[name] = FieldChange(before: try reader.value(), after: try reader.value())
+            guard let column = Column(rawValue: name) else {
+                throw StoreError.inconsistent(
+                    "The job's bookkeeping names the column `\(name)`, which the table "
+                        + "`\(table)` does not have.")
+            }
+            changes[column] = FieldChange(before: try reader.value(), after: try reader.value())
         }
         return changes
     }

@@ -16,10 +16,8 @@ package struct PlannedCorrection: Hashable, Sendable {
     }
 
     package var target: Target
-    /// Column name → before and after; only columns that change.
-    ///
-    /// `before` is null for inserts, `after` for deletes.
-    package var changes: [String: FieldChange]
+    /// Only columns that change: `before` is null for inserts, `after` for deletes.
+    package var changes: ChangeSet
     /// The kinds of findings that it corrects; empty when it only fills in unknown values.
     package var kinds: [FindingKind]
     package var evidence: EvidenceDigest
@@ -40,7 +38,7 @@ package struct PlannedCorrection: Hashable, Sendable {
     package var continuedBy: [String] = []
 
     package init(
-        target: Target, changes: [String: FieldChange], kinds: [FindingKind],
+        target: Target, changes: ChangeSet, kinds: [FindingKind],
         evidence: EvidenceDigest, evidenceRenewal: EvidenceDigest?, appleSignedDate: Timestamp,
         reason: String, rules: [AppliedRule] = [], undoOf: Int64? = nil
     ) {
@@ -56,12 +54,7 @@ package struct PlannedCorrection: Hashable, Sendable {
     }
 
     /// `subscriptions` or `transactions`.
-    package var table: String {
-        switch target {
-        case .update, .insert, .delete: "subscriptions"
-        case .insertPeriod, .updatePeriod, .deletePeriod: "transactions"
-        }
-    }
+    package var table: String { changes.table.rawValue }
 
     /// The subscription that the changed row belongs to.
     package var subscription: SubscriptionKey {
@@ -93,20 +86,6 @@ package struct PlannedCorrection: Hashable, Sendable {
 /// What a correction does to its row.
 package enum RowAction: String, Hashable, Sendable {
     case update, insert, delete
-}
-
-/// The value of one column before and after a correction.
-package struct FieldChange: Hashable, Sendable {
-    package var before: FieldValue
-    package var after: FieldValue
-
-    package init(before: FieldValue, after: FieldValue) {
-        self.before = before
-        self.after = after
-    }
-
-    /// The change that reverts this one.
-    package var inverse: FieldChange { FieldChange(before: after, after: before) }
 }
 
 /// The outcome of a planned correction.
@@ -158,15 +137,13 @@ package struct AppliedRule: Hashable, Sendable {
 extension PlannedCorrection {
     /// Whether the row gives access now and no longer does once this is written.
     package var endsAccess: Bool {
-        guard table == "subscriptions" else { return false }
-        guard let change = changes[SubscriptionField.status.rawValue] else { return false }
+        guard let change = changes.ofSubscription[.status] else { return false }
         return change.before.isEntitlingStatus == true && change.after.isEntitlingStatus != true
     }
 
     /// Whether the row gives access once this is written.
     package var givesAccess: Bool {
-        guard table == "subscriptions" else { return false }
-        return changes[SubscriptionField.status.rawValue]?.after.isEntitlingStatus ?? false
+        changes.ofSubscription[.status]?.after.isEntitlingStatus ?? false
     }
 }
 

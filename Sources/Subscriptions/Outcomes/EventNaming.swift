@@ -73,7 +73,7 @@ private struct WrittenCorrection {
     func fulfils(_ condition: EventNaming.Condition) -> Bool {
         switch condition {
         case .fillsIn: entry.kinds.isEmpty && entry.undoOf == nil
-        case .leavesNoSubscription: entry.table != "subscriptions" || row == nil
+        case .leavesNoSubscription: entry.changes.table != .subscriptions || row == nil
         case .inserts: change(of: .originalTransactionID) != nil
         case .changes(let field): change(of: field) != nil
         case .replaces(let field):
@@ -93,7 +93,7 @@ private struct WrittenCorrection {
     }
 
     private func change(of field: SubscriptionField) -> FieldChange? {
-        entry.changes[field.rawValue]
+        entry.changes.ofSubscription[field]
     }
 
     private func before(_ field: SubscriptionField) -> FieldValue {

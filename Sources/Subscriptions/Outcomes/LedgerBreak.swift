@@ -24,19 +24,16 @@ package struct LedgerBreak: Hashable, Sendable {
     }
 
     /// The changes that the declaring ledger entry states.
-    package var changes: [String: FieldChange] {
-        [
-            "ledger_entry": FieldChange(
+    package var changes: ChangeSet {
+        .ledger([
+            .entry: FieldChange(
                 before: lostEntry.map(FieldValue.integer) ?? .null, after: .integer(keptEntry)),
-            "ledger_head": FieldChange(before: .text(lostHash), after: .text(keptHash)),
-        ]
+            .head: FieldChange(before: .text(lostHash), after: .text(keptHash)),
+        ])
     }
 }
 
 extension LedgerEntry {
-    /// The `table` of entries that declare a break of the ledger and change no row.
-    package static let declarationTable = "ledger"
-
     /// An entry that declares a break.
     ///
     /// Its evidence is the manifest that proves the loss.
@@ -52,7 +49,6 @@ extension LedgerEntry {
                 evidence: EvidenceDigest(hexadecimal: manifest), evidenceRenewal: nil,
                 appleSignedDate: now, reason: reason),
             writtenAt: now, actor: run.actor)
-        table = Self.declarationTable
         host = run.host
     }
 }

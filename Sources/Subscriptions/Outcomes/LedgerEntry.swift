@@ -8,12 +8,10 @@ package struct LedgerEntry: Hashable, Sendable {
     package var hash: String
     package var runID: String
     package var kinds: [FindingKind]
-    /// `subscriptions` or `transactions`.
-    package var table: String
     package var subscription: SubscriptionKey
     /// Only for `transactions`.
     package var transactionID: String?
-    package var changes: [String: FieldChange]
+    package var changes: ChangeSet
     package var evidence: EvidenceDigest
     package var evidenceRenewal: EvidenceDigest?
     package var appleSignedDate: Timestamp
@@ -47,7 +45,6 @@ package struct LedgerEntry: Hashable, Sendable {
         self.hash = ""
         self.runID = runID
         self.kinds = correction.kinds
-        self.table = correction.table
         self.subscription = correction.subscription
         self.transactionID = correction.transactionID
         self.undoOf = correction.undoOf
@@ -59,6 +56,9 @@ package struct LedgerEntry: Hashable, Sendable {
         self.actor = actor
         self.reason = correction.reason
     }
+
+    /// `subscriptions`, `transactions`, or `ledger` where it declares a break and changes no row.
+    package var table: String { changes.table.rawValue }
 
     /// The canonical object that the hash covers: every member but `ledger_hash`.
     package var canonicalWithoutHash: CanonicalJSON { .object(members) }
@@ -90,8 +90,8 @@ package struct LedgerEntry: Hashable, Sendable {
             "environment": .string(subscription.environment),
             "original_transaction_id": .string(subscription.originalTransactionID),
             "transaction_id": .text(transactionID),
-            "before": .object(changes.mapValues(\.before.json)),
-            "after": .object(changes.mapValues(\.after.json)),
+            "before": .object(changes.before.mapValues(\.json)),
+            "after": .object(changes.after.mapValues(\.json)),
             "evidence": .string(evidence.hexadecimal),
             "evidence_renewal": .text(evidenceRenewal?.hexadecimal),
             "apple_signed_date": .time(appleSignedDate),
@@ -110,6 +110,7 @@ extension LedgerEntry {
     /// periods, and inserted a subscription only where it was missing.
     package var rowAction: RowAction {
         action
-            ?? (table == "transactions" || kinds.contains(.missingLocally) ? .insert : .update)
+            ?? (changes.table == .transactions || kinds.contains(.missingLocally)
+                ? .insert : .update)
     }
 }

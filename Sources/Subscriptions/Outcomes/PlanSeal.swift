@@ -61,10 +61,10 @@ extension PlannedCorrection {
         }
         var members: [String: CanonicalJSON] = [
             "action": .string(action.rawValue),
-            "after": .object(changes.mapValues(\.after.json)),
+            "after": .object(changes.after.mapValues(\.json)),
             "app": .string(subscription.bundleID),
             "apple_signed_date": .time(appleSignedDate),
-            "before": .object(changes.mapValues(\.before.json)),
+            "before": .object(changes.before.mapValues(\.json)),
             "environment": .string(subscription.environment),
             "evidence": .string(evidence.hexadecimal),
             "evidence_renewal": .text(evidenceRenewal?.hexadecimal),

@@ -121,7 +121,7 @@ struct ExplainReport {
     }
 
     private static func event(_ entry: LedgerEntry) -> Event {
-        let changes = entry.changes.sorted { $0.key < $1.key }.map { name, change in
+        let changes = entry.changes.named.map { name, change in
             "\(PlainText.of(name)) \(shown(change.before)) → \(shown(change.after))"
         }
         return Event(

@@ -66,11 +66,10 @@ final class UndoListing {
             case .delete: return [Self.columns(number, id, "the row", "inserted", "deleted")]
             case .insert: return [Self.columns(number, id, "the row", "deleted", "as it was")]
             case .update:
-                return correction.changes.sorted { $0.key < $1.key }.enumerated().map {
-                    index, field in
+                return correction.changes.named.enumerated().map { index, field in
                     Self.columns(
-                        index == 0 ? number : "", index == 0 ? id : "", field.key,
-                        Self.text(field.value.before), Self.text(field.value.after))
+                        index == 0 ? number : "", index == 0 ? id : "", field.column,
+                        Self.text(field.change.before), Self.text(field.change.after))
                 }
             }
         }
@@ -107,8 +106,8 @@ final class UndoListing {
         case .ready(let correction):
             members["standing"] = .string("ready")
             members["action"] = .string(correction.action.rawValue)
-            members["before"] = .object(correction.changes.mapValues(\.before.json))
-            members["after"] = .object(correction.changes.mapValues(\.after.json))
+            members["before"] = .object(correction.changes.before.mapValues(\.json))
+            members["after"] = .object(correction.changes.after.mapValues(\.json))
         case .done(let entry, let run):
             members["standing"] = .string("done")
             members["undone_by"] = .integer(entry)

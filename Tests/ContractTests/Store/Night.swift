@@ -115,16 +115,25 @@ func drift(
     result.corrections = [
         PlannedCorrection(
             target: .update(key(id), expectedRowVersion: version),
-            changes: [
-                "status": FieldChange(before: .integer(before), after: .integer(status)),
-                "signed_date": FieldChange(
+            changes: .subscription([
+                .status: FieldChange(before: .integer(before), after: .integer(status)),
+                .signedDate: FieldChange(
                     before: .time(Timestamp(unixMilliseconds: signedBefore)),
                     after: .time(Timestamp(unixMilliseconds: signed))),
-            ], kinds: [.accessUnpaid], evidence: evidence.digest, evidenceRenewal: nil,
+            ]), kinds: [.accessUnpaid], evidence: evidence.digest, evidenceRenewal: nil,
             appleSignedDate: Timestamp(unixMilliseconds: signed), reason: "Apple says otherwise.")
     ]
     result.evidence = [evidence]
     return result
+}
+
+extension PlannedCorrection {
+    /// Rewrites the changes of a subscription's row.
+    mutating func rewrite(_ body: (inout [SubscriptionField: FieldChange]) -> Void) {
+        var rewritten = changes.ofSubscription
+        body(&rewritten)
+        changes = .subscription(rewritten)
+    }
 }
 
 /// A subscription that Apple shows and nobody holds.
@@ -140,7 +149,7 @@ func missing(_ id: String) -> RowOutcome {
     result.corrections = [
         PlannedCorrection(
             target: .insert(key(id)),
-            changes: ["status": FieldChange(before: .null, after: .integer(1))],
+            changes: .subscription([.status: FieldChange(before: .null, after: .integer(1))]),
             kinds: [.missingLocally], evidence: evidence.digest, evidenceRenewal: nil,
             appleSignedDate: Timestamp(unixMilliseconds: 5000), reason: "Apple shows it.")
     ]

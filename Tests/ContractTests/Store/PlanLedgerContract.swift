@@ -62,7 +62,7 @@ import Testing
     func `older evidence never overwrites newer`(store: Implementation) async throws {
         let (place, night) = try await night(store, ["1"])
         var older = drift("1", version: 1, signed: 900)
-        older.corrections[0].changes["signed_date"] = nil
+        older.corrections[0].rewrite { $0[.signedDate] = nil }
         try await night.stage(older)
         try await night.apply()
         #expect(try await night.row("1")?.row.status == 1)

@@ -13,17 +13,17 @@ import Testing
         let after = Sample.row(of: Sample.stated(Sample.id, status))
         var old = after
         before(&old)
-        var changes: [String: FieldChange] = [:]
+        var changes: [SubscriptionField: FieldChange] = [:]
         for field in SubscriptionField.allCases where old.value(of: field) != after.value(of: field)
         {
-            changes[field.rawValue] = FieldChange(
+            changes[field] = FieldChange(
                 before: old.value(of: field), after: after.value(of: field))
         }
-        return (entry(.update(key, expectedRowVersion: 3), changes, kinds), after)
+        return (entry(.update(key, expectedRowVersion: 3), .subscription(changes), kinds), after)
     }
 
     private static func entry(
-        _ target: PlannedCorrection.Target, _ changes: [String: FieldChange],
+        _ target: PlannedCorrection.Target, _ changes: ChangeSet,
         _ kinds: [FindingKind]
     ) -> LedgerEntry {
         LedgerEntry(
@@ -51,12 +51,12 @@ import Testing
 
     private static func insertion(_ status: SubscriptionStatus) -> BillingEvent? {
         let row = Sample.row(of: Sample.stated(Sample.id, status))
-        var changes: [String: FieldChange] = [:]
+        var changes: [SubscriptionField: FieldChange] = [:]
         for field in SubscriptionField.allCases {
-            changes[field.rawValue] = FieldChange(before: .null, after: row.value(of: field))
+            changes[field] = FieldChange(before: .null, after: row.value(of: field))
         }
         return event(
-            of: entry(.insert(key), changes, [.missingLocally]), leaving: row)
+            of: entry(.insert(key), .subscription(changes), [.missingLocally]), leaving: row)
     }
 
     @Test(arguments: [
@@ -139,7 +139,7 @@ import Testing
     @Test func `is a correction for a period, and for a row that is gone`() {
         let period = TransactionKey(
             bundleID: Sample.app.bundleID, environment: "Production", transactionID: "9")
-        let changes = ["price": FieldChange(before: .null, after: .integer(990))]
+        let changes = ChangeSet.period([.price: FieldChange(before: .null, after: .integer(990))])
         let inserted = Self.entry(
             .insertPeriod(period, of: Self.key), changes, [.transactionMissing])
         #expect(Self.event(of: inserted, leaving: Sample.row()) == .correction)
@@ -148,7 +148,7 @@ import Testing
         // What is filled in of a period tells nobody of access, nor does taking it back.
         var filled = Self.entry(
             .updatePeriod(period, of: Self.key),
-            ["revocation_date": FieldChange(before: .null, after: .time(Sample.now))], [])
+            .period([.revocationDate: FieldChange(before: .null, after: .time(Sample.now))]), [])
         #expect(Self.event(of: filled, leaving: Sample.row()) == .firstFill)
         filled.undoOf = 7
         #expect(Self.event(of: filled, leaving: Sample.row()) == .correction)

@@ -37,7 +37,7 @@ extension RowOutcome {
     /// What the only correction of a row sets, as plain texts by column.
     func changes() throws -> [String: String] {
         try #require(corrections.count == 1)
-        return corrections[0].changes.mapValues(\.after.plainText)
+        return corrections[0].changes.after.mapValues(\.plainText)
     }
 
     /// Whether every digest that a finding or a correction names has its payload here.
@@ -55,14 +55,16 @@ extension LocalSubscription {
     func applying(_ corrections: [PlannedCorrection]) -> LocalSubscription {
         var row = self
         for correction in corrections where correction.table == "subscriptions" {
-            for (column, change) in correction.changes { row.set(column, change.after) }
+            for (column, change) in correction.changes.ofSubscription {
+                row.set(column, change.after)
+            }
             row.rowVersion += 1
         }
         return row
     }
 
-    private mutating func set(_ column: String, _ value: FieldValue) {
-        switch SubscriptionField(rawValue: column) {
+    private mutating func set(_ column: SubscriptionField, _ value: FieldValue) {
+        switch column {
         case .appAccountToken: appAccountToken = value.text
         case .productID: productID = value.text
         case .status: status = value.integer
@@ -76,7 +78,7 @@ extension LocalSubscription {
         case .webOrderLineItemID: webOrderLineItemID = value.text
         case .signedDate: signedDate = value.time
         case .customerID: customerID = value.text
-        case .originalTransactionID, .environment, .bundleID, nil:
+        case .originalTransactionID, .environment, .bundleID:
             Issue.record("a correction sets \(column)")
         }
     }

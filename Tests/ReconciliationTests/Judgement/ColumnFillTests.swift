@@ -61,8 +61,8 @@ import Testing
         var empty = row(without: [.productID, .expiresDate])
         empty.emptyTexts = [.productID]
         let correction = try outcome(empty, beside: Sample.stated()).corrections[0]
-        #expect(correction.changes["product_id"]?.before == .text(""))
-        #expect(correction.changes["expires_date"]?.before == .null)
+        #expect(correction.changes.ofSubscription[.productID]?.before == .text(""))
+        #expect(correction.changes.ofSubscription[.expiresDate]?.before == .null)
     }
 
     @Test func `an empty token contradicts nobody`() throws {

@@ -55,9 +55,10 @@ import Testing
         let correction = try #require(outcome.corrections.first)
         #expect(correction.target == .update(row.key, expectedRowVersion: 3))
         #expect(
-            correction.changes["status"] == FieldChange(before: .integer(2), after: .integer(1)))
+            correction.changes.ofSubscription[.status]
+                == FieldChange(before: .integer(2), after: .integer(1)))
         #expect(
-            correction.changes["signed_date"]
+            correction.changes.ofSubscription[.signedDate]
                 == FieldChange(
                     before: .time(Sample.now(days: -1)), after: .time(Sample.stated().signedDate)))
         #expect(correction.kinds == [.accessMissing])

@@ -58,9 +58,10 @@ import Testing
         let whole = Sample.period(of: earlier())
         #expect(correction.target == .updatePeriod(whole.key, of: Sample.row().key))
         #expect(
-            correction.changes == [
-                field.rawValue: FieldChange(before: .null, after: whole.value(of: field))
-            ])
+            correction.changes
+                == .period([
+                    field: FieldChange(before: .null, after: whole.value(of: field))
+                ]))
         #expect(correction.evidence == earlier().evidence.digest)
         #expect(correction.evidenceRenewal == nil)
         #expect(correction.appleSignedDate == earlier().signedDate)
@@ -86,7 +87,7 @@ import Testing
         let periods = [Sample.period(of: current).emptied(of: [.price, .expiresDate])]
         #expect(nextQuestion(for: item(periods), policy: Sample.policy()) == nil)
         let fill = try #require(fills(try outcome(of: periods)).first)
-        #expect(Set(fill.changes.keys) == ["price", "expires_date"])
+        #expect(Set(fill.changes.ofPeriod.keys) == [.price, .expiresDate])
         let never = Sample.policy { $0.history = .never }
         #expect(fills(try outcome(of: periods, nil, never)).count == 1)
     }
@@ -125,7 +126,7 @@ import Testing
         }
         for pages in [[earlier(), later], [later, earlier()]] {
             let outcome = try outcome(of: held(without: [.price]), .complete([current] + pages))
-            #expect(fills(outcome).first?.changes["price"]?.after == .integer(1_990))
+            #expect(fills(outcome).first?.changes.ofPeriod[.price]?.after == .integer(1_990))
             #expect(fills(outcome).first?.evidence == later.evidence.digest)
         }
     }
@@ -139,7 +140,7 @@ import Testing
         let history = HistoryReading.complete([current, earlier()])
         let outcome = try outcome(of: [Sample.period(of: current), period], history)
         #expect(outcome.kinds == [.price])
-        #expect(fills(outcome).map { Set($0.changes.keys) } == [["product_id"]])
+        #expect(fills(outcome).map { Set($0.changes.ofPeriod.keys) } == [[.productID]])
 
         var priced = Sample.period(of: earlier()).emptied(of: [.currency])
         priced.price = 1
@@ -172,20 +173,20 @@ import Testing
         #expect(try outcome(of: held(without: [.signedDate]), history).corrections.isEmpty)
         let empty = held(without: [.signedDate, .price])
         let fill = try #require(fills(try outcome(of: empty, history)).first)
-        #expect(fill.changes["signed_date"]?.after == .time(earlier().signedDate))
+        #expect(fill.changes.ofPeriod[.signedDate]?.after == .time(earlier().signedDate))
         var differing = empty
         differing[1].productID = "silver.monthly"
         let other = try #require(fills(try outcome(of: differing, history)).first)
-        #expect(Set(other.changes.keys) == ["price"])
+        #expect(Set(other.changes.ofPeriod.keys) == [.price])
     }
 
     @Test func `empty text stands in the ledger as it stood in the period`() throws {
         var periods = held(without: [.price, .currency])
         periods[1].emptyTexts = [.currency]
         let outcome = try outcome(of: periods, .complete([current, earlier()]))
-        let changes = try #require(fills(outcome).first).changes
-        #expect(changes["currency"]?.before == .text(""))
-        #expect(changes["price"]?.before == .null)
+        let changes = try #require(fills(outcome).first).changes.ofPeriod
+        #expect(changes[.currency]?.before == .text(""))
+        #expect(changes[.price]?.before == .null)
     }
 
     @Test func `a value that cannot be read is neither filled in nor are others beside it`() throws
@@ -201,7 +202,7 @@ import Testing
         let policy = Sample.policy { $0.reportOnlyFields = ["price", "currency", "expires_date"] }
         let empty = held(without: [.price, .expiresDate])
         let outcome = try outcome(of: empty, .complete([current, earlier()]), policy)
-        #expect(fills(outcome).map { Set($0.changes.keys) } == [["price"]])
+        #expect(fills(outcome).map { Set($0.changes.ofPeriod.keys) } == [[.price]])
         let unasked = held(without: [.expiresDate])
         #expect(nextQuestion(for: item(unasked), policy: policy) == nil)
     }

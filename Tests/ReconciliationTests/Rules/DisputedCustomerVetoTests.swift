@@ -52,6 +52,6 @@ import Testing
     @Test func `a row that names nobody disagrees with nobody`() throws {
         let (finding, corrections) = try finding { $0.customerID = nil }
         #expect(finding.action == .planned)
-        #expect(corrections[0].changes["customer_id"]?.after == .text("customer 1"))
+        #expect(corrections[0].changes.ofSubscription[.customerID]?.after == .text("customer 1"))
     }
 }

@@ -48,9 +48,9 @@ import Testing
                     of: Sample.row().key))
         #expect(correction.table == "transactions")
         #expect(correction.evidenceRenewal == nil)
-        #expect(correction.changes["price"]?.after == .integer(10_990))
-        #expect(correction.changes["is_upgraded"]?.after == .integer(0))
-        #expect(correction.changes["original_transaction_id"]?.after == .text(Sample.id))
+        #expect(correction.changes.ofPeriod[.price]?.after == .integer(10_990))
+        #expect(correction.changes.ofPeriod[.isUpgraded]?.after == .integer(0))
+        #expect(correction.changes.ofPeriod[.originalTransactionID]?.after == .text(Sample.id))
         #expect(outcome.hasAllEvidence)
     }
 
@@ -106,7 +106,8 @@ import Testing
             .complete([refunded, earlier(1), current]), periods: [Sample.period(of: current)])
         let outcome = try outcome(item)
         #expect(outcome.corrections.count == 1)
-        #expect(outcome.corrections[0].changes["revocation_date"]?.after == .time(Sample.now))
+        #expect(
+            outcome.corrections[0].changes.ofPeriod[.revocationDate]?.after == .time(Sample.now))
     }
 
     @Test func `ignores the customer's other subscriptions`() throws {

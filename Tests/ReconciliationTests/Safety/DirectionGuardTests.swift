@@ -35,7 +35,7 @@ import Testing
     @Test func `rows that were not known yet, and inserts, have no direction`() {
         #expect(sentence(of: 1_000, from: nil, to: 1) == nil)
         let inserts = (0..<1_000).map {
-            GuardedPlan.insert($0, ["status": GuardedPlan.status(nil, 1)])
+            GuardedPlan.insert($0, [.status: GuardedPlan.status(nil, 1)])
         }
         #expect(
             GuardLimits().sentence(

@@ -33,10 +33,12 @@ enum GuardedPlan {
     ) -> PlannedCorrection {
         correction(
             .update(key(id, environment), expectedRowVersion: 1),
-            Dictionary(uniqueKeysWithValues: changes.map { ($0.key.rawValue, $0.value) }))
+            changes)
     }
 
-    static func insert(_ id: Int, _ changes: [String: FieldChange]) -> PlannedCorrection {
+    static func insert(
+        _ id: Int, _ changes: [SubscriptionField: FieldChange]
+    ) -> PlannedCorrection {
         correction(.insert(key(id, "Production")), changes)
     }
 
@@ -59,10 +61,10 @@ enum GuardedPlan {
     }
 
     private static func correction(
-        _ target: PlannedCorrection.Target, _ changes: [String: FieldChange]
+        _ target: PlannedCorrection.Target, _ changes: [SubscriptionField: FieldChange]
     ) -> PlannedCorrection {
         PlannedCorrection(
-            target: target, changes: changes, kinds: [.status],
+            target: target, changes: .subscription(changes), kinds: [.status],
             evidence: EvidenceDigest(hexadecimal: String(repeating: "ab", count: 32)),
             evidenceRenewal: nil, appleSignedDate: Timestamp(unixMilliseconds: 1_795_000_000_000),
             reason: "Apple says otherwise.")

@@ -92,12 +92,12 @@ enum Samples {
     static var update: PlannedCorrection {
         PlannedCorrection(
             target: .update(key("2000000000000001"), expectedRowVersion: 4),
-            changes: [
-                "status": FieldChange(before: .integer(2), after: .integer(1)),
-                "expires_date": FieldChange(
+            changes: .subscription([
+                .status: FieldChange(before: .integer(2), after: .integer(1)),
+                .expiresDate: FieldChange(
                     before: .time(time("2026-11-18T00:00:00Z")),
                     after: .time(time("2026-12-18T00:00:00Z"))),
-            ],
+            ]),
             kinds: [.accessMissing, .expiry], evidence: EvidenceDigest(hexadecimal: digest),
             evidenceRenewal: EvidenceDigest(hexadecimal: renewalDigest),
             appleSignedDate: time("2026-11-20T03:17:05.123Z"), reason: "Apple says it is active.")
@@ -106,7 +106,7 @@ enum Samples {
     static var insert: PlannedCorrection {
         PlannedCorrection(
             target: .insert(key("2000000000000002")),
-            changes: ["status": FieldChange(before: .null, after: .integer(1))],
+            changes: .subscription([.status: FieldChange(before: .null, after: .integer(1))]),
             kinds: [.missingLocally], evidence: EvidenceDigest(hexadecimal: digest),
             evidenceRenewal: nil, appleSignedDate: started, reason: "We did not hold it.")
     }

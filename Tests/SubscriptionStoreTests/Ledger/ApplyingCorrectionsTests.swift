@@ -37,9 +37,9 @@ import Testing
             #expect(entry.hash == hash)
             previous = entry.hash
         }
-        #expect(entries[0].changes["status"]?.before == .integer(1))
+        #expect(entries[0].changes.ofSubscription[.status]?.before == .integer(1))
         #expect(
-            entries[0].changes["signed_date"]?.after
+            entries[0].changes.ofSubscription[.signedDate]?.after
                 == .time(Timestamp(unixMilliseconds: 5000)))
         #expect(entries[0].actor == "ops@host")
         #expect(try database.value("SELECT max(row_version) FROM subscriptions") == "2")
@@ -152,7 +152,7 @@ import Testing
                         TransactionKey(
                             bundleID: app.bundleID, environment: "Production", transactionID: id),
                         of: key("1")),
-                    changes: ["price": FieldChange(before: .null, after: .integer(990))],
+                    changes: .period([.price: FieldChange(before: .null, after: .integer(990))]),
                     kinds: [.transactionMissing], evidence: evidence.digest, evidenceRenewal: nil,
                     appleSignedDate: Timestamp(unixMilliseconds: 5), reason: "missing"))
         }
@@ -179,17 +179,17 @@ import Testing
         #expect(try statuses(database) == ["1"])
     }
 
-    @Test func `a column that is none of ours never becomes SQL`() async throws {
+    @Test(arguments: ["status = 5 --", "price", "ledger_head"])
+    func `a column that the table does not have never becomes SQL`(name: String) async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()
         try store.load([subscription("1")])
         let night = try await Night.begin(store, Night.header("run-1"))
-        var bad = drift("1")
-        bad.corrections[0].changes = [
-            "status = 5 --": FieldChange(before: .null, after: .integer(5))
-        ]
-        try await night.stage(bad)
-        await #expect(throws: StoreError.self) { try await night.apply() }
+        try await night.stage(drift("1"))
+        try database.execute(
+            "UPDATE trueup_pass_corrections SET changes = 't\(name.utf8.count):\(name)ni5;'")
+        let error = await #expect(throws: StoreError.self) { try await night.apply() }
+        #expect(try #require(error).description.contains(name))
         #expect(try statuses(database) == ["1"])
     }
 }

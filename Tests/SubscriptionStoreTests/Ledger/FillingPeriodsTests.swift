@@ -16,10 +16,10 @@ import Testing
         result.corrections = [
             PlannedCorrection(
                 target: .updatePeriod(period(id), of: key(row)),
-                changes: [
-                    "price": FieldChange(before: .null, after: .integer(990)),
-                    "currency": FieldChange(before: .text(""), after: .text("EUR")),
-                ],
+                changes: .period([
+                    .price: FieldChange(before: .null, after: .integer(990)),
+                    .currency: FieldChange(before: .text(""), after: .text("EUR")),
+                ]),
                 kinds: [], evidence: evidence.digest, evidenceRenewal: nil,
                 appleSignedDate: Timestamp(unixMilliseconds: signed), reason: "Fills in.")
         ]
@@ -80,8 +80,10 @@ import Testing
         #expect(entry.transactionID == "11")
         #expect(entry.rowVersion == nil)
         #expect(entry.kinds.isEmpty)
-        #expect(entry.changes["price"] == FieldChange(before: .null, after: .integer(990)))
-        #expect(entry.changes["currency"] == FieldChange(before: .text(""), after: .text("EUR")))
+        #expect(entry.changes.ofPeriod[.price] == FieldChange(before: .null, after: .integer(990)))
+        #expect(
+            entry.changes.ofPeriod[.currency] == FieldChange(before: .text(""), after: .text("EUR"))
+        )
         let summary = try record.summary()
         #expect(summary.totals.filled == 1)
         #expect(summary.totals.matched == 1)
@@ -166,7 +168,9 @@ import Testing
         let entry = try #require(try record.entries().first)
         #expect(entry.undoOf == 1)
         #expect(entry.action == .update)
-        #expect(entry.changes["currency"] == FieldChange(before: .text("EUR"), after: .text("")))
+        #expect(
+            entry.changes.ofPeriod[.currency] == FieldChange(before: .text("EUR"), after: .text(""))
+        )
         #expect(try record.summary().totals.filled == 0)
         let row = try #require(try await store.scopedRows(["1"]).first)
         #expect(row.needsWholeHistory)
@@ -211,13 +215,15 @@ import Testing
         try store.load([subscription("1")])
         var inserted = fill("11", of: "1")
         inserted.corrections[0].target = .insertPeriod(period("11"), of: key("1"))
-        inserted.corrections[0].changes = [
-            "transaction_id": FieldChange(before: .null, after: .text("11")),
-            "product_id": FieldChange(before: .null, after: .text("pro")),
-        ]
+        inserted.corrections[0].changes = .period([
+            .transactionID: FieldChange(before: .null, after: .text("11")),
+            .productID: FieldChange(before: .null, after: .text("pro")),
+        ])
         _ = try await filled(store, inserted, run: "run-1")
         var fill = fill("11", of: "1")
-        fill.corrections[0].changes["currency"]?.before = .null
+        var changes = fill.corrections[0].changes.ofPeriod
+        changes[.currency]?.before = .null
+        fill.corrections[0].changes = .period(changes)
         _ = try await filled(store, fill, run: "run-2")
         #expect(try await undo("run-1", store, as: "early").counts.conflicts == 1)
         #expect(try await undo("run-2", store, as: "u2").counts.ready == 1)

@@ -16,8 +16,9 @@ import Testing
 
     private func gain(_ id: String) -> RowOutcome {
         var result = drift(id, to: 1)
-        result.corrections[0].changes["status"] = FieldChange(
-            before: .integer(2), after: .integer(1))
+        result.corrections[0].rewrite {
+            $0[.status] = FieldChange(before: .integer(2), after: .integer(1))
+        }
         return result
     }
 

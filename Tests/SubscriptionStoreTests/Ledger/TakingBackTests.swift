@@ -41,10 +41,10 @@ import Testing
                     TransactionKey(
                         bundleID: app.bundleID, environment: "Production", transactionID: id),
                     of: key(row)),
-                changes: [
-                    "price": FieldChange(before: .null, after: .integer(990)),
-                    "transaction_id": FieldChange(before: .null, after: .text(id)),
-                ],
+                changes: .period([
+                    .price: FieldChange(before: .null, after: .integer(990)),
+                    .transactionID: FieldChange(before: .null, after: .text(id)),
+                ]),
                 kinds: [.transactionMissing], evidence: evidence.digest, evidenceRenewal: nil,
                 appleSignedDate: Timestamp(unixMilliseconds: 5), reason: "missing")
         ]
@@ -54,9 +54,10 @@ import Testing
     /// Drift of a row that `drift` has been corrected in already.
     private func driftAgain(_ id: String) -> RowOutcome {
         var result = drift(id, version: 2, to: 5, signed: 6000)
-        result.corrections[0].changes["status"]?.before = .integer(2)
-        result.corrections[0].changes["signed_date"]?.before =
-            .time(Timestamp(unixMilliseconds: 5000))
+        result.corrections[0].rewrite {
+            $0[.status]?.before = .integer(2)
+            $0[.signedDate]?.before = .time(Timestamp(unixMilliseconds: 5000))
+        }
         return result
     }
 
@@ -78,7 +79,9 @@ import Testing
         let first = try #require(entries.first)
         #expect(first.reason == "undo of run run-1, ledger entry 1")
         #expect(first.evidence == payload("transaction1-2").digest)
-        #expect(first.changes["status"] == FieldChange(before: .integer(2), after: .integer(1)))
+        #expect(
+            first.changes.ofSubscription[.status]
+                == FieldChange(before: .integer(2), after: .integer(1)))
         #expect(try record.summary().undoOf == "run-1")
     }
 
@@ -248,8 +251,10 @@ import Testing
                 var change = drift(
                     id, version: row.rowVersion, to: Int64.random(in: 1...5, using: &random),
                     signed: 5000 + Int64(number))
-                change.corrections[0].changes["status"]?.before = FieldValue(row.status)
-                change.corrections[0].changes["signed_date"]?.before = FieldValue(row.signedDate)
+                change.corrections[0].rewrite {
+                    $0[.status]?.before = FieldValue(row.status)
+                    $0[.signedDate]?.before = FieldValue(row.signedDate)
+                }
                 try await night.stage(change)
             }
             if Bool.random(using: &random) { try await night.stage(missing("9\(number)")) }

@@ -16,7 +16,7 @@ import Testing
     private func insert(_ id: String) -> PlannedCorrection {
         PlannedCorrection(
             target: .insertPeriod(period(id).key, of: key("1")),
-            changes: ["price": FieldChange(before: .null, after: .integer(990))],
+            changes: .period([.price: FieldChange(before: .null, after: .integer(990))]),
             kinds: [.transactionMissing], evidence: payload("period").digest,
             evidenceRenewal: nil, appleSignedDate: Timestamp(unixMilliseconds: 5),
             reason: "missing")
@@ -63,11 +63,11 @@ import Testing
     private func fill(_ id: String) -> PlannedCorrection {
         var correction = insert(id)
         correction.target = .updatePeriod(period(id).key, of: key("1"))
-        correction.changes = [
-            "currency": FieldChange(before: .null, after: .text("EUR")),
-            "expires_date": FieldChange(
+        correction.changes = .period([
+            .currency: FieldChange(before: .null, after: .text("EUR")),
+            .expiresDate: FieldChange(
                 before: .null, after: .time(Timestamp(unixMilliseconds: 7))),
-        ]
+        ])
         correction.kinds = []
         return correction
     }

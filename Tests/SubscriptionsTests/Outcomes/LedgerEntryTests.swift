@@ -5,14 +5,20 @@ import Testing
     private let key = SubscriptionKey(
         bundleID: "com.example.app", environment: "Production", originalTransactionID: "1")
 
-    private func entry(_ target: PlannedCorrection.Target) -> LedgerEntry {
+    private static let changes = ChangeSet.subscription([
+        .status: FieldChange(before: .integer(2), after: .integer(1)),
+        .expiresDate: FieldChange(before: .null, after: .time(Timestamp(unixMilliseconds: 0))),
+    ])
+
+    private static let periodChanges = ChangeSet.period([
+        .price: FieldChange(before: .null, after: .integer(990))
+    ])
+
+    private func entry(
+        _ target: PlannedCorrection.Target, _ changes: ChangeSet = Self.changes
+    ) -> LedgerEntry {
         let correction = PlannedCorrection(
-            target: target,
-            changes: [
-                "status": FieldChange(before: .integer(2), after: .integer(1)),
-                "expires_date": FieldChange(
-                    before: .null, after: .time(Timestamp(unixMilliseconds: 0))),
-            ],
+            target: target, changes: changes,
             kinds: [.accessMissing, .expiry], evidence: EvidenceDigest(hexadecimal: "aa"),
             evidenceRenewal: EvidenceDigest(hexadecimal: "bb"),
             appleSignedDate: Timestamp(unixMilliseconds: 1_000), reason: "Because.")
@@ -49,7 +55,7 @@ import Testing
     @Test func `names the period that it inserted`() {
         let period = TransactionKey(
             bundleID: "com.example.app", environment: "Production", transactionID: "9")
-        let entry = entry(.insertPeriod(period, of: key))
+        let entry = entry(.insertPeriod(period, of: key), Self.periodChanges)
         #expect(entry.table == "transactions")
         #expect(entry.transactionID == "9")
         #expect(entry.subscription == key)
@@ -76,7 +82,7 @@ import Testing
         #expect(entry(.update(key, expectedRowVersion: 1)).rowAction == .update)
         let period = TransactionKey(
             bundleID: "com.example.app", environment: "Production", transactionID: "9")
-        #expect(entry(.insertPeriod(period, of: key)).rowAction == .insert)
+        #expect(entry(.insertPeriod(period, of: key), Self.periodChanges).rowAction == .insert)
         var deleted = entry(.delete(key, expectedRowVersion: 1))
         deleted.action = .delete
         #expect(deleted.rowAction == .delete)
