@@ -36,6 +36,17 @@ import Testing
         #expect(rate == 0 ? planted.isEmpty : Set(planted.values.flatMap(\.self)).count >= 20)
     }
 
+    /// The simulator names the columns by itself: one that it forgets would be empty in every row,
+    /// and filled in by every rehearsal.
+    @Test func `has every column that the product knows, and a value for each`() throws {
+        let client = try SimulatorClient(customers: 350, seed: 1, drift: 0)
+        let rows = try client.tableRows()
+        for field in SubscriptionField.allCases {
+            #expect(
+                rows.contains { !($0[field.rawValue] ?? "").isEmpty }, "\(field.rawValue)")
+        }
+    }
+
     @Test func `only the wanted kinds are planted`() throws {
         let client = try SimulatorClient(customers: 350, seed: 2, drift: 0.05) {
             $0.driftKinds = [.accessMissing, .notFound]

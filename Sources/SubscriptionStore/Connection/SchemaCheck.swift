@@ -109,7 +109,7 @@ struct SchemaCheck {
                     "The table `\(table)` of \(path) has no column `\(name)`. Nothing was read or "
                         + "written. Undo the change of the schema.")
             }
-            let expected = form == .text ? "TEXT" : "INTEGER"
+            let expected = form.declaredType
             guard type.uppercased() == expected else {
                 throw StoreError.schema(
                     "The column `\(name)` of the table `\(table)` of \(path) is \(type), not "

@@ -1,6 +1,7 @@
 /// One step of the schema's history.
 ///
 /// A released step is frozen: it describes the past, so it is plain SQL without application types.
+/// Only columns that are added to the company's tables follow from their definitions (`AddedColumn`).
 /// The number is the database's `user_version` once the step is done.
 package struct Migration: Sendable {
     package let number: Int
@@ -10,7 +11,9 @@ package struct Migration: Sendable {
     package static let applicationID = 0x5452_5550
 
     /// Every step, in order.
-    package static let all: [Migration] = [
+    package static let all = (written + adding(AddedColumn.all)).sorted { $0.number < $1.number }
+
+    private static let written: [Migration] = [
         .subscriptions, .passes, .runs, .ledger, .notifications, .plans, .revocationAnswers,
         .outbox, .evidence, .guards, .causes, .continuations, .lookups, .decisions, .plannedGuards,
         .retention, .turns, .agenda, .quota,

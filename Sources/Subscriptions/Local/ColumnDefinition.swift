@@ -30,25 +30,31 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
     package let payload: (any KeyPath<Statement, SignedPayload> & Sendable)?
     /// Whether a job's `authority` may make it report-only.
     package let isGovernable: Bool
+    /// The version of the schema that added it; `nil` where the table was made with it.
+    ///
+    /// Like name and form, it stays for ever once it is released: databases were made by it.
+    package let since: Int?
 
     /// A column that Apple states.
     init(
         _ place: ColumnPlace<Row>, _ stated: ColumnSource<Statement>,
         by payload: any KeyPath<Statement, SignedPayload> & Sendable,
         of content: ColumnContent? = nil,
-        isGovernable: Bool = false
+        isGovernable: Bool = false, since: Int? = nil
     ) {
         self.place = place
         self.stated = stated
         self.payload = payload
         self.content = content ?? ColumnContent(place.form)
         self.isGovernable = isGovernable
+        self.since = since
     }
 
     /// A column of the company's own, or of the row's key.
-    init(_ place: ColumnPlace<Row>, of content: ColumnContent? = nil) {
+    init(_ place: ColumnPlace<Row>, of content: ColumnContent? = nil, since: Int? = nil) {
         self.place = place
         self.content = content ?? ColumnContent(place.form)
+        self.since = since
         stated = nil
         payload = nil
         isGovernable = false

@@ -51,3 +51,106 @@ extension LocalSubscription {
         return field.definition.place.value(in: self)
     }
 }
+
+/// The columns of a local subscription row, in the order of import and export.
+///
+/// Reading, writing, comparing and changing rows, and the steps of the schema that add columns, all
+/// use this list. A new column is a property above and a case here. The auditor and the simulated
+/// App Store have lists of their own, so that an error in this one shows.
+package enum SubscriptionField: String, RowColumn {
+    case originalTransactionID = "original_transaction_id"
+    case environment
+    case bundleID = "bundle_id"
+    case customerID = "customer_id"
+    case appAccountToken = "app_account_token"
+    case productID = "product_id"
+    case status
+    case expiresDate = "expires_date"
+    case gracePeriodExpiresDate = "grace_period_expires_date"
+    case autoRenewStatus = "auto_renew_status"
+    case autoRenewProductID = "auto_renew_product_id"
+    case revocationDate = "revocation_date"
+    case inAppOwnershipType = "in_app_ownership_type"
+    case latestTransactionID = "latest_transaction_id"
+    case webOrderLineItemID = "web_order_line_item_id"
+    case signedDate = "signed_date"
+
+    package var definition: ColumnDefinition<LocalSubscription, StatedSubscription> {
+        switch self {
+        case .originalTransactionID: .init(.key(\.key.originalTransactionID), of: .id)
+        case .environment: .init(.key(\.key.environment))
+        case .bundleID: .init(.key(\.key.bundleID))
+        case .customerID: .init(.text(\.customerID), of: .name)
+        case .appAccountToken:
+            .init(
+                .text(\.appAccountToken), .text(\.transaction.appAccountToken),
+                by: \.transaction.evidence)
+        case .productID:
+            .init(
+                .text(\.productID), .text(\.transaction.productID), by: \.transaction.evidence,
+                isGovernable: true)
+        case .status:
+            // Unsigned; its evidence is the transaction beside it.
+            .init(
+                .number(\.status), .number(\.statedStatus), by: \.transaction.evidence,
+                of: .integer(
+                    1...5,
+                    "is not a status; known are 1 active, 2 expired, 3 billing retry, 4 grace, "
+                        + "5 revoked"),
+                isGovernable: true)
+        case .expiresDate:
+            .init(
+                .time(\.expiresDate), .time(\.transaction.expiresDate),
+                by: \.transaction.evidence, isGovernable: true)
+        case .gracePeriodExpiresDate:
+            .init(
+                .time(\.gracePeriodExpiresDate), .time(\.renewal.gracePeriodExpiresDate),
+                by: \.renewal.evidence, isGovernable: true)
+        case .autoRenewStatus:
+            .init(
+                .number(\.autoRenewStatus), .number(\.renewal.knownAutoRenewStatus),
+                by: \.renewal.evidence, of: .integer(0...1, "must be 0 (off) or 1 (on)"),
+                isGovernable: true)
+        case .autoRenewProductID:
+            .init(
+                .text(\.autoRenewProductID), .text(\.renewal.autoRenewProductID),
+                by: \.renewal.evidence, isGovernable: true)
+        case .revocationDate:
+            .init(
+                .time(\.revocationDate), .time(\.transaction.revocationDate),
+                by: \.transaction.evidence, isGovernable: true)
+        case .inAppOwnershipType:
+            .init(
+                .text(\.inAppOwnershipType), .text(\.transaction.knownOwnershipType),
+                by: \.transaction.evidence, isGovernable: true)
+        case .latestTransactionID:
+            .init(
+                .text(\.latestTransactionID), .text(\.statedTransactionID),
+                by: \.transaction.evidence, of: .id, isGovernable: true)
+        case .webOrderLineItemID:
+            .init(
+                .text(\.webOrderLineItemID), .text(\.transaction.webOrderLineItemID),
+                by: \.transaction.evidence, of: .id, isGovernable: true)
+        case .signedDate:
+            .init(
+                .time(\.signedDate), .time(\.statedDate), by: \.transaction.evidence)
+        }
+    }
+}
+
+extension StatedSubscription {
+    /// What Apple states for a column; null where it states nothing that may be written.
+    package func value(of field: SubscriptionField) -> FieldValue {
+        field.definition.stated?.value(in: self) ?? .null
+    }
+
+    /// The payload that a column comes from.
+    package func payload(of field: SubscriptionField) -> SignedPayload {
+        field.definition.payload.map { self[keyPath: $0] } ?? transaction.evidence
+    }
+
+    // These are always stated; key paths of a `ColumnSource` must be optional.
+    fileprivate var statedStatus: Int? { status.rawValue }
+    fileprivate var statedTransactionID: String? { transaction.transactionID }
+    fileprivate var statedDate: Timestamp? { signedDate }
+}

@@ -62,3 +62,98 @@ package struct LocalTransaction: Hashable, Sendable {
         return field.definition.place.value(in: self)
     }
 }
+
+/// The columns of a local transaction (period) row, in the order of import and export; see
+/// `SubscriptionField`.
+package enum TransactionField: String, RowColumn {
+    case transactionID = "transaction_id"
+    case originalTransactionID = "original_transaction_id"
+    case environment
+    case bundleID = "bundle_id"
+    case productID = "product_id"
+    case type
+    case purchaseDate = "purchase_date"
+    case expiresDate = "expires_date"
+    case revocationDate = "revocation_date"
+    case revocationReason = "revocation_reason"
+    case webOrderLineItemID = "web_order_line_item_id"
+    case inAppOwnershipType = "in_app_ownership_type"
+    /// 0 or 1.
+    case isUpgraded = "is_upgraded"
+    case offerType = "offer_type"
+    case price
+    case currency
+    case signedDate = "signed_date"
+
+    /// Columns that may be filled in later: all but the key columns and the date of signing, which
+    /// says nothing about the period.
+    package static let fillable = allCases.filter {
+        ![.transactionID, .originalTransactionID, .environment, .bundleID, .signedDate].contains($0)
+    }
+
+    /// Columns that Apple states for every period; the others (refund, offer) are empty for most.
+    package static let statedOfEveryPeriod: [TransactionField] = [
+        .productID, .type, .purchaseDate, .expiresDate, .webOrderLineItemID, .inAppOwnershipType,
+        .isUpgraded, .price, .currency,
+    ]
+
+    package var definition: ColumnDefinition<LocalTransaction, SignedTransaction> {
+        switch self {
+        case .transactionID: .init(.key(\.key.transactionID), of: .id)
+        case .originalTransactionID: .init(.key(\.originalTransactionID), of: .id)
+        case .environment: .init(.key(\.key.environment))
+        case .bundleID: .init(.key(\.key.bundleID))
+        case .productID: .init(.text(\.productID), .text(\.productID), by: \.evidence)
+        case .type: .init(.text(\.type), .text(\.type), by: \.evidence)
+        case .purchaseDate: .init(.time(\.purchaseDate), .time(\.purchaseDate), by: \.evidence)
+        case .expiresDate: .init(.time(\.expiresDate), .time(\.expiresDate), by: \.evidence)
+        case .revocationDate:
+            .init(.time(\.revocationDate), .time(\.revocationDate), by: \.evidence)
+        case .revocationReason:
+            .init(
+                .number(\.revocationReason), .number(\.revocationReason), by: \.evidence,
+                of: Self.smallNumber)
+        case .webOrderLineItemID:
+            .init(
+                .text(\.webOrderLineItemID), .text(\.webOrderLineItemID), by: \.evidence, of: .id)
+        case .inAppOwnershipType:
+            .init(.text(\.inAppOwnershipType), .text(\.inAppOwnershipType), by: \.evidence)
+        case .isUpgraded:
+            .init(.flag(\.isUpgraded), .flag(\.isUpgraded), by: \.evidence, of: .flag)
+        case .offerType:
+            .init(
+                .number(\.offerType), .number(\.offerType), by: \.evidence, of: Self.smallNumber)
+        case .price:
+            .init(
+                .integer(\.price), .integer(\.price), by: \.evidence,
+                of: .integer(
+                    Int64.min...Int64.max, "must be whole milliunits: 10.99 is written 10990"),
+                isGovernable: true)
+        case .currency:
+            .init(.text(\.currency), .text(\.currency), by: \.evidence, isGovernable: true)
+        case .signedDate: .init(.time(\.signedDate), .time(\.statedDate), by: \.evidence)
+        }
+    }
+
+    /// Apple may add reasons and offers: any small number is kept.
+    private static let smallNumber = ColumnContent.integer(
+        0...Int64(Int32.max), "must be a whole number")
+}
+
+extension SignedTransaction {
+    /// Apple's value of a period's column; null where Apple states none.
+    package func value(of field: TransactionField) -> FieldValue {
+        field.definition.stated?.value(in: self) ?? .null
+    }
+
+    /// The row with the values of this transaction.
+    package func asLocal(key: TransactionKey) -> LocalTransaction {
+        var local = LocalTransaction(key: key, originalTransactionID: originalTransactionID)
+        for field in TransactionField.allCases {
+            field.definition.place.set(value(of: field), in: &local)
+        }
+        return local
+    }
+
+    fileprivate var statedDate: Timestamp? { signedDate }
+}
