@@ -32,8 +32,8 @@ extension ExitDecision {
     /// them is the wrong way.
     private var firstFill: String? {
         guard totals.filled > totals.inScope / 2, planned == nil else { return nil }
-        return "\(totals.filled) of \(totals.inScope) rows only gain values that were empty: this is "
-            + "a first fill. The job for that is jobs/backfill.yaml, whose guards are sized for it: "
+        return "\(totals.filled) of \(totals.inScope) rows only gain values that were empty: this "
+            + "is a first fill. The job for that is jobs/backfill.yaml, whose guards are sized for it: "
             + "trueup estimate backfill, then trueup run backfill."
     }
 

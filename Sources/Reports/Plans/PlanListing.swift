@@ -53,7 +53,7 @@ package enum PlanListing {
         let key = correction.subscription
         var line = "\(sign) \(key.originalTransactionID)"
         if let transactionID = correction.transactionID { line += " period \(transactionID)" }
-        let changes = correction.changes.sorted { $0.key < $1.key }.map { field, change in
+        let changes = correction.changes.named.map { field, change in
             correction.action == .update
                 ? "\(field) \(shown(change.before)) → \(shown(change.after))"
                 : "\(field) \(shown(correction.action == .insert ? change.after : change.before))"
