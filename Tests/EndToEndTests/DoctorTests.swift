@@ -104,6 +104,41 @@ import Testing
         #expect(found.checks["clock"]?.outcome == "skipped")
     }
 
+    @Test func `accepts the key as it is mounted, and names the way out where others may read it`()
+        throws
+    {
+        let files = FileManager.default
+        let mount = place.folder.url.appendingPathComponent("mount/..data")
+        try files.createDirectory(at: mount, withIntermediateDirectories: true)
+        let key = mount.appendingPathComponent("key.p8")
+        try files.copyItem(atPath: place.simulator.ready.keyFile, toPath: key.path)
+        try files.createSymbolicLink(
+            atPath: place.folder.url.path + "/mount/key.p8", withDestinationPath: "..data/key.p8")
+        func settings(_ name: String) throws {
+            try place.writeSettings(apps: [
+                place.simulator.appYAML().replacingOccurrences(
+                    of: place.simulator.ready.keyFile, with: name)
+            ])
+        }
+        try settings("mount/key.p8")
+        try files.setAttributes([.posixPermissions: 0o440], ofItemAtPath: key.path)
+        let mounted = try examine()
+        #expect(mounted.checks["key"]?.outcome == "ok", "\(mounted.checks)")
+        #expect(mounted.checks["apple"]?.outcome == "ok", "\(mounted.checks)")
+
+        try settings("$CREDENTIALS_DIRECTORY/key.p8")
+        let credential = try place.run(
+            "doctor", environment: ["CREDENTIALS_DIRECTORY": mount.path])
+        #expect(credential.status == 0, "\(credential.output)")
+
+        // The mode that Kubernetes gives where nobody asks for another.
+        try settings("mount/key.p8")
+        try files.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key.path)
+        let open = try examine()
+        #expect(open.status == 77)
+        #expect(open.checks["key"]?.fix?.contains("key_env") == true, "\(open.checks)")
+    }
+
     @Test func `has nothing to look at without settings`() throws {
         let result = try place.run("doctor", "--config", "nowhere.yaml")
         #expect(result.status == 78)

@@ -111,7 +111,8 @@ extension SettingForm where Value == Int64 {
 extension SettingForm where Value == KeySource {
     static var keyFile: SettingForm {
         SettingForm(
-            "path", read: { value throws(ConfigurationError) in .file(try value.path()) })
+            "path, or `$CREDENTIALS_DIRECTORY/NAME`",
+            read: { value throws(ConfigurationError) in .file(try value.secretPath()) })
     }
 
     static var keyVariable: SettingForm {

@@ -50,7 +50,8 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
         Setting(
             "key_file", \.keySource, .keyFile, newPass: .no,
             absent: .requiredUnless("required, or `key_env`"),
-            example: "keys/SubscriptionKey_2X9R4HXF34.p8", "the private key, mode 0600 or 0400"),
+            example: "keys/SubscriptionKey_2X9R4HXF34.p8",
+            "the private key, mode 0600 or 0400; mounted, 0440 for a group of the job's user"),
         Setting(
             "key_env", \.keySource, .keyVariable, newPass: .no, absent: .words("none"),
             example: "APP_STORE_KEY",
@@ -105,7 +106,7 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
 
 /// Where the private key is.
 package enum KeySource: Hashable, Sendable {
-    /// A path, already seen from the settings file.
+    /// A path, already seen from the settings file, or the name of a credential as written there.
     case file(String)
     /// The name of the environment variable that holds the PEM itself.
     case environment(String)

@@ -79,7 +79,9 @@ extension SettingForm where Value == SecretSource {
     }
 
     static var secretFile: SettingForm {
-        SettingForm("path", read: { value throws(ConfigurationError) in .file(try value.path()) })
+        SettingForm(
+            "path, or `$CREDENTIALS_DIRECTORY/NAME`",
+            read: { value throws(ConfigurationError) in .file(try value.secretPath()) })
     }
 }
 

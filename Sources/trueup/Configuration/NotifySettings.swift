@@ -30,7 +30,7 @@ package struct NotifySettings: Hashable, Sendable, SettingsSection {
             "the variable that holds the secret with which events are signed"),
         Setting(
             "secret_file", \.secret, .optional(.secretFile), newPass: .no, example: "keys/tell",
-            "instead of secret_env, a file with the secret, mode 0600 or 0400"),
+            "instead of secret_env, a file with the secret, protected as key_file"),
         Setting(
             "ca_file", \.caFile, .optional(.path), newPass: .no, example: "tls-root.pem",
             "extra TLS root, for a loopback address only"),
@@ -61,7 +61,7 @@ package struct NotifySettings: Hashable, Sendable, SettingsSection {
 
 /// Where the secret is that events are signed with.
 package enum SecretSource: Hashable, Sendable {
-    /// A path, already seen from the settings file.
+    /// A path, already seen from the settings file, or the name of a credential as written there.
     case file(String)
     /// The name of an environment variable.
     case environment(String)

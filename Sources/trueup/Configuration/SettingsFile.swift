@@ -13,6 +13,16 @@ enum SettingsPath {
         return directory.hasSuffix("/") ? directory + rest : directory + "/" + rest
     }
 
+    /// Where systemd says in which folder a unit's credentials are.
+    static let credentialVariable = "CREDENTIALS_DIRECTORY"
+
+    /// The name of a credential, of a path that is `$CREDENTIALS_DIRECTORY/NAME`.
+    static func credential(in path: String) -> String? {
+        let beginning = "$" + credentialVariable + "/"
+        guard path.hasPrefix(beginning), path.count > beginning.count else { return nil }
+        return String(path.dropFirst(beginning.count))
+    }
+
     /// The folder that holds a file: `.` for a bare name.
     static func directory(of file: String) -> String {
         guard let slash = file.lastIndex(of: "/") else { return "." }

@@ -57,6 +57,12 @@ struct SettingsValue {
         SettingsPath.resolve(try text("a path"), from: SettingsPath.directory(of: file))
     }
 
+    /// A path as above, or a credential that the service manager hands over.
+    func secretPath() throws(ConfigurationError) -> String {
+        let written = try text("a path")
+        return SettingsPath.credential(in: written) == nil ? try path() : written
+    }
+
     /// The name of an environment variable.
     func variableName(example: String) throws(ConfigurationError) -> String {
         let name = try text("the name of an environment variable")

@@ -27,7 +27,7 @@ struct AppleChecks {
             key = try AppConnection.key(of: app, environment: invocation.environment)
             let place =
                 switch app.keySource {
-                case .file(let path): "\(path), for its owner alone"
+                case .file(let path): "\(path), closed to others"
                 case .environment(let name): "in $\(name)"
                 }
             diagnoses.append(.ok("key", identity, "\(app.keyID), \(place)"))

@@ -39,19 +39,46 @@ import trueup
         #expect(secret.reveal() == Self.pem)
     }
 
-    @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o700, 0o620, 0o4600])
+    @Test(arguments: [0o644, 0o604, 0o444, 0o660, 0o700, 0o620, 0o4600])
     func `is refused with 77 and the fix when its mode is any other`(mode: Int) throws {
         let file = try folder.write(Self.pem, to: "key.p8", mode: mode)
         let error = try refusal("key_file: \(file)")
         #expect(error?.status == .denied)
-        #expect(error?.suggestion == "run: chmod 600 \(file)")
+        #expect(error?.suggestion?.hasPrefix("run: chmod 600 \(file);") == true)
+        #expect(error?.suggestion?.contains("key_env") == true)
     }
 
-    @Test func `is refused when it is a link, a folder, or no plain private key`() throws {
-        let file = try folder.write(Self.pem, to: "key.p8")
-        let link = folder.path + "/link.p8"
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+    /// Kubernetes: `key.p8 -> ..data/key.p8`, `..data -> ..2026_11_22`, mode 0440 with `fsGroup`.
+    @Test func `is read as Kubernetes mounts it, by links and for a group of the process`() throws {
+        _ = try folder.write(Self.pem, to: "..2026_11_22/key.p8", mode: 0o440)
+        let link = folder.path + "/key.p8"
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/..data", withDestinationPath: "..2026_11_22")
+        try FileManager.default.createSymbolicLink(
+            atPath: link, withDestinationPath: "..data/key.p8")
+        let secret = try PrivateKeyFile.load(app("key_file: \(link)"), environment: [:])
+        #expect(secret.reveal() == Self.pem)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o444], ofItemAtPath: folder.path + "/..2026_11_22/key.p8")
         #expect(try refusal("key_file: \(link)")?.status == .denied)
+    }
+
+    @Test func `is read from the folder of a unit's credentials`() throws {
+        _ = try folder.write(Self.pem, to: "app-store-key", mode: 0o400)
+        let line = "key_file: $CREDENTIALS_DIRECTORY/app-store-key"
+        let secret = try PrivateKeyFile.load(
+            app(line), environment: ["CREDENTIALS_DIRECTORY": folder.path])
+        #expect(secret.reveal() == Self.pem)
+        let byHand = try refusal(line)
+        #expect(byHand?.status == .config)
+        #expect(byHand?.description.contains("LoadCredential=app-store-key:") == true)
+        let other = try refusal(line, environment: ["CREDENTIALS_DIRECTORY": "/nowhere"])
+        #expect(other?.file == "/nowhere/app-store-key")
+        #expect(other?.problem == "does not exist")
+    }
+
+    @Test func `is refused when it is a folder, a device, or no plain private key`() throws {
+        #expect(try refusal("key_file: /dev/null")?.problem == "is not a regular file")
         #expect(try refusal("key_file: \(folder.path)")?.status == .denied)
         for (text, says) in [
             ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nx\n", "passphrase"),
