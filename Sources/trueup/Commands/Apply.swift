@@ -17,7 +17,9 @@ package struct Apply: Verb {
             Apple and needs no key, but with --canary.
             """)
 
-    @Argument(help: ArgumentHelp("The plan.json of a report, or its folder.", valueName: "plan"))
+    @Argument(
+        help: ArgumentHelp("The plan.json of a report, or its folder.", valueName: "plan"),
+        completion: .file())
     package var plan: String
 
     @Option(

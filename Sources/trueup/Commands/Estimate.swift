@@ -14,7 +14,8 @@ package struct Estimate: Verb {
 
     @Argument(
         help: ArgumentHelp(
-            "The job: jobs/JOB.yaml beside the settings, or a path.", valueName: "job"))
+            "The job: jobs/JOB.yaml beside the settings, or a path.", valueName: "job"),
+        completion: .jobs)
     package var job: String
 
     @Option(

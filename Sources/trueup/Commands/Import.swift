@@ -18,7 +18,9 @@ package struct Import: Verb {
             original_transaction_id is required.
             """)
 
-    @Argument(help: "A .csv, .jsonl or .ndjson file; - reads standard input.")
+    @Argument(
+        help: "A .csv, .jsonl or .ndjson file; - reads standard input.",
+        completion: .file(extensions: ["csv", "jsonl", "ndjson"]))
     package var file: String
 
     @Flag(help: "The file holds periods (transactions).")
@@ -34,7 +36,7 @@ package struct Import: Verb {
         help: ArgumentHelp(
             "Write every bad line with file, line and reason to this file: CSV for .csv, else JSON "
                 + "Lines.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     package var badRows: String?
 
     @OptionGroup package var common: CommonOptions

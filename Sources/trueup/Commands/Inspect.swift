@@ -20,7 +20,7 @@ package struct Inspect: Verb {
             Exit status: 0 valid, 7 invalid, 3 undetermined.
             """)
 
-    @Argument(help: "The file; - or nothing reads standard input.")
+    @Argument(help: "The file; - or nothing reads standard input.", completion: .file())
     package var file: String?
 
     @Option(
@@ -33,7 +33,7 @@ package struct Inspect: Verb {
         name: .customLong("trusted-root"),
         help: ArgumentHelp(
             "A root certificate to trust, PEM or DER, instead of Apple's; repeatable.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     package var trustedRoots: [String] = []
 
     @Option(

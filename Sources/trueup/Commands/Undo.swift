@@ -17,7 +17,7 @@ package struct Undo: Verb {
     @Argument(
         help: ArgumentHelp(
             "The run, as \"trueup status\" lists it, or the end of its name; its report folder, or "
-                + "reports/latest.", valueName: "run"))
+                + "reports/latest.", valueName: "run"), completion: .directory)
     package var run: String
 
     @Flag(name: .long, help: "Take the corrections back; without it nothing is changed.")

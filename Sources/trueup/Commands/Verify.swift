@@ -24,14 +24,15 @@ package struct Verify: Verb {
 
     @Argument(
         help: ArgumentHelp(
-            "A run's folder or a report folder (default: the configured one).", valueName: "dir"))
+            "A run's folder or a report folder (default: the configured one).", valueName: "dir"),
+        completion: .directory)
     package var directory: String?
 
     @Option(
         name: .customLong("trusted-root"),
         help: ArgumentHelp(
             "A certificate (PEM or DER) that evidence may lead to besides Apple's; repeatable.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     package var trustedRoots: [String] = []
 
     @Option(

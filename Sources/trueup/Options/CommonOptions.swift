@@ -5,7 +5,8 @@ package struct CommonOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The settings file (else $TRUEUP_CONFIG, else ./trueup.yaml).", valueName: "file"))
+            "The settings file (else $TRUEUP_CONFIG, else ./trueup.yaml).", valueName: "file"),
+        completion: .file())
     package var config: String?
 
     @Flag(name: .long, help: "Results and errors as JSON.")

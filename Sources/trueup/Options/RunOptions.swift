@@ -6,7 +6,8 @@ package import Subscriptions
 package struct RunOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "The job: jobs/JOB.yaml beside the settings, or a path.", valueName: "job"))
+            "The job: jobs/JOB.yaml beside the settings, or a path.", valueName: "job"),
+        completion: .jobs)
     package var job: String
 
     @Option(
@@ -19,7 +20,8 @@ package struct RunOptions: ParsableArguments {
     @Option(
         name: .customLong("ids-file"),
         help: ArgumentHelp(
-            "Only these original transaction ids, one a line.", valueName: "file"))
+            "Only these original transaction ids, one a line.", valueName: "file"),
+        completion: .file())
     package var idsFile: String?
 
     @Option(name: .long, help: ArgumentHelp("At most this many rows.", valueName: "n"))
@@ -87,6 +89,13 @@ package struct RunOptions: ParsableArguments {
         if let limit { words.append("limit \(limit)") }
         if let shard { words.append("shard \(shard.shard.number)/\(shard.shard.count)") }
         return words
+    }
+}
+
+extension CompletionKind {
+    /// The jobs in the folder where one types; elsewhere nothing is offered.
+    static var jobs: CompletionKind {
+        .shellCommand(#"ls jobs 2>/dev/null | sed -n 's/\.yaml$//p'"#)
     }
 }
 
