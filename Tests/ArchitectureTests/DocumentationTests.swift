@@ -26,6 +26,16 @@ import Testing
         }
     }
 
+    @Test func `says to whoever is on call what to do on every exit status`() throws {
+        let page = try MarkdownPage("docs/operating.md")
+        let statuses = ExitStatus.allCases.sorted { $0.code < $1.code }
+        let titles = statuses.map { "\($0.code): \($0.name)" }
+        #expect(page.headings.filter { $0.contains(/^\d/) } == titles)
+        for title in titles {
+            #expect(page.section(title).contains(/\w/), "\(title)")
+        }
+    }
+
     @Test func `explains every column of both tables, in their order`() throws {
         let page = try MarkdownPage("docs/columns.md")
         let tables = page.tables.filter { $0.head.first == "column" }
