@@ -89,6 +89,11 @@ import Testing
         #expect(good.received.count == 1)
         #expect(bad.received.isEmpty)
 
+        // What somebody does by hand must not hide that a night is missing.
+        _ = try place.run("check", "nightly")
+        _ = try place.run("run", "nightly", "--limit", "1")
+        #expect(start.received.count == 1)
+
         try place.sql("UPDATE subscriptions SET bundle_id = 'com.example.stranger'")
         let failed = try place.run("run", "nightly")
         #expect(failed.status != 0)
@@ -109,7 +114,7 @@ import Testing
         #expect(run.errors.contains("it answered 500"))
         // The path of such an address is a secret.
         #expect(!run.errors.contains("/hooks/"))
-        #expect(try !place.report("run.log").contains("/hooks/"))
+        #expect(try !place.report("run.log.jsonl").contains("/hooks/"))
     }
 
     @Test(.timeLimit(.minutes(30)))

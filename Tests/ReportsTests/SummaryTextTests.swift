@@ -12,7 +12,8 @@ import Testing
     @Test func `says all there is to say about a run with everything`() {
         #expect(
             SummaryText.render(Samples.summary(), reportPath: "reports/2026-11-20/x") == """
-                Incomplete (exit status 3): 3 of 2,000 rows not judged, 37 differ; 31 corrections written.
+                Incomplete (exit status 3): 3 of 2,000 rows not judged, 37 differ; 31 corrections written; 12
+                findings open, 8 of them new.
 
                 Run      20261120T031704Z-7f3c9a, job nightly, mode apply
                 Time     2026-11-20 03:17:04 to 2026-11-20 03:19:40 UTC, 2 min 36 s
@@ -103,8 +104,8 @@ import Testing
                 "OK (exit status 0): no row of 1,000 contradicts Apple; 1,000 corrections written.",
                 "Stopped by a guard (exit status 4): max_changes; none of the 812 planned corrections was written.",
                 "Stopped by SIGINT (exit status 130): 1,188 of 2,000 rows not judged; the next run goes on from here.",
-                "Findings remain (exit status 2): 1 of 2 rows differs; 1 correction planned, not written.",
-                "Denied by Apple (exit status 77): Apple refuses the key (401), or others may read the key file;",
+                "Findings remain (exit status 2): 1 of 2 rows differs; 1 correction planned, not written; 1 finding",
+                "Denied by Apple (exit status 77): Apple refuses the key (401); 2,000 of 2,000 rows not judged.",
             ])
     }
 

@@ -25,11 +25,14 @@ package enum MetricsFile {
     }
 
     /// A job's name stands in a path, so it may not lead out of the folder.
-    package static func name(ofJob job: String) -> String {
-        let safe = job.map { character in
+    package static func name(ofJob job: String) -> String { "trueup-\(plain(job)).prom" }
+
+    /// The name without what has a meaning in a path or an address.
+    package static func plain(_ job: String) -> String {
+        let plain = job.map { character in
             let isPlain = character.isASCII && (character.isLetter || character.isNumber)
             return isPlain || "-_.".contains(character) ? character : "_"
         }
-        return "trueup-\(String(safe)).prom"
+        return String(plain)
     }
 }

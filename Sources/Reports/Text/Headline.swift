@@ -161,7 +161,15 @@ private struct Facts {
 
     private var standing: String {
         guard open > 0 else { return "" }
-        return "\(open.of("finding")) open, \(new == 0 ? "none" : new.grouped) of them new"
+        let news =
+            switch (open, new) {
+            case (1, 0): "not new"
+            case (1, _): "new"
+            case (_, 0): "none of them new"
+            case (_, open): "all of them new"
+            default: "\(new.grouped) of them new"
+            }
+        return "\(open.of("finding")) open, \(news)"
     }
 
     private var known: String {

@@ -73,17 +73,19 @@ package struct Settings: Hashable, Sendable, SettingsSection {
             [
                 Setting(
                     "start", \.ping.start, .optional(.webhook), newPass: .no,
-                    absent: .words("none"), example: "https://ping.example.com/nightly/start",
+                    absent: .words("none"), example: "\"https://ping.example.com/{job}/start\"",
                     "is called when a run begins"),
                 Setting(
                     "success", \.ping.success, .optional(.webhook), newPass: .no,
-                    absent: .words("none"), example: "https://ping.example.com/nightly",
+                    absent: .words("none"), example: "\"https://ping.example.com/{job}\"",
                     "is called when a run has ended with 0"),
                 Setting(
                     "failure", \.ping.failure, .optional(.webhook), newPass: .no,
-                    absent: .words("none"), example: "https://ping.example.com/nightly/fail",
+                    absent: .words("none"), example: "\"https://ping.example.com/{job}/fail\"",
                     "is called when a run has ended with any other status"),
-            ], "addresses of a service that waits for the job's signs of life"),
+            ],
+            "addresses of a service that waits for signs of life; {job} is the job's name; docs/metrics.md"
+        ),
         Setting(
             "retention", \.retentionMilliseconds, .duration, newPass: .no,
             "bookkeeping older than this is deleted after a run; docs/database.md says what"),

@@ -23,8 +23,8 @@ struct PreparedRun {
     let maxOutage: Duration
     /// The job whose need is forecast; `nil` where rows are left out, or nothing is judged.
     let forecastedJob: JobSettings?
-    /// Whether the job's figures are those of this run: it does what its job file says, with every row.
-    var leavesMetrics = false
+    /// Whether it does what its job file says, with every row: then metrics and pings are about it.
+    var isWholeRun = false
     /// The apps that Apple is asked about: none where nothing is asked, and then no key is needed.
     let askedApps: [AppSettings]
 
@@ -113,7 +113,7 @@ extension PreparedRun {
         try self.init(
             settings, job, header, clock, description: verb + jobSettings.name,
             limits: jobSettings, asksApple: true)
-        leavesMetrics = header.narrowing.isEmpty && mode == jobSettings.mode
+        isWholeRun = header.narrowing.isEmpty && mode == jobSettings.mode
     }
 
     /// The ids of `--ids-file`: one a line; empty lines and the space around an id do not count.

@@ -1,4 +1,5 @@
 import HTTPTransport
+import Reports
 import Subscriptions
 
 /// Calls the addresses of the settings when a run begins and when it has ended.
@@ -8,6 +9,7 @@ import Subscriptions
 /// of this machine are called: it must not be taken for a night.
 struct RunPings: Sendable {
     private let settings: PingSettings
+    private let job: String
     private let transport: CurlTransport?
     private let started: Task<String?, Never>?
 
@@ -16,12 +18,14 @@ struct RunPings: Sendable {
 
     /// Says that a run has begun.
     ///
-    /// - Parameters:
-    ///   - settings: Whom.
-    ///   - isRehearsal: Whether an app asks a server on this machine instead of Apple.
-    init(_ settings: PingSettings, isRehearsal: Bool) {
-        let settings = isRehearsal ? settings.onThisMachine : settings
+    /// - Parameter run: A whole run of a job; others, such as a `check` by hand, call nobody, or they
+    ///   would hide that a night is missing.
+    init(of run: PreparedRun) {
+        let isRehearsal = run.settings.apps.contains { $0.endpoint.isLoopback }
+        var settings = isRehearsal ? run.settings.ping.onThisMachine : run.settings.ping
+        if !run.isWholeRun { settings = PingSettings() }
         self.settings = settings
+        job = run.header.job
         guard settings != PingSettings() else {
             transport = nil
             started = nil
@@ -34,7 +38,9 @@ struct RunPings: Sendable {
         options.bodyLimitBytes = 1 << 20
         let transport = try? CurlTransport(options)
         self.transport = transport
-        started = settings.start.map { url in Task { await Self.call(url, over: transport) } }
+        started = settings.start.map { [job] url in
+            Task { await Self.call(url, of: job, over: transport) }
+        }
     }
 
     /// Says how the run has ended.
@@ -43,16 +49,19 @@ struct RunPings: Sendable {
     func end(with status: ExitStatus) async -> [String] {
         let last = status == .ok ? settings.success : settings.failure
         var problems = [await started?.value]
-        if let last { problems.append(await Self.call(last, over: transport)) }
+        if let last { problems.append(await Self.call(last, of: job, over: transport)) }
         await transport?.shutdown()
         return problems.compactMap(\.self)
     }
 
-    private static func call(_ url: WebhookURL, over transport: CurlTransport?) async -> String? {
+    private static func call(
+        _ url: WebhookURL, of job: String, over transport: CurlTransport?
+    ) async -> String? {
         // Its path is a secret: only the origin is shown.
         let failed = "the ping to \(url) failed: "
         guard let transport else { return failed + "no connection could be prepared" }
-        let request = HTTPRequest(method: "GET", url: url.text, headers: [])
+        let request = HTTPRequest(
+            method: "GET", url: url.text.replacing("{job}", with: MetricsFile.plain(job)))
         do throws(HTTPTransportError) {
             let response = try await transport.send(request)
             return (200..<300).contains(response.status)

@@ -10,7 +10,7 @@ import Subscriptions
 extension RunSession {
     /// Leaves the figures of a whole run where the settings say.
     func leaveMetrics(of summary: RunSummary, waits: WaitingTime, store: SQLiteStore) async {
-        guard let directory = run.settings.metricsDirectory, run.leavesMetrics else { return }
+        guard let directory = run.settings.metricsDirectory, run.isWholeRun else { return }
         do {
             let metrics = RunMetrics(
                 summary, try await standing(after: summary, waits: waits, in: store))

@@ -19,9 +19,7 @@ struct RunSession {
     func perform() async throws -> ExitStatus {
         var connections: [AppConnection] = []
         var notifier = Notifier()
-        let pings = RunPings(
-            run.settings.ping,
-            isRehearsal: run.settings.apps.contains { $0.endpoint.isLoopback })
+        let pings = RunPings(of: run)
         let ending: Result<ExitStatus, any Error>
         do {
             for app in run.askedApps {

@@ -73,7 +73,7 @@ struct DeclaredSetting: Sendable, CustomTestStringConvertible {
     private static func base(rehearsing isRehearsal: Bool) -> [String: [String: String]] {
         var app = [
             "bundle_id": "com.example.base", "app_apple_id": "7", "environment": "sandbox",
-            "issuer_id": "57246542-96fe-1a63-e053-0824d011072a", "key_id": "key", "key_env": "KEY",
+            "issuer_id": "00000000-96fe-1a63-e053-0824d011072a", "key_id": "key", "key_env": "KEY",
         ]
         guard isRehearsal else {
             return [
