@@ -56,7 +56,8 @@ struct World {
     @discardableResult
     func night(
         _ runID: String, after hours: Int64 = 0, stop: StopRequest = StopRequest(),
-        _ change: (inout ReconciliationJob) -> Void = { _ in }
+        _ change: (inout ReconciliationJob) -> Void = { _ in },
+        progress: @escaping @Sendable (RunProgress) -> Void = { _ in }
     ) async throws -> RunConclusion {
         let now = Self.start.adding(milliseconds: hours * Self.hour)
         var job = Self.job
@@ -70,7 +71,8 @@ struct World {
         return try await Reconciler(
             job: job, header: header, appStores: [apple], ports: RunPorts(store),
             clock: RunClock(now: { now }, deadline: .now.advanced(by: .seconds(3600))),
-            stop: stop, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            stop: stop, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            progress: progress
         ).run()
     }
 

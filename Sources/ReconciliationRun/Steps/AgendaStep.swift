@@ -15,7 +15,6 @@ struct AgendaStep: QuestionSource {
     /// How many rows may still be taken; `nil` for any number.
     private var limit: Int?
     private var position: AgendaPosition?
-    private var done = 0
 
     init(context: RunContext, part: AgendaPart, held: Bool, total: Int? = nil) {
         self.context = context
@@ -46,11 +45,8 @@ struct AgendaStep: QuestionSource {
             items = Array(items.prefix(left))
             limit = left - items.count
         }
-        done += lines.count
-        let page = try await QuestionSorting(context: context).page(of: items)
-        if !items.isEmpty {
-            context.progress(RunProgress(stage: .walk, done: done, total: total))
-        }
+        var page = try await QuestionSorting(context: context).page(of: items)
+        page.rows = lines.count
         return page
     }
 

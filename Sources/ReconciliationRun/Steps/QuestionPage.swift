@@ -4,6 +4,8 @@ import Subscriptions
 /// The questions of one page of rows, and what needs no question.
 struct QuestionPage: Sendable {
     var subjects: [AskedPage.Subject] = []
+    /// How many rows were read for it, whatever became of them.
+    var rows = 0
     /// Rows in flight, and rows of an app that is not configured.
     var settled: [RowOutcome] = []
     /// What failed in the run before and is asked about at the end.

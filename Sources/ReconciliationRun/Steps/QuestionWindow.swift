@@ -3,6 +3,9 @@ import Subscriptions
 
 /// Where questions come from, page by page.
 protocol QuestionSource: Sendable {
+    /// How many rows there are to get through, for people who watch; `nil` where nobody counted them.
+    var total: Int? { get }
+
     /// The next questions; `nil` when there are no more.
     mutating func next() async throws(RunInterruption) -> QuestionPage?
 }
@@ -39,6 +42,8 @@ private struct Window<Source: QuestionSource> {
     /// How many customers of each page are not done; a page counts until the ones before it are.
     private var open: [(page: Int, customers: Int, position: SubscriptionKey?)] = []
     private var pages = 0
+    /// Rows that are answered, or need no answer.
+    private var done = 0
     private var isExhausted = false
     private var busy: Set<String> = []
     private var asked = AskedPage()
@@ -64,7 +69,7 @@ private struct Window<Source: QuestionSource> {
                     group.addTask {
                         Answer(
                             result: await AskedPage.ask(subjects, inquirer: inquirer),
-                            customer: subjects.first?.customer, page: page)
+                            customer: subjects.first?.customer, rows: subjects.count, page: page)
                     }
                     inFlight += 1
                 }
@@ -85,6 +90,7 @@ private struct Window<Source: QuestionSource> {
     private struct Answer: Sendable {
         var result: AskedPage.GroupResult
         var customer: String?
+        var rows: Int
         var page: Int
     }
 
@@ -100,10 +106,12 @@ private struct Window<Source: QuestionSource> {
                     return nil
                 }
                 var item = waiting.remove(at: free)
+                let rows = item.subjects.count
                 item.subjects.removeAll { subject in
                     guard let key = subject.row?.row.key else { return false }
                     return judged.now.contains(key) || judged.before.contains(key)
                 }
+                done += rows - item.subjects.count
                 guard !item.subjects.isEmpty else {
                     finish(customerOf: item.page)
                     continue
@@ -126,6 +134,7 @@ private struct Window<Source: QuestionSource> {
             pages += 1
             let groups = AskedPage.grouped(page.subjects)
             waiting += groups.map { ($0, pages) }
+            done += page.rows - page.subjects.count
             asked.batch.outcomes += page.settled
             // Not asked until `AskAgainStep`; should the run not come so far, they were not reached,
             // and are asked in their turn the next time.
@@ -145,7 +154,10 @@ private struct Window<Source: QuestionSource> {
         for item in answer.result.judged { judged.now.formUnion(item.outcomes.map(\.key)) }
         if let customer = answer.customer { busy.remove(customer) }
         // What was cut off is asked by the next run, so its page is not done.
-        if answer.result.end == nil { finish(customerOf: answer.page) }
+        guard answer.result.end == nil else { return }
+        finish(customerOf: answer.page)
+        done += answer.rows
+        context.progress(RunProgress(stage: .walk, done: done, total: source.total))
     }
 
     private mutating func finish(customerOf page: Int) {

@@ -10,6 +10,9 @@ struct WalkStep: QuestionSource {
     private var position: SubscriptionKey?
     private var taken = 0
 
+    /// What the run was forecast to ask: rows that the round has settled are not among them.
+    var total: Int? { context.job.forecast?.questions }
+
     init(context: RunContext) {
         self.context = context
         position = context.pass.walkedThrough
@@ -33,7 +36,7 @@ struct WalkStep: QuestionSource {
         var questions = try await QuestionSorting(context: context).page(
             of: chosen.map { QuestionPage.Item(key: $0.row.key, row: $0, reason: .round) })
         questions.walkedThrough = position
-        if !chosen.isEmpty { context.progress(RunProgress(stage: .walk, done: taken)) }
+        questions.rows = chosen.count
         return questions
     }
 

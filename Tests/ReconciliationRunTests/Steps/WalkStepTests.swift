@@ -1,6 +1,7 @@
 import InMemoryPorts
 import ReconciliationRun
 import Subscriptions
+import Synchronization
 import Testing
 
 /// What a walk over the rows promises, whatever Apple answers.
@@ -13,6 +14,21 @@ import Testing
         #expect(Set(world.apple.asked) == Set((0..<rows).map(World.id)))
         #expect(world.apple.asked.count == rows)
         #expect(world.store.report(ofRun: "run-1")?.totals.matched == rows)
+    }
+
+    @Test func `tells how many rows are answered, not how many were read`() async throws {
+        let rows = RunLimits.rowsPerPage + 60
+        let world = World(rows: rows)
+        let told = Mutex<[(done: Int, asked: Int)]>([])
+        let note: @Sendable (RunProgress) -> Void = { progress in
+            guard progress.stage == .walk else { return }
+            told.withLock { $0.append((progress.done, world.apple.asked.count)) }
+        }
+        try await world.night("run-1", progress: note)
+        let all = told.withLock(\.self)
+        #expect(all.allSatisfy { $0.done <= $0.asked })
+        #expect(all.count == rows)
+        #expect(all.last?.done == rows)
     }
 
     @Test func `settles a customer's rows by one answer`() async throws {
