@@ -119,8 +119,9 @@ struct `Faulty connections` {
             $0.output.split(separator: "\n").first?.split(separator: " ").last.flatMap { Int($0) }
         }
         let surplus = try #require(sizes[1]) - (try #require(sizes[0]))
-        // Two signatures of one payload are equally long; the moments may differ in a digit.
-        #expect((490...510).contains(surplus), "\(long.output)")
+        // Two signatures of one payload are equally long; the moments in several payloads may end with
+        // more or fewer digits.
+        #expect((450...550).contains(surplus), "\(long.output)")
     }
 
     @Test func `carry bodies that are compressed, or only say so`() async throws {
