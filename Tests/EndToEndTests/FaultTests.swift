@@ -179,14 +179,18 @@ import Testing
         }
     }
 
-    @Test(arguments: ["has_more_forever", "repeated_token"])
-    func `a notification history without end is not read for ever`(fault: String) async throws {
+    // Parts of a day hold two pages here at most, so no token is needed a second time: a token that
+    // repeats keeps nothing back. Longer chains: `NotificationSweepTests`.
+    @Test(arguments: [("has_more_forever", true), ("repeated_token", false)])
+    func `a notification history without end is not read for ever`(
+        fault: String, isEndless: Bool
+    ) async throws {
         let place = try await place(
             #"{"fault": "\#(fault)", "endpoint": "notification_history"}"#, only: 4)
         try place.writeJob("nightly", "max_duration: 2m", steps: "[recover]")
         let run = try place.run("run", "nightly")
-        #expect(run.status == 3, "\(run.errors)\n\(run.output)")
-        #expect(run.output.contains("was not read to its end"))
+        #expect(run.status == (isEndless ? 3 : 2), "\(run.errors)\n\(run.output)")
+        #expect(run.output.contains("was not read to its end") == isEndless)
     }
 
     @Test func `a wait for the quota that passes the deadline ends it with 75`() async throws {

@@ -59,6 +59,19 @@ import Testing
             _ = try place.run(arguments)
             #expect(try metrics(place) == first, "\(arguments)")
         }
+        // A guard stops the night; the check before it judged everything, and is no night.
+        let success = #"trueup_last_success_timestamp_seconds{job="nightly"}"#
+        try place.writeJob(
+            "nightly", "settle: 0s", guards: "min_changes: 0, max_changes: 0")
+        try place.sql(
+            """
+            UPDATE subscriptions SET status = 2 WHERE original_transaction_id =
+                (SELECT min(original_transaction_id) FROM subscriptions WHERE status = 1)
+            """)
+        #expect([0, 2].contains(try place.run("check", "nightly").status))
+        #expect(try place.run("run", "nightly").status == 4)
+        #expect(try metrics(place)[success] == first[success])
+        try place.writeJob("nightly", "settle: 0s")
         let second = try place.run("run", "nightly")
         #expect([0, 2].contains(second.status), "\(second.errors)")
         #expect(try metrics(place) != first)

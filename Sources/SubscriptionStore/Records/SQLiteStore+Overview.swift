@@ -72,19 +72,23 @@ extension SQLiteStore {
 
     /// When a whole run of a job last ended with everything judged.
     ///
-    /// - Parameter job: Its name.
+    /// - Parameters:
+    ///   - job: Its name.
+    ///   - mode: Which of its runs count: a check by hand is no night of a job that writes.
     /// - Returns: `nil` before the first.
     /// - Throws: `StoreError` when it cannot be read.
-    package func lastSuccess(ofJob job: String) async throws(StoreError) -> Timestamp? {
+    package func lastSuccess(
+        ofJob job: String, mode: RunMode
+    ) async throws(StoreError) -> Timestamp? {
         try await read("looking for the last success") { db in
             try Int64.fetchOne(
                 db,
                 sql: """
                     SELECT max(ended) FROM trueup_runs
-                    WHERE job = ? AND narrowing = ''
+                    WHERE job = ? AND mode = ? AND narrowing = ''
                         AND exit_status IN ('\(ExitStatus.ok.rawValue)',
                             '\(ExitStatus.findings.rawValue)')
-                    """, arguments: [job]
+                    """, arguments: [job, mode.rawValue]
             ).map(Timestamp.init(unixMilliseconds:))
         }
     }

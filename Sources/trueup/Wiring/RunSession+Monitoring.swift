@@ -27,7 +27,8 @@ extension RunSession {
     ) async throws -> RunMetrics.Standing {
         let overview = try store.overview(runs: 0)
         var standing = RunMetrics.Standing()
-        standing.lastSuccess = try await store.lastSuccess(ofJob: summary.header.job)
+        standing.lastSuccess = try await store.lastSuccess(
+            ofJob: summary.header.job, mode: summary.header.mode)
         standing.watermarks = overview.watermarks
         standing.oldestCheck = overview.oldestCheck
         standing.owed = overview.owed
