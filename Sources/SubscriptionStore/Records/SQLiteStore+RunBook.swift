@@ -43,22 +43,7 @@ extension SQLiteStore {
         of pass: OpenPass
     ) async throws(StoreError) -> [Severity: Int] {
         try await read("counting unresolved findings") { db in
-            var counts: [Severity: Int] = [:]
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT f.severity, count(*) FROM trueup_pass_findings AS f
-                    LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
-                    WHERE f.pass_id = ? AND f.superseded_by IS NULL
-                        AND f.action NOT IN ('corrected', 'inserted', 'recovered')
-                        AND ifnull(c.fate, '') <> 'applied'
-                    GROUP BY f.severity
-                    """,
-                arguments: [pass.passID])
-            while let row = try rows.next() {
-                guard let severity = Severity(rawValue: row.requiredText(at: 0)) else { continue }
-                counts[severity] = row.number(at: 1)
-            }
+            var counts = try Self.unresolved(pass.passID, db)
             for severity in try Self.acknowledgedSeverities(pass.passID, db) {
                 counts[severity, default: 0] -= 1
             }
@@ -71,27 +56,38 @@ extension SQLiteStore {
     ) async throws(StoreError) -> [Severity: Int] {
         // What is acknowledged was open before.
         try await read("counting new findings") { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT f.severity, count(*) FROM trueup_pass_findings AS f
-                    LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
-                    WHERE f.pass_id = ? AND f.superseded_by IS NULL
-                        AND f.action NOT IN ('corrected', 'inserted', 'recovered')
-                        AND ifnull(c.fate, '') <> 'applied'
-                        AND NOT EXISTS (SELECT 1 FROM trueup_findings AS h
-                            WHERE h.finding_id = f.finding_id
-                                AND h.state IN \(FindingResolution.unresolved))
-                    GROUP BY f.severity
-                    """,
-                arguments: [pass.passID])
-            var counts: [Severity: Int] = [:]
-            for row in rows {
-                guard let severity = Severity(rawValue: row.requiredText(at: 0)) else { continue }
-                counts[severity] = row.number(at: 1)
-            }
-            return counts
+            try Self.unresolved(
+                pass.passID, db,
+                butFor: """
+                    AND NOT EXISTS (SELECT 1 FROM trueup_findings AS h
+                        WHERE h.finding_id = f.finding_id
+                            AND h.state IN \(FindingResolution.unresolved))
+                    """)
         }
+    }
+
+    /// Counts what nothing has mended, by severity; `condition` leaves findings `f` out.
+    private static func unresolved(
+        _ passID: Int64, _ db: Database, butFor condition: String = ""
+    ) throws -> [Severity: Int] {
+        var counts: [Severity: Int] = [:]
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT f.severity, count(*) FROM trueup_pass_findings AS f
+                LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                WHERE f.pass_id = ? AND f.superseded_by IS NULL
+                    AND f.action NOT IN ('corrected', 'inserted', 'recovered')
+                    AND ifnull(c.fate, '') <> 'applied'
+                    \(condition)
+                GROUP BY f.severity
+                """,
+            arguments: [passID])
+        while let row = try rows.next() {
+            guard let severity = Severity(rawValue: row.requiredText(at: 0)) else { continue }
+            counts[severity] = row.number(at: 1)
+        }
+        return counts
     }
 
     /// The severities of unresolved findings that somebody has acknowledged as they are.
