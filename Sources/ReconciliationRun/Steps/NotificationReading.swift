@@ -45,6 +45,8 @@ struct NotificationReading {
                         end = end ?? error.end
                     }
                 }
+                // What nobody will take must not be waited for, be it a call or a pause of the quota.
+                if end != nil { group.cancelAll() }
             }
         }
     }
