@@ -9,7 +9,7 @@ import Testing
 @Suite struct `Delta nights` {
     private static let day: Int64 = 24
 
-    private static func delta(
+    static func delta(
         sample: Int = 0, sweepDays: Int64 = 30
     ) -> (inout ReconciliationJob) -> Void {
         { job in
@@ -94,45 +94,6 @@ import Testing
             $0.transaction.signedDate = signed
             $0.renewal.signedDate = signed
         }
-    }
-
-    @Test func `a lost day of notifications is no reason to stop`() async throws {
-        let world = World(rows: 200)
-        try await world.night("run-1", Self.delta())
-        // The company's endpoint was down: 10 of 200 rows changed, and all that is asked differs.
-        var told: [RecordedNotification] = []
-        for number in 0..<10 {
-            let ended = World.stated(World.id(number), .expired) {
-                $0.transaction.signedDate = World.start.adding(milliseconds: 12 * World.hour)
-                $0.renewal.signedDate = $0.transaction.signedDate
-            }
-            world.say([ended])
-            told.append(World.notification("ended-\(number)", ended))
-        }
-        world.tell(told)
-        let conclusion = try await world.night("run-2", after: Self.day) { job in
-            Self.delta()(&job)
-            job.guards = GuardLimits()
-        }
-        #expect(world.apple.asked.count == 10)
-        #expect(conclusion.exitStatus != .guarded, "\(conclusion.messages)")
-        #expect(world.status(of: World.id(9)) == 2)
-    }
-
-    @Test func `an App Store that calls everyone expired is stopped by those drawn at random`()
-        async throws
-    {
-        let world = World(rows: 400)
-        try await world.night("run-1", Self.delta())
-        for number in 0..<400 { world.expire(World.id(number)) }
-        // 10 of 400 rows are fewer than a twentieth of the table.
-        let conclusion = try await world.night("run-2", after: Self.day) { job in
-            Self.delta(sample: 10)(&job)
-            job.guards = GuardLimits()
-        }
-        #expect(conclusion.exitStatus == .guarded, "\(conclusion.messages)")
-        #expect((0..<400).allSatisfy { world.status(of: World.id($0)) == 1 })
-        #expect(conclusion.messages.contains { $0.contains("10 of 10 rows") })
     }
 
     @Test func `a notification that agrees settles its row without a call`() async throws {

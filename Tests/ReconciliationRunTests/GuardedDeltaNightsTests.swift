@@ -1,0 +1,47 @@
+import InMemoryPorts
+import Reconciliation
+import ReconciliationRun
+import Subscriptions
+import Testing
+
+/// Guards judge a night that asks few rows as they would judge one that asks all.
+@Suite struct `Guarded delta nights` {
+    @Test func `a lost day of notifications is no reason to stop`() async throws {
+        let world = World(rows: 200)
+        try await world.night("run-1", `Delta nights`.delta())
+        // The company's endpoint was down: 10 of 200 rows changed, and all that is asked differs.
+        var told: [RecordedNotification] = []
+        for number in 0..<10 {
+            let ended = World.stated(World.id(number), .expired) {
+                $0.transaction.signedDate = World.start.adding(milliseconds: 12 * World.hour)
+                $0.renewal.signedDate = $0.transaction.signedDate
+            }
+            world.say([ended])
+            told.append(World.notification("ended-\(number)", ended))
+        }
+        world.tell(told)
+        let conclusion = try await world.night("run-2", after: 24) { job in
+            `Delta nights`.delta()(&job)
+            job.guards = GuardLimits()
+        }
+        #expect(world.apple.asked.count == 10)
+        #expect(conclusion.exitStatus != .guarded, "\(conclusion.messages)")
+        #expect(world.status(of: World.id(9)) == 2)
+    }
+
+    @Test func `an App Store that calls everyone expired is stopped by those drawn at random`()
+        async throws
+    {
+        let world = World(rows: 400)
+        try await world.night("run-1", `Delta nights`.delta())
+        for number in 0..<400 { world.expire(World.id(number)) }
+        // 10 of 400 rows are fewer than a twentieth of the table.
+        let conclusion = try await world.night("run-2", after: 24) { job in
+            `Delta nights`.delta(sample: 10)(&job)
+            job.guards = GuardLimits()
+        }
+        #expect(conclusion.exitStatus == .guarded, "\(conclusion.messages)")
+        #expect((0..<400).allSatisfy { world.status(of: World.id($0)) == 1 })
+        #expect(conclusion.messages.contains { $0.contains("10 of 10 rows") })
+    }
+}
