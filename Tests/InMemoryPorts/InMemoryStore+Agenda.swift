@@ -192,7 +192,8 @@ extension State {
             let isUnwritten = pass.valid.contains { $0.key == key && $0.fate != .applied }
             var isUndecided = false
             if case .undecided = row.verdict { isUndecided = true }
-            if let check = row.check, !isUndecided, row.verdict != nil || row.isInserted {
+            if var check = row.check, !isUndecided, row.verdict != nil || row.isInserted {
+                check.account = check.account ?? notes[key]?.check?.check.account
                 notes[key, default: RowNotes()].check = CheckRecord(check: check, askedAt: now)
             }
             if isUndecided || isUnwritten {

@@ -27,7 +27,8 @@ extension RowCheck {
             signedDate: stated.signedDate,
             clock: nextClock(of: stated, notificationsFlow: true, now: now),
             isLasting: stated.status.isEntitling || stated.status == .billingRetry,
-            values: values)
+            values: values,
+            account: AccountDigest(appTransactionID: stated.transaction.appTransactionID))
     }
 }
 

@@ -12,6 +12,13 @@ struct AskedPage: Sendable {
         var reason: QuestionReason?
     }
 
+    /// By whom questions are joined: the first answer about one usually settles the rest.
+    enum Payer: Hashable, Sendable {
+        case customer(String)
+        /// Of one app; the answer through another app does not contain it.
+        case account(AccountDigest, AppIdentity)
+    }
+
     var batch = StagedBatch()
     /// Set when asking must end; the batch still holds what was judged before.
     var end: RunEnd?
@@ -52,19 +59,17 @@ struct AskedPage: Sendable {
     }
 
     static func grouped(_ subjects: [Subject]) -> [[Subject]] {
-        var positions: [String: Int] = [:]
+        var positions: [Payer: Int] = [:]
         var groups: [[Subject]] = []
         for subject in subjects {
-            guard let customer = subject.customer else {
+            let payers = subject.payers
+            let position = payers.lazy.compactMap { positions[$0] }.first ?? groups.count
+            if position == groups.count {
                 groups.append([subject])
-                continue
-            }
-            if let position = positions[customer] {
-                groups[position].append(subject)
             } else {
-                positions[customer] = groups.count
-                groups.append([subject])
+                groups[position].append(subject)
             }
+            for payer in payers { positions[payer] = positions[payer] ?? position }
         }
         return groups
     }
@@ -122,6 +127,18 @@ struct AskedPage: Sendable {
             if let key = judged.asksAgain { batch.asksAgain.append(key) }
             batch.historyMarks.merge(judged.historyMarks) { first, _ in first }
         }
+    }
+}
+
+extension AskedPage.Subject {
+    /// Whose the row is, as the company and as Apple says; empty where neither is known.
+    var payers: [AskedPage.Payer] {
+        var payers: [AskedPage.Payer] = []
+        if let account = row?.check?.check.account { payers.append(.account(account, app)) }
+        if let customer = row?.row.customerID, !customer.isEmpty {
+            payers.append(.customer(customer))
+        }
+        return payers
     }
 }
 

@@ -13,9 +13,9 @@ protocol QuestionSource: Sendable {
 /// Asks what a source yields, so many questions at once, and stages the answers as they come.
 ///
 /// A question that is slow, or is tried again, holds up nobody but itself: others take its place in
-/// the window. Only questions about the same customer wait for each other, because the first answer
-/// usually settles the rest. What was judged is staged when a batch is full or a second old, so a
-/// killed run loses no more than that and what was in flight.
+/// the window. Only questions about the same customer, or the same Apple Account, wait for each
+/// other, because the first answer usually settles the rest. What was judged is staged when a batch
+/// is full or a second old, so a killed run loses no more than that and what was in flight.
 struct QuestionWindow {
     let context: RunContext
 
@@ -45,7 +45,7 @@ private struct Window<Source: QuestionSource> {
     /// Rows that are answered, or need no answer.
     private var done = 0
     private var isExhausted = false
-    private var busy: Set<String> = []
+    private var busy: Set<AskedPage.Payer> = []
     private var asked = AskedPage()
     /// What was judged since the last staging and before: a page that was read earlier does not
     /// know it.
@@ -69,7 +69,8 @@ private struct Window<Source: QuestionSource> {
                     group.addTask {
                         Answer(
                             result: await AskedPage.ask(subjects, inquirer: inquirer),
-                            customer: subjects.first?.customer, rows: subjects.count, page: page)
+                            payers: Set(subjects.flatMap(\.payers)), rows: subjects.count,
+                            page: page)
                     }
                     inFlight += 1
                 }
@@ -89,7 +90,7 @@ private struct Window<Source: QuestionSource> {
 
     private struct Answer: Sendable {
         var result: AskedPage.GroupResult
-        var customer: String?
+        var payers: Set<AskedPage.Payer>
         var rows: Int
         var page: Int
     }
@@ -98,7 +99,7 @@ private struct Window<Source: QuestionSource> {
     private mutating func next() async -> (subjects: [AskedPage.Subject], page: Int)? {
         while true {
             let free = waiting.firstIndex { item in
-                item.subjects.first?.customer.map { !busy.contains($0) } ?? true
+                busy.isEmpty || !item.subjects.contains { !busy.isDisjoint(with: $0.payers) }
             }
             if let free {
                 guard !context.clock.isPastDeadline else {
@@ -116,7 +117,7 @@ private struct Window<Source: QuestionSource> {
                     finish(customerOf: item.page)
                     continue
                 }
-                if let customer = item.subjects.first?.customer { busy.insert(customer) }
+                for subject in item.subjects { busy.formUnion(subject.payers) }
                 return item
             }
             guard waiting.count < RunLimits.rowsPerPage, !isExhausted else { return nil }
@@ -152,7 +153,7 @@ private struct Window<Source: QuestionSource> {
     private mutating func take(_ answer: Answer) {
         asked.add(answer.result)
         for item in answer.result.judged { judged.now.formUnion(item.outcomes.map(\.key)) }
-        if let customer = answer.customer { busy.remove(customer) }
+        busy.subtract(answer.payers)
         // What was cut off is asked by the next run, so its page is not done.
         guard answer.result.end == nil else { return }
         finish(customerOf: answer.page)
@@ -192,13 +193,5 @@ private struct Window<Source: QuestionSource> {
         } catch {
             asked.end = error.end
         }
-    }
-}
-
-extension AskedPage.Subject {
-    /// Whose the row is; questions about one customer are asked one after the other.
-    var customer: String? {
-        guard let customer = row?.row.customerID, !customer.isEmpty else { return nil }
-        return customer
     }
 }

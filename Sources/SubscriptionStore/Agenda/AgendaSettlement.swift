@@ -22,15 +22,18 @@ struct AgendaSettlement: Sendable {
     ) throws {
         try db.cachedStatement(
             sql: """
-                INSERT INTO trueup_checks
+                INSERT INTO trueup_checks (
+                    bundle_id, environment, original_transaction_id, asked_at,
+                    \(CheckRecord.columns.dropFirst().joined(separator: ", ")))
                 SELECT p.bundle_id, p.environment, p.original_transaction_id, ?, p.signed_date,
-                    p.clock, ifnull(p.is_lasting, 0), p.agreed
+                    p.clock, ifnull(p.is_lasting, 0), p.agreed, p.account
                 FROM \(rows)
                 WHERE p.agreed IS NOT NULL AND p.verdict IN (\(VerdictCode.match.rawValue),
                     \(VerdictCode.discrepancy.rawValue), \(VerdictCode.inserted.rawValue))
                 ON CONFLICT DO UPDATE SET asked_at = excluded.asked_at,
                     signed_date = excluded.signed_date, clock = excluded.clock,
-                    is_lasting = excluded.is_lasting, agreed = excluded.agreed
+                    is_lasting = excluded.is_lasting, agreed = excluded.agreed,
+                    account = ifnull(excluded.account, trueup_checks.account)
                 WHERE ifnull(trueup_checks.signed_date, 0) <= ifnull(excluded.signed_date, ?)
                 """
         ).execute(

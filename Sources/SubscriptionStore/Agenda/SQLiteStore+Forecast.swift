@@ -75,7 +75,7 @@ private struct ForecastQuestions {
             guard let reason = QuestionReason(rank: line.integer(at: 0) ?? -1) else { continue }
             let key = SubscriptionKey(line, at: 1)
             if let row = try row(of: key) {
-                ask(row, because: reason)
+                try ask(row, because: reason)
             } else if reason == .notification {
                 askUnheld(key)
             }
@@ -102,13 +102,26 @@ private struct ForecastQuestions {
         return try cursor.next().map { LocalSubscription($0) }
     }
 
-    private mutating func ask(_ row: LocalSubscription, because reason: QuestionReason) {
+    private mutating func ask(_ row: LocalSubscription, because reason: QuestionReason) throws {
         switch place(row) {
         case .excluded(let why): forecast.excluded[why, default: 0] += 1
         case .asked(let app):
             forecast.questions[reason, default: 0] += 1
-            forecast.asked[app, default: CustomerCount()].add(row.customerID)
+            let named = row.customerID.map { !$0.isEmpty } ?? false
+            forecast.asked[app, default: CustomerCount()].add(
+                row.customerID, account: named ? nil : try account(of: row.key))
         }
+    }
+
+    private func account(of key: SubscriptionKey) throws -> AccountDigest? {
+        try Int64.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT account FROM trueup_checks WHERE bundle_id = ?
+                        AND environment = ? AND original_transaction_id = ?
+                        AND account IS NOT NULL
+                    """), arguments: key.arguments
+        ).map { AccountDigest(bits: UInt64(bitPattern: $0)) }
     }
 
     // MARK: What is due
@@ -145,7 +158,7 @@ private struct ForecastQuestions {
                     SELECT EXISTS (SELECT 1 FROM trueup_agenda WHERE bundle_id = ?
                         AND environment = ? AND original_transaction_id = ?)
                     """), arguments: key.arguments)
-        if isOwed != true, let row = try row(of: key) { ask(row, because: reason) }
+        if isOwed != true, let row = try row(of: key) { try ask(row, because: reason) }
     }
 
     // MARK: Every row
@@ -174,7 +187,7 @@ private struct ForecastQuestions {
                 forecast.settledInRound += 1
                 continue
             }
-            ask(LocalSubscription(row), because: .round)
+            try ask(LocalSubscription(row), because: .round)
         }
     }
 

@@ -20,11 +20,10 @@ struct TableScan: Sendable {
     }
 
     private static let columns = """
-        s.original_transaction_id, s.environment, s.bundle_id, s.status, c.asked_at,
-        c.signed_date, c.clock, c.is_lasting, c.agreed, \
-        \(ValuesDigest.fields.map { "s." + $0.rawValue }.joined(separator: ", "))
+        s.original_transaction_id, s.environment, s.bundle_id, s.status, \
+        \(CheckRecord.columns(of: "c")), \(ValuesDigest.fields.map { "s." + $0.rawValue }.joined(separator: ", "))
         """
-    private static let firstValue = 9
+    private static let firstValue = 4 + CheckRecord.columns.count
 
     func chunk(after position: StoredKey?, _ db: Database) throws -> Chunk {
         let start = position ?? .first
@@ -84,20 +83,5 @@ struct TableScan: Sendable {
             }
         }
         return digest
-    }
-}
-
-extension CheckRecord {
-    /// Reads `asked_at`, `signed_date`, `clock`, `is_lasting` and `agreed`; `nil` without a record.
-    init?(_ row: Row, at index: Int) {
-        guard let asked = row.time(at: index), let agreed = row.integer(at: index + 4) else {
-            return nil
-        }
-        self.init(
-            check: RowCheck(
-                signedDate: row.time(at: index + 1), clock: row.time(at: index + 2),
-                isLasting: row.integer(at: index + 3) == 1,
-                values: ValuesDigest(bits: UInt64(bitPattern: agreed))),
-            askedAt: asked)
     }
 }

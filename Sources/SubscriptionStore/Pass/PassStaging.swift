@@ -83,7 +83,7 @@ struct PassStaging {
                 INSERT INTO trueup_pass_rows (
                     pass_id, bundle_id, environment, original_transaction_id, verdict, reason,
                     is_absent, look, \(Self.checkColumns))
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET verdict = excluded.verdict, reason = excluded.reason,
                     is_absent = excluded.is_absent, look = excluded.look, asks_again = 0,
                     \(Self.takesOverCheck)
@@ -108,7 +108,7 @@ struct PassStaging {
                 INSERT INTO trueup_pass_rows (
                     pass_id, bundle_id, environment, original_transaction_id, verdict,
                     \(Self.checkColumns))
-                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue), ?, ?, ?, ?, ?)
+                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue), ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET asks_again = CASE WHEN ? THEN 0 ELSE asks_again END
                 WHERE verdict <> \(VerdictCode.inserted.rawValue)
                 """
@@ -118,13 +118,14 @@ struct PassStaging {
         return db.changesCount > 0
     }
 
-    private static let checkColumns = "asked_because, signed_date, clock, is_lasting, agreed"
+    private static let checkColumns =
+        "asked_because, signed_date, clock, is_lasting, agreed, account"
 
     /// A later look keeps the reason of the question that it repeats.
     private static let takesOverCheck = """
         asked_because = ifnull(excluded.asked_because, asked_because),
         signed_date = excluded.signed_date, clock = excluded.clock,
-        is_lasting = excluded.is_lasting, agreed = excluded.agreed
+        is_lasting = excluded.is_lasting, agreed = excluded.agreed, account = excluded.account
         """
 
     private static func checkArguments(of outcome: RowOutcome) -> StatementArguments {
@@ -133,6 +134,7 @@ struct PassStaging {
             outcome.askedBecause?.rank, check?.signedDate?.unixMilliseconds,
             check?.clock?.unixMilliseconds, check?.isLasting,
             check.map { Int64(bitPattern: $0.values.bits) },
+            (check?.account).map { Int64(bitPattern: $0.bits) },
         ]
     }
 

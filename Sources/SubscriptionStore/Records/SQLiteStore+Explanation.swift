@@ -54,7 +54,7 @@ private struct ExplanationReader {
         explanation.check = try Row.fetchOne(
             db,
             sql: """
-                SELECT asked_at, signed_date, clock, is_lasting, agreed FROM trueup_checks
+                SELECT \(CheckRecord.columns.joined(separator: ", ")) FROM trueup_checks
                 WHERE \(Self.isOfKey)
                 """, arguments: key
         ).flatMap { CheckRecord($0, at: 0) }

@@ -30,7 +30,7 @@ extension SQLiteStore {
             EXISTS (SELECT 1 FROM trueup_stand_ins AS i
                 WHERE i.bundle_id = s.bundle_id AND i.environment = s.environment
                     AND i.true_original = s.original_transaction_id),
-            k.asked_at, k.signed_date, k.clock, k.is_lasting, k.agreed
+            \(CheckRecord.columns(of: "k"))
         FROM (SELECT ? AS bundle_id, ? AS environment, ? AS original_transaction_id) AS s
         LEFT JOIN trueup_absences AS a ON a.bundle_id = s.bundle_id
             AND a.environment = s.environment

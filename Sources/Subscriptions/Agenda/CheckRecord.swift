@@ -9,14 +9,18 @@ package struct RowCheck: Hashable, Sendable {
     package var isLasting: Bool
     /// The digest of the row's compared values, as they stand once what was planned is written.
     package var values: ValuesDigest
+    /// Whose subscription it is, as Apple says; `nil` where no statement named an account.
+    package var account: AccountDigest?
 
     package init(
-        signedDate: Timestamp?, clock: Timestamp?, isLasting: Bool, values: ValuesDigest
+        signedDate: Timestamp?, clock: Timestamp?, isLasting: Bool, values: ValuesDigest,
+        account: AccountDigest? = nil
     ) {
         self.signedDate = signedDate
         self.clock = clock
         self.isLasting = isLasting
         self.values = values
+        self.account = account
     }
 }
 

@@ -13,12 +13,19 @@ package struct CustomerCount: Hashable, Sendable {
 
     package init(capacity: Int = 1 << 18) { self.capacity = max(1, capacity) }
 
-    package mutating func add(_ customerID: String?) {
-        guard let customerID, !customerID.isEmpty else {
+    /// Adds a row by its customer, or else by its Apple Account, or else as a customer of its own.
+    package mutating func add(_ customerID: String?, account: AccountDigest? = nil) {
+        let number: UInt64
+        if let customerID, !customerID.isEmpty {
+            var digest = ValuesDigest()
+            digest.add(customerID)
+            number = Self.mixed(digest.bits)
+        } else if let account {
+            number = Self.mixed(account.bits)
+        } else {
             unnamed += 1
             return
         }
-        let number = Self.number(of: customerID)
         guard number <= UInt64.max >> halvings else { return }
         kept.insert(number)
         while kept.count > capacity, halvings < 32 {
@@ -33,10 +40,8 @@ package struct CustomerCount: Hashable, Sendable {
     package var isExact: Bool { halvings == 0 }
 
     /// SplitMix64's finishing mix, so that similar ids get unrelated numbers.
-    private static func number(of customerID: String) -> UInt64 {
-        var digest = ValuesDigest()
-        digest.add(customerID)
-        var z = digest.bits &+ 0x9E37_79B9_7F4A_7C15
+    private static func mixed(_ bits: UInt64) -> UInt64 {
+        var z = bits &+ 0x9E37_79B9_7F4A_7C15
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z >> 31)

@@ -124,6 +124,27 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func `the account of a subscription is kept until a statement names another`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        let row = subscription("1")
+        try place.hold(row)
+        let accounts = [AccountDigest(bits: .max), nil, AccountDigest(bits: 2)]
+        let kept = [AccountDigest(bits: .max), AccountDigest(bits: .max), AccountDigest(bits: 2)]
+        for (number, account) in accounts.enumerated() {
+            let night = try await Night(
+                place, "run-\(number)", after: 25 * Int64(number))
+            var judged = agreed(row, signed: 2000 + Int64(number))
+            judged.check?.account = account
+            try await night.stage(judged)
+            try await night.conclude()
+            let notes = try await night.ports.rows.notes(about: [row.key])
+            #expect(notes[row.key]?.check?.check.account == kept[number])
+        }
+    }
+
+    @Test(arguments: Implementation.allCases)
     func `what is undecided or unwritten stays owed`(store: Implementation) async throws {
         let place = try store.place()
         for id in ["1", "2", "3"] { try place.hold(subscription(id)) }

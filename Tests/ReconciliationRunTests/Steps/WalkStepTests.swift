@@ -43,6 +43,28 @@ import Testing
         #expect(world.store.report(ofRun: "run-1")?.totals.matched == 2)
     }
 
+    @Test func `asks once about an Apple Account that it knows, whoever our customers are`()
+        async throws
+    {
+        let world = World()
+        let stated = (0..<3).map { number in
+            World.stated(World.id(number), number == 1 ? .expired : .active) {
+                $0.transaction.appTransactionID = number < 2 ? "one account" : "another account"
+            }
+        }
+        for (number, item) in stated.enumerated() {
+            world.store.hold(
+                World.row(of: item) { $0.customerID = number == 1 ? "its customer" : nil })
+        }
+        world.say(Array(stated[..<2]))
+        world.say([stated[2]])
+        try await world.night("run-1")
+        let conclusion = try await world.night("run-2", after: 25)
+        #expect(world.apple.asked.count == 2)
+        #expect(world.store.report(ofRun: "run-2")?.totals.matched == 3)
+        #expect(conclusion.exitStatus == .ok)
+    }
+
     @Test func `corrects what Apple says otherwise, with an entry for each`() async throws {
         let world = World(rows: 5)
         world.expire(World.id(1))

@@ -9,6 +9,14 @@ import Testing
         #expect(count.isExact)
     }
 
+    @Test func `counts rows without a customer by the Apple Account that is known`() {
+        let account = AccountDigest(appTransactionID: "704346128300000001")
+        var count = CustomerCount()
+        for customer in [nil, "", "a", "a"] { count.add(customer, account: account) }
+        count.add(nil, account: AccountDigest(appTransactionID: ""))
+        #expect(count.count == 3)
+    }
+
     @Test func `is exact up to its capacity, and close beyond it`() {
         var count = CustomerCount(capacity: 4096)
         for customer in 0..<4096 { count.add("customer-\(customer)") }
