@@ -62,7 +62,7 @@ package struct JWSTransactionDecodedPayload: AppStoreModel {
         type = try reader.enumeration("type", known: KnownValues.productTypes, .strict)
         appAccountToken = try reader.text("appAccountToken", .strict)
         inAppOwnershipType = try reader.enumeration(
-            "inAppOwnershipType", known: KnownValues.ownershipTypes, .strict)
+            "inAppOwnershipType", known: SignedTransaction.knownOwnershipTypes, .strict)
         signedDate = try reader.moment("signedDate", .strict)
         revocationReason = try reader.enumeration(
             "revocationReason", known: KnownValues.revocationReasons, .strict)

@@ -7,7 +7,6 @@ enum KnownValues {
     static let productTypes = [
         "Auto-Renewable Subscription", "Non-Consumable", "Consumable", "Non-Renewing Subscription",
     ]
-    static let ownershipTypes = ["PURCHASED", "FAMILY_SHARED", "ASSIGNED"]
     static let transactionReasons = ["PURCHASE", "RENEWAL"]
     static let offerDiscountTypes = ["FREE_TRIAL", "PAY_AS_YOU_GO", "PAY_UP_FRONT", "ONE_TIME"]
     static let revocationTypes = [

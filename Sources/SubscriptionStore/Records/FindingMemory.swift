@@ -111,14 +111,15 @@ struct FindingResolution {
     }
 
     /// How much of a row must have been examined to show that a finding of a kind is resolved.
-    static let neededLook = """
-        CASE WHEN h.kind IN ('transaction_missing', 'transaction_unknown', 'price')
-                THEN \(LookDepth.periods.rawValue)
-            WHEN h.kind IN ('not_found', 'account_not_found', 'invalid_id', 'migrated',
-                    'wrong_environment', 'wrong_app', 'duplicate_local', 'unreadable_value')
-                THEN \(LookDepth.standing.rawValue)
-            ELSE \(LookDepth.statement.rawValue) END
-        """
+    ///
+    /// A kind that this version does not know counts as one about Apple's statement.
+    static let neededLook: String = {
+        let kinds = FindingKind.allCases.map {
+            "WHEN '\($0.rawValue)' THEN \($0.neededLook.rawValue)"
+        }
+        return
+            "CASE h.kind \(kinds.joined(separator: " ")) ELSE \(LookDepth.statement.rawValue) END"
+    }()
 
     /// That the pass does not state the finding itself.
     private static let wasNotFound = """

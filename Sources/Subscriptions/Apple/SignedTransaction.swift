@@ -76,9 +76,7 @@ package struct UnknownValue: Hashable, Sendable {
 
 extension SignedTransaction {
     /// Ownership types that this version knows.
-    package static let knownOwnershipTypes: Set<String> = [
-        "PURCHASED", "FAMILY_SHARED", "ASSIGNED",
-    ]
+    package static let knownOwnershipTypes = ["PURCHASED", "FAMILY_SHARED", "ASSIGNED"]
 
     /// The ownership type where this version knows it; other values are never written to a row.
     package var knownOwnershipType: String? {

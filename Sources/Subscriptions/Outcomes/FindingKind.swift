@@ -36,6 +36,24 @@ package enum FindingKind: String, Hashable, Sendable, CaseIterable {
     case unreadableValue = "unreadable_value"
 }
 
+extension FindingKind {
+    /// How much of a row must have been examined to show that a finding about it is resolved.
+    package var neededLook: LookDepth {
+        switch self {
+        case .transactionMissing, .transactionUnknown, .price: .periods
+        case .notFound, .accountNotFound, .invalidID, .migrated, .wrongEnvironment, .wrongApp,
+            .duplicateLocal, .unreadableValue:
+            .standing
+        case .missingLocally, .refundReversalMissed, .graceMissed, .revocationMissed,
+            .accessMissing, .accessUnpaid, .status, .expiry, .product, .renewalPreference,
+            .revocationDate, .latestTransaction, .ownership, .identity, .notificationMissed,
+            .notificationLost, .overlappingSubscriptions, .resurrected, .verificationFailed,
+            .contradiction, .unknownValue:
+            .statement
+        }
+    }
+}
+
 /// How much a finding matters, least first.
 package enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
     case info, low, medium, high, critical
