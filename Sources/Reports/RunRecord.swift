@@ -28,4 +28,7 @@ package protocol RunRecord: Sendable {
     /// Every signed payload that a finding or correction of the report names, once each, by digest;
     /// the tombstone of one that was erased.
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws
+
+    /// Runs of the same job and mode that judged rows and began before this one, oldest first.
+    func forEachEarlierRun(since first: Timestamp, _ body: (EarlierRun) throws -> Void) throws
 }

@@ -38,6 +38,9 @@ import Testing
         func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {}
         func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws {}
         func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {}
+        func forEachEarlierRun(
+            since first: Timestamp, _ body: (EarlierRun) throws -> Void
+        ) throws {}
     }
 
     @Test func `is written while it is read, a buffer's worth behind`() throws {

@@ -12,6 +12,8 @@ package struct OutputFile: ~Copyable {
 
     private let path: String
     private let descriptor: FileDescriptor
+    /// Takes the bytes instead of the descriptor.
+    private var receive: (([UInt8]) throws(ReportError) -> Void)?
     private var buffer: [UInt8] = []
     private var hash = SHA256()
     private var flushedBytes = 0
@@ -27,6 +29,17 @@ package struct OutputFile: ~Copyable {
         self.descriptor = FileDescriptor(owning: number)
         buffer.reserveCapacity(Self.bufferBytes + 16 * 1024)
     }
+
+    /// Begins a file that is no file: its bytes go to a closure, a buffer at a time.
+    ///
+    /// It ends with `handOnRest`; there is nothing to put on a disk and close.
+    init(handingTo receive: @escaping ([UInt8]) throws(ReportError) -> Void) throws(ReportError) {
+        try self.init(creating: "/dev/null")
+        self.receive = receive
+    }
+
+    /// Hands on what is still buffered.
+    mutating func handOnRest() throws(ReportError) { try flush() }
 
     /// Appends text as UTF-8.
     package mutating func write(_ text: String) throws(ReportError) {
@@ -66,7 +79,9 @@ package struct OutputFile: ~Copyable {
         hash.update(data: buffer)
         flushedBytes += buffer.count
         flushedLines += buffer.lineFeeds
-        if let code = descriptor.write(buffer) {
+        if let receive {
+            try receive(buffer)
+        } else if let code = descriptor.write(buffer) {
             throw .notWritten(FileSystem.sentence("cannot write", path, code))
         }
         buffer.removeAll(keepingCapacity: true)

@@ -149,6 +149,11 @@ package struct ReportFolder: Hashable, Sendable {
         }
     }
 
+    /// Where the folder of a run stands below the report folder.
+    static func relativePath(ofRun runID: String, started: Timestamp) -> String {
+        started.utcDay + "/" + runID
+    }
+
     private var relativePath: String { day + "/" + runID }
     private var dayPath: String { path(of: day) }
     private var finalPath: String { path(of: relativePath) }
@@ -181,7 +186,7 @@ extension String {
             }
     }
 
-    fileprivate var withoutTrailingSlashes: String {
+    var withoutTrailingSlashes: String {
         var text = Substring(self)
         while text.utf8.count > 1 && text.hasSuffix("/") { text.removeLast() }
         return text.isEmpty ? "." : String(text)

@@ -16,7 +16,7 @@ package struct Migration: Sendable {
     private static let written: [Migration] = [
         .subscriptions, .passes, .runs, .ledger, .notifications, .plans, .revocationAnswers,
         .outbox, .evidence, .guards, .causes, .continuations, .lookups, .decisions, .plannedGuards,
-        .retention, .turns, .agenda, .quota, .accounts,
+        .retention, .turns, .agenda, .quota, .accounts, .renderings,
     ]
 
     /// The schema that this version reads and writes.

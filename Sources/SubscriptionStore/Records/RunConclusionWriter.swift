@@ -64,7 +64,7 @@ struct RunConclusionWriter {
         try db.execute(
             sql: """
                 UPDATE trueup_runs SET ended = ?, exit_status = ?, statuses = ?, messages = ?,
-                    limits = ?, closes_pass = ?, ledger_head = ?, coverage = ?
+                    limits = ?, closes_pass = ?, ledger_head = ?, coverage = ?, found = ?
                 WHERE run_seq = ? AND ended IS NULL
                 """,
             arguments: [
@@ -72,7 +72,8 @@ struct RunConclusionWriter {
                 TextList.encode(conclusion.statuses.map(\.rawValue)),
                 TextList.encode(conclusion.messages), TextList.encode(conclusion.limits),
                 conclusion.closesPass, try Ledger(db: db).head().hash,
-                CoverageText.encode(conclusion.coverage), run.sequence,
+                CoverageText.encode(conclusion.coverage),
+                try FiguresText.encode(tally.figures), run.sequence,
             ])
         guard db.changesCount == 1 else {
             throw StoreError.inconsistent("The run \(header.runID) has been concluded before.")
@@ -99,6 +100,7 @@ struct ConclusionTally: Sendable {
 
     let counts: [Count]
     let evidence: EvidenceAccount.Sum
+    let figures: RunFigures
     /// Whether some correction of the plan is neither written nor stale.
     let leavesPlanOpen: Bool
 
@@ -122,6 +124,7 @@ struct ConclusionTally: Sendable {
                 rows: row.number(at: 2) ?? 0)
         }
         evidence = try EvidenceAccount(db: db).sumSinceLastRun()
+        figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
         leavesPlanOpen =
             try Bool.fetchOne(
                 db,

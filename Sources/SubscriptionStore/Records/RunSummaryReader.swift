@@ -95,7 +95,7 @@ struct RunSummaryReader {
         }
     }
 
-    private func findings() throws -> [FindingCount] {
+    func findings() throws -> [FindingCount] {
         try FindingCount.read(
             db,
             sql: """
@@ -107,7 +107,7 @@ struct RunSummaryReader {
     }
 
     /// Added up here and not by SQLite: an absurd amount must not end the report with an overflow.
-    private func money() throws -> [MoneyTotal] {
+    func money() throws -> [MoneyTotal] {
         struct Group: Hashable {
             let currency: String
             let direction: Direction

@@ -13,6 +13,7 @@ package struct TrueUp: ParsableCommand {
             Check.self,
             Estimate.self,
             Show.self,
+            Report.self,
             Apply.self,
             Undo.self,
             Acknowledge.self,

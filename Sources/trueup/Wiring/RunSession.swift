@@ -98,6 +98,8 @@ struct RunSession {
         terminal.clear()
         sink.close()
         let context = reportContext(database: database)
+        try await store.keepReportContext(
+            try context.text(ofReportsIn: settings.reportDirectory), ofRun: runID)
         let report = try await offTheCooperativeThreads {
             try folder.finish(try store.runRecord(ofRun: runID), context: context)
         }

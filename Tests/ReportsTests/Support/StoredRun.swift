@@ -11,6 +11,7 @@ struct StoredRun: RunRecord {
     var notFound: [NotFoundAccount] = []
     var notifications: [NotificationAudit] = []
     var evidence: [SignedPayload] = []
+    var earlier: [EarlierRun] = []
 
     func summary() throws -> RunSummary { runSummary }
 
@@ -40,5 +41,9 @@ struct StoredRun: RunRecord {
 
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {
         for payload in evidence { try body(.payload(payload)) }
+    }
+
+    func forEachEarlierRun(since first: Timestamp, _ body: (EarlierRun) throws -> Void) throws {
+        for run in earlier where run.started >= first { try body(run) }
     }
 }

@@ -1,0 +1,89 @@
+import Foundation
+import GRDB
+package import Subscriptions
+
+/// What a run found, as it is stored with the run.
+enum FiguresText {
+    static func encode(_ figures: RunFigures) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(figures), as: UTF8.self)
+    }
+
+    static func decode(_ text: String?) throws -> RunFigures? {
+        try text.map { try JSONDecoder().decode(RunFigures.self, from: Data($0.utf8)) }
+    }
+}
+
+extension RunSummaryReader {
+    /// The findings by kind and the money of the run.
+    func figures() throws -> RunFigures {
+        var kinds: [String: Int] = [:]
+        for count in try findings() { kinds[count.kind.rawValue, default: 0] += count.findings }
+        return RunFigures(kinds: kinds, money: try money())
+    }
+}
+
+extension SQLiteRunRecord {
+    /// Runs of the same job and mode that judged rows themselves, oldest first.
+    ///
+    /// Runs exclude each other, so that those which began before this one had all ended, or were
+    /// killed, and nothing of them changes later.
+    package func forEachEarlierRun(
+        since first: Timestamp, _ body: (EarlierRun) throws -> Void
+    ) throws {
+        try store.stream("reading the runs before \(runID)") { db in
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT e.run_id, e.started, CASE WHEN e.ended IS NULL THEN NULL
+                            ELSE e.exit_status END,
+                        e.narrowing, e.coverage, e.found, e.run_seq,
+                        (SELECT sum(c.calls) FROM trueup_run_calls AS c
+                            WHERE c.run_seq = e.run_seq)
+                    FROM trueup_runs AS e
+                    JOIN trueup_runs AS r ON r.job = e.job AND r.mode = e.mode
+                    WHERE r.run_seq = ?1 AND e.run_seq < ?1 AND e.started >= ?2
+                        AND e.started < r.started
+                        AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a
+                            WHERE a.pass_id = e.pass_id)
+                    ORDER BY e.run_seq
+                    """,
+                arguments: [sequence, first.unixMilliseconds])
+            while let row = try rows.next() {
+                try body(
+                    EarlierRun(
+                        runID: row.requiredText(at: 0),
+                        started: row.time(at: 1) ?? Timestamp(unixMilliseconds: 0),
+                        exitStatus: row.text(at: 2).flatMap(ExitStatus.init(rawValue:)),
+                        isNarrowed: !row.requiredText(at: 3).isEmpty,
+                        totals: try RunSummaryReader.totals(of: row.integer(at: 6) ?? 0, db),
+                        calls: row.number(at: 7) ?? 0,
+                        coverage: try CoverageText.decode(row.text(at: 4)),
+                        figures: try FiguresText.decode(row.text(at: 5))))
+            }
+        }
+    }
+
+    /// What the report stated beside the stored run; `nil` for runs of versions that did not keep it.
+    package func context() throws -> String? {
+        try store.stream("reading the report's context of \(runID)") { db in
+            try String.fetchOne(
+                db, sql: "SELECT report_context FROM trueup_runs WHERE run_seq = ?",
+                arguments: [sequence])
+        }
+    }
+}
+
+extension SQLiteStore {
+    /// Keeps what the report of a run states beside the stored run, before it is written.
+    package func keepReportContext(
+        _ context: String, ofRun runID: String
+    ) async throws(StoreError) {
+        try await write("keeping what the report of \(runID) states") { db in
+            try db.execute(
+                sql: "UPDATE trueup_runs SET report_context = ? WHERE run_id = ?",
+                arguments: [context, runID])
+        }
+    }
+}

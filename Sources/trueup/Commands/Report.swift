@@ -1,0 +1,111 @@
+package import ArgumentParser
+import Reports
+import SubscriptionStore
+package import Subscriptions
+
+/// `trueup report RUN`: renders the report of a stored run again.
+package struct Report: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Render the report of a stored run again, byte for byte.",
+        discussion: """
+            Prints summary.txt (with --json summary.json), or one file that is named, or writes all \
+            files into a new folder. Reads the database and changes nothing. The log of a run, and \
+            manifest.json and SHA256SUMS, which state its digest, stand in its report folder only. A \
+            payload that was erased since the run shows as a tombstone.
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The run, as \"trueup status\" lists it, or the end of its name; its report folder, or "
+                + "latest.", valueName: "run"), completion: .directory)
+    package var run: String
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The one file to print, such as report.html.", valueName: "name"))
+    package var file: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("A new folder to write all files into.", valueName: "dir"),
+        completion: .directory)
+    package var output: String?
+
+    @OptionGroup package var common: CommonOptions
+
+    package init() {}
+
+    package func validate() throws {
+        if file != nil && output != nil {
+            throw ValidationError(
+                "--file prints one file, --output writes all of them; give one of the two.")
+        }
+    }
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        let rendered = try rendered(settings)
+        if let output {
+            try await offTheCooperativeThreads { try rendered.write(into: output) }
+            if !common.quiet {
+                invocation.say(
+                    "trueup: wrote \(RenderedRun.fileNames.count) files into \(output); "
+                        + RenderedRun.missingNames.joined(separator: ", ")
+                        + " stand in the run's report folder only, because the database does not "
+                        + "hold the log")
+            }
+            return .ok
+        }
+        try print(file ?? (common.json ? "summary.json" : "summary.txt"), of: rendered, invocation)
+        return .ok
+    }
+
+    private func rendered(_ settings: Settings) throws -> RenderedRun {
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let runID = try RunName(run).whole(settings)
+        let record: SQLiteRunRecord
+        do {
+            record = try store.runRecord(ofRun: runID)
+        } catch StoreError.unavailable(let text) {
+            throw CommandFailure(.usage, text)
+        }
+        guard let context = try record.context() else {
+            throw CommandFailure(
+                .usage,
+                "The run \(runID) is of a version that did not keep what its report states of apps "
+                    + "and roots, or was killed before its report; it cannot be rendered again. Its "
+                    + "report folder, if there is one, is what is left of it.")
+        }
+        return try RenderedRun(record, context: try ReportContext(text: context))
+    }
+
+    private func print(
+        _ name: String, of rendered: RenderedRun, _ invocation: Invocation
+    ) throws {
+        guard RenderedRun.fileNames.contains(name) else {
+            let reason =
+                RenderedRun.missingNames.contains(name)
+                ? "\(name) stands in the run's report folder only"
+                : "a report has no file \"\(PlainText.of(name))\""
+            throw CommandFailure(
+                .usage,
+                reason + "; these can be rendered: "
+                    + RenderedRun.fileNames.joined(separator: ", "))
+        }
+        let output = invocation.output
+        var refusal: CommandFailure?
+        do {
+            try rendered.render(name) { bytes throws(ReportError) in
+                do throws(CommandFailure) {
+                    try output.write(bytes)
+                } catch {
+                    refusal = error
+                    throw .notWritten(error.description)
+                }
+            }
+        } catch {
+            throw refusal ?? error
+        }
+    }
+}
