@@ -26,8 +26,8 @@ import Testing
             try folder.names(in: "latest") == [
                 "README.txt", "SHA256SUMS", "corrections.csv", "corrections.jsonl",
                 "discrepancies.csv", "discrepancies.jsonl", "evidence.jsonl", "manifest.json",
-                "not_found.csv", "notifications.csv", "plan.json", "run.log.jsonl", "summary.json",
-                "summary.txt", "undecided.csv", "undo.json",
+                "not_found.csv", "notifications.csv", "plan.json", "report.html", "run.log.jsonl",
+                "summary.json", "summary.txt", "undecided.csv", "undo.json",
             ])
         #expect(try folder.text("latest/run.log.jsonl") == "{\"event\":\"run.begun\"}\n")
         #expect(try folder.text("latest/summary.txt") == finished.summaryText)

@@ -28,8 +28,9 @@ struct ReportFile: Sendable {
 
     /// The files made from the stored run, in the order in which `README.txt` names them.
     static let all: [ReportFile] = [
-        .summaryText, .summaryJSON, .discrepancies, .discrepanciesCSV, .notFound, .corrections,
-        .correctionsCSV, .undecided, .notifications, .plan, .undo, .evidence, .readMe,
+        .summaryText, .page, .summaryJSON, .discrepancies, .discrepanciesCSV, .notFound,
+        .corrections, .correctionsCSV, .undecided, .notifications, .plan, .undo, .evidence,
+        .readMe,
     ]
 
     /// The names of the files that every report holds and that are not made by `all`.

@@ -17,18 +17,44 @@ struct CauseLines {
         namesApps = summary.header.apps.count > 1
     }
 
+    /// One cause in words.
+    struct Told {
+        let findings: Int
+        let title: String
+        let sentences: [String]
+        let ink: Ink
+    }
+
+    /// The first causes in words.
+    var told: [Told] {
+        causes.prefix(Self.told).map { cause in
+            let app = namesApps ? " [\(cause.bundleID) \(cause.environment)]" : ""
+            return Told(
+                findings: cause.findings, title: cause.cause + app,
+                sentences: sentences(about: cause), ink: ink(of: cause))
+        }
+    }
+
+    /// What is said of those that are not told; `nil` where all are.
+    var others: String? {
+        let others = causes.dropFirst(Self.told)
+        guard !others.isEmpty else { return nil }
+        let findings = others.reduce(0) { $0 + $1.findings }
+        return "… and \(others.count.of("more cause")) with \(findings.of("finding")), all in "
+            + "summary.json"
+    }
+
     func lines(_ palette: Palette) -> [String] {
         guard !causes.isEmpty else { return [] }
-        let told = causes.prefix(Self.told)
+        let told = self.told
         let width = told.map { $0.findings.grouped.count }.max() ?? 0
         let margin = String(repeating: " ", count: width + 4)
         let all = causes.reduce(0) { $0 + $1.findings }
         var lines = [palette.paint("CAUSES of \(all.of("finding"))", .heading)]
         for cause in told {
             let count = "  " + cause.findings.grouped.padded(to: width, atRight: true) + "  "
-            let app = namesApps ? " [\(cause.bundleID) \(cause.environment)]" : ""
-            var title = cause.cause + app
-            var sentences = sentences(about: cause)
+            var title = cause.title
+            var sentences = cause.sentences
             if let first = sentences.first, sentences.count == 1,
                 count.count + title.count + first.count + 2 <= SummaryText.columns
             {
@@ -36,19 +62,13 @@ struct CauseLines {
                 sentences = []
             }
             lines += title.wrapped(to: SummaryText.columns, firstMargin: count, margin: margin)
-                .map { palette.paint($0, ink(of: cause)) }
+                .map { palette.paint($0, cause.ink) }
             for sentence in sentences {
                 lines += sentence.wrapped(
                     to: SummaryText.columns, firstMargin: margin, margin: margin)
             }
         }
-        let others = causes.dropFirst(Self.told)
-        if !others.isEmpty {
-            let findings = others.reduce(0) { $0 + $1.findings }
-            lines.append(
-                "  … and \(others.count.of("more cause")) with \(findings.of("finding")), all in "
-                    + "summary.json")
-        }
+        if let others { lines.append("  " + others) }
         return lines
     }
 

@@ -19,8 +19,7 @@ extension SummarySections {
             section.rows.append(
                 .init(["settled", settled.grouped, "", "by a notification that agrees; no call"]))
         }
-        if let quiet = coverage.quiet {
-            let unasked = max(0, quiet - (coverage.sample?.drawn ?? 0))
+        if let unasked = coverage.unasked {
             section.rows.append(
                 .init(["not asked", unasked.grouped, "", "there was no reason to ask"]))
         }

@@ -46,8 +46,7 @@ enum SummarySections {
     }
 
     /// In scope = matched + discrepant + undecided + excluded, so that a reader can add it up.
-    static func tieOut(_ summary: RunSummary) -> Section {
-        let totals = summary.totals
+    static func tieOut(_ totals: RunTotals) -> Section {
         var section = Section(title: "TIE-OUT", headings: ["rows", ""], numbers: [1])
         section.rows = [
             .init(["matched", totals.matched.grouped, "agree with Apple"]),

@@ -25,7 +25,7 @@ package enum SummaryText {
         let causes = CauseLines(summary).lines(palette)
         if !causes.isEmpty { blocks.append(causes) }
         let sections: [Section] = [
-            SummarySections.tieOut(summary), SummarySections.undecided(summary),
+            SummarySections.tieOut(summary.totals), SummarySections.undecided(summary),
             SummarySections.coverage(summary), SummarySections.remainingRisk(summary),
             SummarySections.findings(summary), SummarySections.corrections(summary),
             SummarySections.money(summary), SummarySections.calls(summary),

@@ -1,0 +1,129 @@
+import Subscriptions
+
+/// What the page shows of a run, read once from its record; however long the lists, it stays small.
+struct PageFacts {
+    /// The most lines of each list; the files beside the page have all.
+    enum Limit {
+        static let findings = 1_000
+        static let corrections = 200
+        static let examples = 5
+        static let accounts = 200
+        static let undecided = 3
+    }
+
+    let summary: RunSummary
+    let notice: String?
+    let trustedRoots: [TrustedRoot]
+    let history: PageHistory
+    private(set) var worst = WorstFindings(limit: Limit.findings)
+    /// Corrections written, in the order of the ledger.
+    private(set) var corrections: [LedgerEntry] = []
+    private(set) var correctionCount = 0
+    /// Of different kinds, as far as there are.
+    private(set) var examples: [LedgerEntry] = []
+    /// Customers of the examples, by subscription.
+    private(set) var customers: [SubscriptionKey: String] = [:]
+    private(set) var withheld = AccessHarm()
+    private(set) var unpaid = AccessHarm()
+    /// Rows whose status differs, by ours and Apple's.
+    private(set) var statuses: [StatusPair: Int] = [:]
+    private(set) var undecided: [UndecidedReason: [UndecidedRow]] = [:]
+    private(set) var notFound: [NotFoundAccount] = []
+    private(set) var notFoundCount = 0
+    /// Apple's notifications by what became of them.
+    private(set) var notifications: [String: Int] = [:]
+
+    init(_ source: ReportSource) throws {
+        summary = source.summary
+        notice = source.notice
+        trustedRoots = source.context.trustedRoots
+        history = try PageHistory(source)
+        try readCorrections(source.record)
+        try source.record.forEachFinding { take($0) }
+        try source.record.forEachUndecided { row in
+            guard undecided[row.reason, default: []].count < Limit.undecided else { return }
+            undecided[row.reason, default: []].append(row)
+        }
+        try source.record.forEachNotFound { account in
+            notFoundCount += 1
+            if notFound.count < Limit.accounts { notFound.append(account) }
+        }
+        try source.record.forEachNotification { notification in
+            notifications[notification.verdict, default: 0] += 1
+        }
+    }
+
+    private mutating func readCorrections(_ record: any RunRecord) throws {
+        var shown: Set<[FindingKind]> = []
+        var others: [LedgerEntry] = []
+        try record.forEachCorrection { entry in
+            correctionCount += 1
+            if corrections.count < Limit.corrections { corrections.append(entry) }
+            guard entry.changes.table == .subscriptions else { return }
+            if examples.count < Limit.examples, shown.insert(entry.kinds).inserted {
+                examples.append(entry)
+            } else if others.count < Limit.examples {
+                others.append(entry)
+            }
+        }
+        examples += others.prefix(max(0, Limit.examples - examples.count))
+        examples.sort { $0.number < $1.number }
+    }
+
+    private mutating func take(_ reported: ReportedFinding) {
+        worst.add(reported)
+        let finding = reported.finding
+        if let key = finding.key, let customer = finding.customerID,
+            examples.contains(where: { $0.subscription == key })
+        {
+            customers[key] = customer
+        }
+        switch finding.kind {
+        case .accessMissing, .graceMissed, .refundReversalMissed: withheld.add(reported)
+        case .accessUnpaid, .revocationMissed: unpaid.add(reported)
+        default: break
+        }
+        if finding.field == "status", finding.kind != .missingLocally {
+            let pair = StatusPair(ours: finding.localValue, apples: finding.appleValue)
+            statuses[pair, default: 0] += 1
+        }
+    }
+}
+
+/// Findings of access that was withheld from, or given to, the wrong customers.
+struct AccessHarm {
+    private(set) var findings = 0
+    private(set) var corrected = 0
+    private(set) var kinds: [FindingKind: Int] = [:]
+    private(set) var firstSeen: Timestamp?
+
+    mutating func add(_ reported: ReportedFinding) {
+        findings += 1
+        if reported.state == .corrected { corrected += 1 }
+        kinds[reported.finding.kind, default: 0] += 1
+        firstSeen = min(firstSeen ?? reported.firstSeen, reported.firstSeen)
+    }
+}
+
+/// Two sides of a status; what is no status of Apple's counts together, so that there are few pairs.
+struct StatusPair: Hashable {
+    let ours: String
+    let apples: String
+
+    init(ours: FieldValue, apples: FieldValue) {
+        self.ours = Self.name(ours)
+        self.apples = Self.name(apples)
+    }
+
+    private static func name(_ value: FieldValue) -> String {
+        switch value {
+        case .null: "(none)"
+        case .integer(1): "1 active"
+        case .integer(2): "2 expired"
+        case .integer(3): "3 billing retry"
+        case .integer(4): "4 billing grace period"
+        case .integer(5): "5 revoked"
+        default: "another value"
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Crypto
+import Foundation
+import Subscriptions
+import Testing
+
+@testable import Reports
+
+/// `report.html` as a browser gets it.
+@Suite struct `The page of a run` {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func page(
+        _ run: StoredRun? = nil, context: ReportContext = Samples.context
+    ) throws -> String {
+        let path = try folder.report(run, context: context).path
+        return String(
+            decoding: try Data(contentsOf: URL(fileURLWithPath: path + "/report.html")),
+            as: UTF8.self)
+    }
+
+    /// The texts of a page's elements, one after the other.
+    private func words(_ page: String) -> String {
+        page.replacing(/<[^>]*>/, with: " ").replacing(/\s+/, with: " ")
+    }
+
+    @Test func `loads nothing and runs nothing`() throws {
+        let page = try page()
+        for sign in [
+            "<script", "<img", "<link", "<iframe", "<object", "<form", "http:", "https:", "url(",
+            "@import", "src=", "javascript:", " style=",
+        ] {
+            #expect(!page.contains(sign), "\(sign)")
+        }
+        #expect(page.firstMatch(of: /<[^>]* on[a-z]+=/) == nil)
+    }
+
+    @Test func `allows its own style and nothing else`() throws {
+        let page = try page()
+        let style = try #require(page.firstMatch(of: /<style>((?s).*?)<\/style>/)?.1)
+        let digest = Data(SHA256.hash(data: Array(style.utf8))).base64EncodedString()
+        #expect(
+            page.contains(
+                "content=\"default-src 'none'; style-src 'sha256-\(digest)'; base-uri 'none'; "
+                    + "form-action 'none'\""))
+        #expect(page.ranges(of: "<style").count == 1)
+        let policy = try #require(page.range(of: "Content-Security-Policy"))
+        let inline = try #require(page.range(of: "<style"))
+        #expect(policy.lowerBound < inline.lowerBound)
+    }
+
+    @Test func `every element that is opened is closed, in order`() throws {
+        let page = try page()
+        var open: [Substring] = []
+        for match in page.matches(of: /<(\/?)([a-z0-9]+)[^>]*>/) {
+            let name = match.2
+            if ["meta", "br"].contains(name) { continue }
+            if match.1.isEmpty {
+                open.append(name)
+            } else {
+                #expect(open.popLast() == name)
+            }
+        }
+        #expect(open.isEmpty)
+    }
+
+    @Test func `can be read without seeing it`() throws {
+        let page = try page()
+        #expect(page.contains("<html lang=\"en\">"))
+        for part in ["<header>", "<nav ", "<main>", "<footer>"] {
+            #expect(page.ranges(of: part).count == 1, "\(part)")
+        }
+        let levels = page.matches(of: /<h([1-6])/).compactMap { Int($0.1) }
+        #expect(levels.first == 1)
+        #expect(levels.count { $0 == 1 } == 1)
+        for (before, level) in zip(levels, levels.dropFirst()) { #expect(level <= before + 1) }
+        #expect(page.ranges(of: "<table").count == page.ranges(of: "<caption>").count)
+        #expect(page.firstMatch(of: /<th(?! scope=)[ >]/) == nil)
+        for drawing in page.matches(of: /(?s)<svg([^>]*)>(.*?)<\/svg>/) {
+            #expect(drawing.1.contains("role=\"img\""))
+            #expect(drawing.2.contains("<title"))
+            #expect(drawing.2.contains("<desc"))
+        }
+        let ids = page.matches(of: #/ id="([^"]*)"/#).map { String($0.1) }
+        #expect(Set(ids).count == ids.count)
+        for link in page.matches(of: /href="#([^"]*)"/) { #expect(ids.contains(String(link.1))) }
+    }
+
+    @Test func `says what the summary says`() throws {
+        let run = try Samples.run()
+        let words = words(try page(run))
+        let summary = run.runSummary
+        #expect(words.contains(Headline(summary).text))
+        let sections = [
+            SummarySections.tieOut(summary.totals), SummarySections.undecided(summary),
+            SummarySections.findings(summary), SummarySections.corrections(summary),
+            SummarySections.money(summary), SummarySections.calls(summary),
+            SummarySections.limits(summary), SummarySections.messages(summary),
+            SummarySections.next(summary),
+        ]
+        for section in sections {
+            for row in section.rows {
+                let cells = row.cells.filter { !$0.isEmpty }.joined(separator: " ")
+                #expect(words.contains(cells), "\(section.title): \(cells)")
+            }
+            for sentence in section.sentences { #expect(words.contains(sentence)) }
+        }
+        #expect(words.contains("1,987 of 2,000 rows judged: 1,950 agree with Apple, 37 differ."))
+        #expect(words.contains("1,212 findings: 1,200 corrected, 12 open, of these 8 new."))
+    }
+
+    @Test func `shows corrections, examples, accounts and rows as the record has them`() throws {
+        let run = try Samples.run()
+        let words = words(try page(run))
+        #expect(words.contains("2000000000000001, customer customer-1"))
+        #expect(words.contains("status 2 1"))
+        #expect(words.contains("status 2 → 1"))
+        #expect(words.contains(Samples.digest))
+        #expect(words.contains(Samples.renewalDigest))
+        #expect(words.contains("2 corrections; corrections.csv has them, too."))
+        #expect(
+            words.contains(
+                "2000000000000004 customer-4 1 confirmed 2026-11-18 2026-11-20 3 "
+                    + "2026-10-01 00:00:00 UTC"))
+        #expect(words.contains("rate_limited 2"))
+        #expect(words.contains("2000000000000003"))
+        #expect(words.contains("missed 1"))
+        #expect(words.contains(run.runSummary.ledgerHead))
+        #expect(
+            words.contains(
+                "In 1 finding access was withheld that Apple grants (access_missing 1), the longest "
+                    + "known since 2026-11-20; 1 of them corrected."))
+    }
+
+    @Test func `the digits of an amount are its currency's`() throws {
+        var run = try Samples.run()
+        run.runSummary.money = [
+            MoneyTotal(currency: "JPY", direction: .companyLoses, amount: 2_697_000, findings: 2),
+            MoneyTotal(currency: "KWD", direction: .customerLoses, amount: 1_234, findings: 1),
+        ]
+        let words = words(try page(run))
+        #expect(words.contains("to the harm of the company 2,697 JPY 2"))
+        #expect(words.contains("to the harm of customers 1.234 KWD 1"))
+    }
+
+    @Test(arguments: Situations.all)
+    func `there is one of every kind of run`(summary: RunSummary) throws {
+        let page = try page(StoredRun(runSummary: summary))
+        #expect(page.hasSuffix("</html>\n"))
+        #expect(words(page).contains(Headline(summary).text))
+    }
+
+    @Test func `a guard that stopped the run is named, with what it said`() throws {
+        let words = words(try page(StoredRun(runSummary: Situations.guarded)))
+        #expect(words.contains("Stopped by a guard"))
+        #expect(words.contains("Limits reached guard max_changes"))
+        #expect(words.contains("The plan changes 812 rows; max_changes allows 500."))
+    }
+
+    @Test func `lifted guards and acknowledgements have their reasons`() throws {
+        var run = try Samples.run()
+        run.runSummary.liftedGuards = [
+            GuardLift(
+                name: .maxChanges, reason: "new prices, ticket 4711", actor: "ada@host",
+                liftedAt: Samples.started, liftedBy: "the command line", breach: "too many")
+        ]
+        run.runSummary.acknowledged = [
+            AcknowledgedFinding(
+                findingID: "f-9", kind: .identity, severity: .critical,
+                originalTransactionID: "2000000000000077", decision: 1, actor: "ben@host",
+                reason: "a family, as told", decidedAt: Samples.started, until: nil)
+        ]
+        let words = words(try page(run))
+        #expect(words.contains("max_changes ada@host new prices, ticket 4711"))
+        #expect(words.contains("max_changes would have said: too many"))
+        #expect(words.contains("f-9 identity 2000000000000077 ben@host a family, as told"))
+    }
+}
