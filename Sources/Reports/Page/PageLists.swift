@@ -43,8 +43,12 @@ struct PageLists {
         let columns = [
             "severity", "kind", "state", "subscription", "customer", "product", "field", "ours",
             "Apple’s", "first seen", "list price", "evidence",
-        ].map { Markup.Column($0, isNumber: $0 == "list price") }
-        page.table("Open findings, worst first", columns) { table in
+        ].map { name in
+            Markup.Column(
+                name,
+                name == "list price" ? .number : Self.dates.contains(name) ? .date : .text)
+        }
+        page.table("Open findings, worst first", columns, named: "dense") { table in
             for finding in worst { row(of: finding, columns, &table) }
         }
     }
@@ -110,11 +114,12 @@ struct PageLists {
             facts.corrections.count, of: facts.correctionCount, "correction",
             in: "corrections.csv", &page)
         let columns = [
-            Markup.Column("entry", isNumber: true), Markup.Column("subscription"),
+            Markup.Column("entry", .number), Markup.Column("subscription"),
             Markup.Column("because of"), Markup.Column("before → after"),
             Markup.Column("evidence"),
         ]
-        page.table("Written corrections, in the order of the ledger", columns) { table in
+        page.table("Written corrections, in the order of the ledger", columns, named: "dense") {
+            table in
             for entry in facts.corrections {
                 table.element("tr") { row in
                     row.element("td", [.named("n")], String(entry.number))
@@ -154,7 +159,10 @@ struct PageLists {
         let columns = [
             "subscription", "customer", "our status", "standing", "first day", "last day", "days",
             "Apple’s last word",
-        ].map { Markup.Column($0, isNumber: $0 == "days") }
+        ].map { name in
+            Markup.Column(
+                name, name == "days" ? .number : Self.dates.contains(name) ? .date : .text)
+        }
         page.table("Ids that Apple does not find, with their history", columns) { table in
             for account in facts.notFound {
                 table.row(
@@ -179,7 +187,7 @@ struct PageLists {
             facts.undecided.values.reduce(0) { $0 + $1.count }, of: totals.undecidedCount, "row",
             in: "undecided.csv", &page)
         let columns = [
-            Markup.Column("reason"), Markup.Column("rows", isNumber: true),
+            Markup.Column("reason"), Markup.Column("rows", .number),
             Markup.Column("meaning"), Markup.Column("such as"),
         ]
         page.table("Rows without a verdict, by reason", columns) { table in
@@ -195,17 +203,24 @@ struct PageLists {
         }
     }
 
+    private static let dates: Set<String> = [
+        "first seen", "first day", "last day", "Apple’s last word",
+    ]
+
     private static func kinds(of entry: LedgerEntry) -> String {
         guard entry.undoOf == nil else { return "taken back" }
         return entry.kinds.isEmpty
             ? "ours was empty" : entry.kinds.map(\.rawValue).joined(separator: ", ")
     }
 
-    /// A value for people; what is not there is said, and an empty text is seen.
+    /// A value for people; what is not there is said, an empty text is seen, and a time is whole.
     static func shown(_ value: FieldValue) -> String {
         switch value {
         case .null: "(none)"
         case .text(""): "\"\""
+        case .time(let time):
+            time.rfc3339.hasSuffix(".000Z")
+                ? time.readable : time.rfc3339.replacing("T", with: " ").replacing("Z", with: "")
         default: value.plainText
         }
     }

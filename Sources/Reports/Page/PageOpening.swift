@@ -147,8 +147,8 @@ struct PageOpening {
         }
         let before = SummarySections.tieOut(previous.totals).rows
         let columns = [
-            Markup.Column("rows are"), Markup.Column("this run", isNumber: true),
-            Markup.Column("run before", isNumber: true), Markup.Column("meaning"),
+            Markup.Column("rows are"), Markup.Column("this run", .number),
+            Markup.Column("run before", .number), Markup.Column("meaning"),
         ]
         part.table("Tie-out, beside the run before", columns) { table in
             for row in own.rows {

@@ -26,7 +26,7 @@ enum PageStyle {
         color:var(--soft);font-size:.85rem}
         h1,h2,h3{font-family:"Iowan Old Style",Palatino,"Palatino Linotype","Book Antiqua",Georgia,serif;\
         font-weight:600;line-height:1.25;text-wrap:balance}
-        h1{font-size:2.1rem;margin:.35rem 0 1rem;letter-spacing:-.01em}
+        h1{font-size:clamp(1.4rem,1rem + 1.9vw,2.1rem);margin:.35rem 0 1rem;letter-spacing:-.01em}
         h2{font-size:1.4rem;margin:3.2rem 0 .6rem;padding-top:.9rem;border-top:1px solid var(--line)}
         h3{font-size:1.08rem;margin:1.8rem 0 .4rem}
         p{max-width:46rem;margin:.5rem 0}
@@ -55,9 +55,10 @@ enum PageStyle {
         overflow-wrap:anywhere}
         pre{background:var(--panel);padding:.7rem 1rem;overflow-x:auto;margin:.5rem 0 1rem}
         .long{overflow-wrap:anywhere}
-        .change{white-space:normal}
+        .d{white-space:nowrap;font-variant-numeric:tabular-nums}
+        .dense{font-size:.8rem}.dense th,.dense td{padding-right:.7rem}
         .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,20rem),1fr));gap:1.4rem 2rem}
-        figure{margin:0}
+        figure{margin:0;display:flex;flex-direction:column;justify-content:flex-end}
         figcaption{font-size:.88rem;color:var(--soft)}
         figcaption b{color:var(--ink)}
         svg{display:block;width:100%;height:3.6rem}
@@ -73,9 +74,10 @@ enum PageStyle {
         a:focus-visible,.wide:focus-visible{outline:3px solid var(--bar);outline-offset:2px}
         @media print{:root{--ground:#fff;--panel:#f4f4f4;--ink:#000;--soft:#444;--line:#bbb;--strong:#777;\
         --good:#0b4d2a;--notable:#5e3800;--alarm:#8a0f18;--bar:#444;color-scheme:light}
-        body{font-size:9.5pt}nav{display:none}header,main,footer{max-width:none;padding-left:0;padding-right:0}
+        :root{font-size:9.5pt}nav{display:none}header,main,footer{max-width:none;padding-left:0;padding-right:0}
         .wide{overflow:visible}h2,h3,caption{break-after:avoid}tr,figure,.caution{break-inside:avoid}
-        thead{display:table-header-group}table{font-size:8.5pt}@page{margin:16mm 14mm}}
+        thead{display:table-header-group}table.dense,table.dense thead th{font-size:6.5pt}
+        .dense .d{white-space:normal}.dense th,.dense td{overflow-wrap:anywhere;padding-right:.4rem}@page{margin:16mm 14mm}}
 
         """
 }

@@ -41,7 +41,7 @@ struct PageSummaries {
         guard !facts.statuses.isEmpty else { return }
         let columns = [
             Markup.Column("ours"), Markup.Column("Apple’s"),
-            Markup.Column("findings", isNumber: true),
+            Markup.Column("findings", .number),
         ]
         page.table("Where the status differs: both sides", columns) { table in
             let pairs = facts.statuses.sorted {
@@ -60,7 +60,7 @@ struct PageSummaries {
             return
         }
         let columns = [
-            Markup.Column("findings", isNumber: true), Markup.Column("cause"),
+            Markup.Column("findings", .number), Markup.Column("cause"),
             Markup.Column("what they have in common"),
         ]
         let all = causes.causes.reduce(0) { $0 + $1.findings }
@@ -121,7 +121,7 @@ struct PageSummaries {
         page.table(calls, "Calls to Apple, by endpoint", first: "endpoint")
         if !facts.notifications.isEmpty {
             let columns = [
-                Markup.Column("became of it"), Markup.Column("notifications", isNumber: true),
+                Markup.Column("became of it"), Markup.Column("notifications", .number),
             ]
             page.table("Apple’s notifications against the inbox", columns) { table in
                 for (verdict, count) in facts.notifications.sorted(by: { $0.key < $1.key }) {

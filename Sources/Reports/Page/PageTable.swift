@@ -2,14 +2,25 @@ import Subscriptions
 
 /// Tables of the page.
 extension Markup {
-    /// A column: its heading, and whether its cells are numbers.
+    /// A column: its heading, and how its cells are set.
     struct Column {
-        let heading: String
-        let isNumber: Bool
+        /// Numbers stand at the right, dates and times on one line.
+        enum Form { case text, number, date }
 
-        init(_ heading: String, isNumber: Bool = false) {
+        let heading: String
+        let form: Form
+
+        init(_ heading: String, _ form: Form = .text) {
             self.heading = heading
-            self.isNumber = isNumber
+            self.form = form
+        }
+
+        var attributes: [Attribute] {
+            switch form {
+            case .text: []
+            case .number: [.named("n")]
+            case .date: [.named("d")]
+            }
         }
     }
 
@@ -33,9 +44,7 @@ extension Markup {
                     head.element("tr") { row in
                         for column in columns {
                             row.element(
-                                "th",
-                                [Attribute("scope", "col")]
-                                    + (column.isNumber ? [.named("n")] : []), column.heading)
+                                "th", [.init("scope", "col")] + column.attributes, column.heading)
                         }
                     }
                 }
@@ -50,8 +59,7 @@ extension Markup {
     mutating func row(_ cells: [String], _ columns: [Column], named name: String? = nil) {
         element("tr", name.map { [.named($0)] } ?? []) { row in
             for (index, cell) in cells.enumerated() {
-                let isNumber = index < columns.count && columns[index].isNumber
-                let attributes: [Attribute] = isNumber ? [.named("n")] : []
+                let attributes = index < columns.count ? columns[index].attributes : []
                 if index == 0 {
                     row.element("th", [Attribute("scope", "row")] + attributes, cell)
                 } else {
@@ -71,7 +79,8 @@ extension Markup {
         if !section.rows.isEmpty {
             let columns = ([first] + section.headings).enumerated().map { index, heading in
                 Column(
-                    heading.isEmpty ? last : heading, isNumber: section.numbers.contains(index))
+                    heading.isEmpty ? last : heading,
+                    section.numbers.contains(index) ? .number : .text)
             }
             table(caption, columns) { table in
                 for row in section.rows {
