@@ -22,7 +22,9 @@ package struct Status: Verb {
         let report = StatusReport(
             overview: try store.overview(runs: Self.listedRuns, at: invocation.now()),
             running: SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath).map {
-                StatusReport.Running(holder: $0.holder, since: $0.since)
+                StatusReport.Running(
+                    holder: $0.holder, since: $0.since,
+                    live: LiveRunFile(besideDatabaseAt: settings.databasePath).read(heldBy: $0))
             }, apps: settings.identities, now: invocation.now())
         try invocation.output.line(common.json ? report.json.rendered : report.text)
         return .ok

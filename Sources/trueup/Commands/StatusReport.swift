@@ -3,16 +3,6 @@ package import Subscriptions
 
 /// What `status` shows, as a value: for people as text, for machines as JSON.
 package struct StatusReport {
-    package struct Running {
-        package var holder: String
-        package var since: Timestamp?
-
-        package init(holder: String, since: Timestamp?) {
-            self.holder = holder
-            self.since = since
-        }
-    }
-
     private let overview: StoreOverview
     private let running: Running?
     private let apps: [AppIdentity]
@@ -33,11 +23,13 @@ package struct StatusReport {
         var lines = [
             "Rows       " + rows,
             "Running    " + (running.map(describe) ?? "nothing"),
+        ]
+        lines += (running?.lines(at: now) ?? []).map { "           " + $0 }
+        lines.append(
             "Coverage   "
                 + (overview.lastCompletePass.map {
                     "the last complete pass began \(moment($0))"
-                } ?? "no pass over all rows has been completed yet"),
-        ]
+                } ?? "no pass over all rows has been completed yet"))
         if overview.judgedRows > 0 {
             lines.append(
                 "Judged     \(overview.judgedRows) rows; Apple's oldest word about one is of "
@@ -165,9 +157,7 @@ package struct StatusReport {
         .object([
             "subscriptions": .integer(Int64(overview.subscriptions)),
             "not_yet_known": .integer(Int64(overview.notYetKnown)),
-            "running": running.map {
-                .object(["holder": .string($0.holder), "since": .time($0.since)])
-            } ?? .null,
+            "running": running?.json ?? .null,
             "last_complete_pass": .time(overview.lastCompletePass),
             "coverage_age_seconds": overview.lastCompletePass.map {
                 .integer(now.milliseconds(since: $0) / 1000)

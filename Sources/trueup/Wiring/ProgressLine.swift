@@ -8,11 +8,6 @@ import Synchronization
 /// On a terminal progress and waits are one line that is written over; elsewhere progress is a line
 /// now and then, and every wait a line of its own, at once.
 package final class ProgressLine: Sendable {
-    private struct Wait {
-        let reason: String
-        let until: Timestamp
-    }
-
     private struct State {
         var lastShown: ContinuousClock.Instant?
         var isOpen = false
@@ -20,7 +15,7 @@ package final class ProgressLine: Sendable {
         /// The first that was heard of the present stage.
         var began: (at: ContinuousClock.Instant, progress: RunProgress)?
         /// The last wait that was told; it may be over.
-        var wait: Wait?
+        var wait: RunStanding.Wait?
     }
 
     private let state = Mutex(State())
@@ -52,12 +47,12 @@ package final class ProgressLine: Sendable {
     }
 
     package func show(_ progress: RunProgress) {
-        guard !isQuiet else { return }
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
             state.progress = progress
             if state.began?.progress.stage != progress.stage { state.began = (now, progress) }
             let interval = isTerminal ? Self.terminalInterval : Self.logInterval
+            guard !isQuiet else { return false }
             // Short runs on a schedule need no progress at all.
             guard let last = state.lastShown else {
                 state.lastShown = now
@@ -68,7 +63,8 @@ package final class ProgressLine: Sendable {
             return true
         }
         guard isDue else { return }
-        if isTerminal { overwrite() } else { write("trueup: " + full(progress) + "\n") }
+        guard !isTerminal else { return overwrite() }
+        if let sentence = standing.sentence { write("trueup: \(sentence)\n") }
     }
 
     /// Says that nothing is asked until `end`.
@@ -78,9 +74,9 @@ package final class ProgressLine: Sendable {
     ///   - reason: In a few words, for the line that is written over.
     ///   - end: When the run goes on.
     package func wait(_ sentence: String, for reason: String, until end: Timestamp) {
+        state.withLock { $0.wait = RunStanding.Wait(reason: reason, until: end) }
         guard !isQuiet else { return }
         guard isTerminal else { return write("trueup: \(sentence)\n") }
-        state.withLock { $0.wait = Wait(reason: reason, until: end) }
         overwrite()
     }
 
@@ -89,7 +85,7 @@ package final class ProgressLine: Sendable {
         clear()
         guard !isQuiet else { return }
         write("trueup: \(sentence)\n")
-        if isTerminal, presentWait != nil { overwrite() }
+        if isTerminal, standing.wait != nil { overwrite() }
     }
 
     /// Clears the line that is written over, before anything else is written.
@@ -101,72 +97,31 @@ package final class ProgressLine: Sendable {
         if isOpen { write("\r\u{1B}[K") }
     }
 
-    private func overwrite() {
-        let wait = presentWait.map { "waiting until \($0.until.rfc3339) for \($0.reason)" }
-        let progress = state.withLock { state in
-            state.isOpen = true
-            return state.progress
+    /// What the run has said of itself so far, whether or not anybody saw it.
+    package var standing: RunStanding {
+        let now = now()
+        return state.withLock { state in
+            RunStanding(
+                progress: state.progress, perSecond: Self.rate(since: state.began, state.progress),
+                wait: state.wait.flatMap { $0.until > now ? $0 : nil })
         }
-        // What matters most is said first, and left out last.
-        let forms: [[String?]] =
-            wait == nil
-            ? [[progress.map(full)], [progress.map(text)], [progress.map(short)]]
-            : [
-                [progress.map(full), wait], [progress.map(text), wait],
-                [progress.map(short), wait], [wait], [progress.map(short)],
-            ]
-        let lines = forms.map { $0.compactMap(\.self).joined(separator: "; ") }
-        let room = max(1, columns() - 1)
-        let line = lines.first { $0.count <= room } ?? String((lines.last ?? "").prefix(room))
+    }
+
+    private func overwrite() {
+        let line = standing.line(within: max(1, columns() - 1))
+        state.withLock { $0.isOpen = true }
         write("\r\u{1B}[K" + line)
     }
 
-    /// The last wait that was told, if it is not over.
-    private var presentWait: Wait? {
-        let now = now()
-        return state.withLock { state in
-            state.wait.flatMap { $0.until > now ? $0 : nil }
-        }
-    }
-
-    /// With the rate and the time left, once there is something to tell.
-    private func full(_ progress: RunProgress) -> String {
-        let began = state.withLock { $0.began }
-        guard let began, began.progress.stage == progress.stage else { return text(progress) }
+    /// `nil` until there is something to tell.
+    private static func rate(
+        since began: (at: ContinuousClock.Instant, progress: RunProgress)?,
+        _ progress: RunProgress?
+    ) -> Double? {
+        guard let began, let progress, began.progress.stage == progress.stage else { return nil }
         let seconds = (ContinuousClock.now - began.at) / .seconds(1)
         let done = progress.done - began.progress.done
-        guard seconds >= 1, done > 0 else { return text(progress) }
-        let rate = Double(done) / seconds
-        var parts = [text(progress), rate < 10 ? Self.tenths(rate) + "/s" : "\(Int(rate))/s"]
-        if let total = progress.total, total > progress.done {
-            let left = min(1e12, Double(total - progress.done) / rate * 1000)
-            parts.append(DurationText.age(ofMilliseconds: Int64(left)) + " left")
-        }
-        return parts.joined(separator: ", ")
-    }
-
-    private static func tenths(_ number: Double) -> String {
-        let tenths = Int((number * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10)"
-    }
-
-    /// For a narrow terminal: `walk 29 %`.
-    private func short(_ progress: RunProgress) -> String {
-        guard let total = progress.total, total > 0 else {
-            return "\(progress.stage.rawValue) \(progress.done)"
-        }
-        let share = min(1, Double(progress.done) / Double(total))
-        return "\(progress.stage.rawValue) \(Int(share * 100)) %"
-    }
-
-    private func text(_ progress: RunProgress) -> String {
-        switch progress.stage {
-        case .recover: "recover: \(progress.done) notifications read"
-        case .walk:
-            progress.total.map { "walk: \(progress.done) of \($0) rows asked" }
-                ?? "walk: \(progress.done) rows asked"
-        case .again: "walk: \(progress.done) rows asked once more"
-        case .apply: "apply: \(progress.done) corrections written"
-        }
+        guard seconds >= 1, done > 0 else { return nil }
+        return Double(done) / seconds
     }
 }

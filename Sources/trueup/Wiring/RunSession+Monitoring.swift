@@ -1,5 +1,6 @@
 import AppStoreServerAPI
 import FoundationEssentials
+import Glibc
 import Reports
 import SubscriptionStore
 import Subscriptions
@@ -47,5 +48,15 @@ extension RunSession {
             }
         }
         return standing
+    }
+
+    /// What tells other terminals how far this run is.
+    func watch(over terminal: ProgressLine, holder: String, since: Timestamp) -> RunWatch {
+        RunWatch(
+            database: run.settings.databasePath,
+            run: LiveRun(
+                holder: holder, since: since, process: getpid(), runID: run.header.runID,
+                job: run.header.job, writtenAt: since),
+            terminal: terminal, now: invocation.now)
     }
 }

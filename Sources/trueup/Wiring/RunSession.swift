@@ -51,9 +51,9 @@ struct RunSession {
 
         // The lock, and the database under it.
         let holder = RunningUser.lockHolder(doing: run.description)
+        let since = invocation.now()
         let lock = try RunLock.acquire(
-            forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
-            waitMilliseconds: 0)
+            forDatabaseAt: settings.databasePath, holder: holder, now: since, waitMilliseconds: 0)
         try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
         CallNotes(besideDatabaseAt: settings.databasePath).prepare()
         let store = try SQLiteStore.open(
@@ -78,6 +78,12 @@ struct RunSession {
         let logger = logger(writingTo: sink, gap: gap)
         let stop = StopRequest()
         let signals = SignalWatch(stop: stop) { terminal.say($0) }
+        let watch = watch(over: terminal, holder: holder, since: since)
+        let watching = Task { await watch.goOn() }
+        defer {
+            watching.cancel()
+            watch.end()
+        }
 
         // The run itself, and its report.
         var job = run.job
@@ -96,6 +102,7 @@ struct RunSession {
         let conclusion = try await reconciler.run()
         for requests in requests { await requests.end() }
         terminal.clear()
+        watch.reportBegins()
         sink.close()
         let context = reportContext(database: database)
         try await store.keepReportContext(
@@ -110,6 +117,8 @@ struct RunSession {
         // The report is published: nothing that comes after it changes how the run ended.
         await leaveMetrics(of: report.summary, waits: waits, store: store)
         await deleteWhatIsPastItsRetention(in: store)
+        // Before the lock is free: the next run tells under the same name.
+        watch.end()
         _ = consume claim
         _ = consume lock
         await notify(by: notifier, from: store, after: conclusion.exitStatus)

@@ -1,3 +1,4 @@
+import SubscriptionStore
 import Subscriptions
 import Testing
 import trueup
@@ -6,12 +7,15 @@ import trueup
     static let app = AppIdentity(bundleID: "com.example.app", environment: .production)
     static let now = Timestamp(unixMilliseconds: 1_795_000_000_000)
 
-    private func report(_ change: (inout StoreOverview) -> Void) -> StatusReport {
+    private func report(
+        running: StatusReport.Running? = nil, _ change: (inout StoreOverview) -> Void = { _ in }
+    ) -> StatusReport {
         var overview = StoreOverview(
             subscriptions: 0, notYetKnown: 0, runs: [], lastCompletePass: nil, watermarks: [:],
             openFindings: [])
         change(&overview)
-        return StatusReport(overview: overview, running: nil, apps: [Self.app], now: Self.now)
+        return StatusReport(
+            overview: overview, running: running, apps: [Self.app], now: Self.now)
     }
 
     @Test func `makes sense of an empty database`() {
@@ -22,6 +26,30 @@ import trueup
         #expect(text.contains("com.example.app Production  never read"))
         #expect(text.contains("Open findings: none"))
         #expect(text.contains("Runs: none yet"))
+    }
+
+    @Test func `tells how far a running job is, and what it waits for`() {
+        var live = LiveRun(
+            holder: "me@host, process 17, run nightly", since: Self.now, process: 17,
+            runID: "20261118T000000Z-7f3c9a", job: "nightly", writtenAt: Self.now)
+        live.sentence = "walk: 120 of 400 rows asked, 25/s, 11 s left"
+        live.done = 120
+        live.wait = LiveRun.Wait(
+            reason: "subscription_statuses (quota)", until: Self.now.adding(milliseconds: 1000))
+        let report = report(
+            running: StatusReport.Running(holder: live.holder, since: live.since, live: live))
+        #expect(
+            report.text.contains(
+                """
+                Running    me@host, process 17, run nightly, since \(Self.now.rfc3339) (0 s ago)
+                           20261118T000000Z-7f3c9a
+                           walk: 120 of 400 rows asked, 25/s, 11 s left
+                           waiting until \(live.wait?.until.rfc3339 ?? "") for \
+                subscription_statuses (quota)
+                """), "\(report.text)")
+        let json = report.json.rendered
+        #expect(json.contains("\"running\":{\"done\":120,"), "\(json)")
+        #expect(json.contains("\"holder\":\"me@host, process 17, run nightly\""))
     }
 
     @Test func `tells ages, findings by weight, and the last runs`() {

@@ -1,0 +1,93 @@
+package import ReconciliationRun
+package import Subscriptions
+
+/// How far a run is and what it waits for, at one moment: what people are shown of it.
+package struct RunStanding: Hashable, Sendable {
+    package struct Wait: Hashable, Sendable {
+        /// In a few words.
+        package var reason: String
+        package var until: Timestamp
+
+        package init(reason: String, until: Timestamp) {
+            self.reason = reason
+            self.until = until
+        }
+    }
+
+    package var progress: RunProgress?
+    /// What is done of the present stage in a second; `nil` while that cannot be told.
+    package var perSecond: Double?
+    /// What keeps it from asking now.
+    package var wait: Wait?
+
+    package init(progress: RunProgress? = nil, perSecond: Double? = nil, wait: Wait? = nil) {
+        self.progress = progress
+        self.perSecond = perSecond
+        self.wait = wait
+    }
+
+    /// At the present rate; `nil` where rate or total is not known, or nothing is left.
+    package var millisecondsLeft: Int64? {
+        guard let perSecond, perSecond > 0, let progress, let total = progress.total,
+            total > progress.done
+        else { return nil }
+        return Int64(min(1e12, Double(total - progress.done) / perSecond * 1000))
+    }
+
+    /// All that is known of the progress, for a line without limits; `nil` before there is any.
+    package var sentence: String? { progress.map(full) }
+
+    /// What fits into a line of the terminal: what matters most is said first, and left out last.
+    ///
+    /// - Parameter room: How many characters fit.
+    /// - Returns: At most so many characters.
+    package func line(within room: Int) -> String {
+        let waiting = wait.map { "waiting until \($0.until.rfc3339) for \($0.reason)" }
+        let forms: [[String?]] =
+            waiting == nil
+            ? [[progress.map(full)], [progress.map(Self.text)], [progress.map(Self.short)]]
+            : [
+                [progress.map(full), waiting], [progress.map(Self.text), waiting],
+                [progress.map(Self.short), waiting], [waiting], [progress.map(Self.short)],
+            ]
+        let lines = forms.map { $0.compactMap(\.self).joined(separator: "; ") }
+        return lines.first { $0.count <= room } ?? String((lines.last ?? "").prefix(room))
+    }
+
+    /// With the rate and the time left, where these are known.
+    private func full(_ progress: RunProgress) -> String {
+        var parts = [Self.text(progress)]
+        if let perSecond {
+            parts.append((perSecond < 10 ? Self.tenths(perSecond) : "\(Int(perSecond))") + "/s")
+        }
+        if let millisecondsLeft {
+            parts.append(DurationText.age(ofMilliseconds: millisecondsLeft) + " left")
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func tenths(_ number: Double) -> String {
+        let tenths = Int((number * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    /// For a narrow terminal: `walk 29 %`.
+    private static func short(_ progress: RunProgress) -> String {
+        guard let total = progress.total, total > 0 else {
+            return "\(progress.stage.rawValue) \(progress.done)"
+        }
+        let share = min(1, Double(progress.done) / Double(total))
+        return "\(progress.stage.rawValue) \(Int(share * 100)) %"
+    }
+
+    private static func text(_ progress: RunProgress) -> String {
+        switch progress.stage {
+        case .recover: "recover: \(progress.done) notifications read"
+        case .walk:
+            progress.total.map { "walk: \(progress.done) of \($0) rows asked" }
+                ?? "walk: \(progress.done) rows asked"
+        case .again: "walk: \(progress.done) rows asked once more"
+        case .apply: "apply: \(progress.done) corrections written"
+        }
+    }
+}

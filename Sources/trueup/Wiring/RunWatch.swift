@@ -1,0 +1,95 @@
+import ReconciliationRun
+package import SubscriptionStore
+package import Subscriptions
+import Synchronization
+
+/// Tells other terminals how far the running job is: once a second, in a file beside the database.
+final class RunWatch: Sendable {
+    private struct State {
+        var isReporting = false
+        var hasEnded = false
+    }
+
+    private static let interval = Duration.seconds(1)
+
+    private let file: LiveRunFile
+    private let run: LiveRun
+    private let terminal: ProgressLine
+    private let now: @Sendable () -> Timestamp
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - database: The database's path.
+    ///   - run: Who the job is; what it tells is added.
+    ///   - terminal: What is known of its progress.
+    ///   - now: The wall clock.
+    init(
+        database: String, run: LiveRun, terminal: ProgressLine,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        file = LiveRunFile(besideDatabaseAt: database)
+        self.run = run
+        self.terminal = terminal
+        self.now = now
+    }
+
+    /// Tells until the task is cancelled.
+    func goOn() async {
+        while !Task.isCancelled {
+            tell()
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+
+    /// From now on the report is written, and nothing else is done.
+    func reportBegins() {
+        state.withLock { $0.isReporting = true }
+    }
+
+    /// Takes the file away; nothing is told afterwards.
+    func end() {
+        state.withLock { state in
+            guard !state.hasEnded else { return }
+            state.hasEnded = true
+            file.remove()
+        }
+    }
+
+    private func tell() {
+        let standing = terminal.standing
+        // Under the lock, so that no late word comes back after the file was taken away.
+        state.withLock { state in
+            guard !state.hasEnded else { return }
+            file.tell(
+                state.isReporting
+                    ? run.reporting(at: now()) : run.standing(standing, at: now()))
+        }
+    }
+}
+
+extension LiveRun {
+    /// - Parameters:
+    ///   - standing: How far the run is.
+    ///   - now: The present.
+    /// - Returns: The same run with that.
+    package func standing(_ standing: RunStanding, at now: Timestamp) -> LiveRun {
+        var run = self
+        run.writtenAt = now
+        run.sentence = standing.sentence
+        run.stage = standing.progress?.stage.rawValue
+        run.done = standing.progress?.done
+        run.total = standing.progress?.total
+        run.donePerMinute = standing.perSecond.map { Int(min(1e15, $0 * 60)) }
+        run.secondsLeft = standing.millisecondsLeft.map { Int($0 / 1000) }
+        run.wait = standing.wait.map { Wait(reason: $0.reason, until: $0.until) }
+        return run
+    }
+
+    fileprivate func reporting(at now: Timestamp) -> LiveRun {
+        var run = self
+        run.writtenAt = now
+        run.stage = "report"
+        run.sentence = "writing the report"
+        return run
+    }
+}

@@ -1,0 +1,51 @@
+import ReconciliationRun
+import SubscriptionStore
+import Subscriptions
+import Testing
+import trueup
+
+@Suite struct `The standing of a run` {
+    private let now = Timestamp(unixMilliseconds: 1_795_144_624_000)
+
+    @Test func `says rate and time left once they are known`() {
+        var standing = RunStanding(progress: RunProgress(stage: .walk, done: 120, total: 400))
+        #expect(standing.sentence == "walk: 120 of 400 rows asked")
+        #expect(standing.millisecondsLeft == nil)
+        standing.perSecond = 4
+        #expect(standing.sentence == "walk: 120 of 400 rows asked, 4.0/s, 1 min left")
+        #expect(standing.millisecondsLeft == 70_000)
+        standing.progress = RunProgress(stage: .recover, done: 7)
+        #expect(standing.sentence == "recover: 7 notifications read, 4.0/s")
+        #expect(RunStanding().sentence == nil)
+    }
+
+    @Test func `is told to others with every part`() {
+        let run = LiveRun(
+            holder: "me", since: now, process: 17, runID: "20261120T031704Z-7f3c9a",
+            job: "nightly", writtenAt: now)
+        let later = now.adding(milliseconds: 5000)
+        let told = run.standing(
+            RunStanding(
+                progress: RunProgress(stage: .walk, done: 120, total: 400), perSecond: 4,
+                wait: RunStanding.Wait(reason: "the quota", until: later)),
+            at: later)
+        #expect(told.writtenAt == later)
+        #expect(told.sentence == "walk: 120 of 400 rows asked, 4.0/s, 1 min left")
+        #expect(told.stage == "walk")
+        #expect(told.done == 120)
+        #expect(told.total == 400)
+        #expect(told.donePerMinute == 240)
+        #expect(told.secondsLeft == 70)
+        #expect(told.wait == LiveRun.Wait(reason: "the quota", until: later))
+    }
+
+    @Test func `is heard of a line that nobody sees, too`() {
+        let line = ProgressLine(
+            isTerminal: false, isQuiet: true, now: { now }, write: { _ in })
+        let progress = RunProgress(stage: .walk, done: 120, total: 400)
+        line.show(progress)
+        line.wait("Apple said no.", for: "a 429", until: now.adding(milliseconds: 1))
+        #expect(line.standing.progress == progress)
+        #expect(line.standing.wait?.reason == "a 429")
+    }
+}
