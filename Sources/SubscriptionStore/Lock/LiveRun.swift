@@ -18,6 +18,28 @@ package struct LiveRun: Hashable, Sendable {
         }
     }
 
+    /// The calls of the hour that ends now, by every process on the database.
+    package struct QuotaUse: Hashable, Sendable {
+        package var app: AppIdentity
+        package var endpoint: String
+        package var calls: Int
+        /// The calls that any hour may have, by the share that the job may use.
+        package var limit: Int
+
+        package init(app: AppIdentity, endpoint: String, calls: Int, limit: Int) {
+            self.app = app
+            self.endpoint = endpoint
+            self.calls = calls
+            self.limit = limit
+        }
+
+        /// The used part of the limit in whole percent, rounded down; above 100 after a lowered share.
+        package var percent: Int {
+            guard limit > 0, calls > 0 else { return 0 }
+            return Int(min(1e9, Double(calls) / Double(limit) * 100))
+        }
+    }
+
     /// As the note of the lock has them.
     package var holder: String
     package var since: Timestamp
@@ -34,6 +56,7 @@ package struct LiveRun: Hashable, Sendable {
     package var donePerMinute: Int?
     package var secondsLeft: Int?
     package var wait: Wait?
+    package var quota: [QuotaUse] = []
 
     package init(
         holder: String, since: Timestamp, process: Int32, runID: String, job: String,
@@ -58,6 +81,7 @@ package struct LiveRun: Hashable, Sendable {
             "wait": wait.map {
                 .object(["reason": .string($0.reason), "until": .time($0.until)])
             } ?? .null,
+            "quota": .array(quota.map(\.json)),
         ])
     }
 
@@ -87,10 +111,34 @@ extension LiveRun {
         {
             self.wait = Wait(reason: reason, until: until)
         }
+        let quota = members["quota"] as? [[String: Any]] ?? []
+        self.quota = quota.compactMap(QuotaUse.init(members:))
     }
 
     private static func time(_ value: Any?) -> Timestamp? {
         (value as? String).flatMap { Timestamp(rfc3339: $0) }
+    }
+}
+
+extension LiveRun.QuotaUse {
+    var json: CanonicalJSON {
+        .object([
+            "app": .string(app.bundleID), "environment": .string(app.environment.rawValue),
+            "endpoint": .string(endpoint), "calls": .integer(Int64(calls)),
+            "limit": .integer(Int64(limit)), "percent": .integer(Int64(percent)),
+        ])
+    }
+
+    init?(members: [String: Any]) {
+        guard let bundleID = members["app"] as? String,
+            let environment = (members["environment"] as? String)
+                .flatMap(AppStoreEnvironment.init(rawValue:)),
+            let endpoint = members["endpoint"] as? String, let calls = members["calls"] as? Int,
+            let limit = members["limit"] as? Int
+        else { return nil }
+        self.init(
+            app: AppIdentity(bundleID: bundleID, environment: environment), endpoint: endpoint,
+            calls: calls, limit: limit)
     }
 }
 

@@ -1,4 +1,5 @@
 package import ReconciliationRun
+package import SubscriptionStore
 package import Subscriptions
 import Synchronization
 
@@ -16,6 +17,7 @@ package final class ProgressLine: Sendable {
         var began: (at: ContinuousClock.Instant, progress: RunProgress)?
         /// The last wait that was told; it may be over.
         var wait: RunStanding.Wait?
+        var quota: [LiveRun.QuotaUse] = []
     }
 
     private let state = Mutex(State())
@@ -80,6 +82,11 @@ package final class ProgressLine: Sendable {
         overwrite()
     }
 
+    /// Notes what is used of the hour; it is shown with the next progress.
+    package func note(_ quota: [LiveRun.QuotaUse]) {
+        state.withLock { $0.quota = quota }
+    }
+
     /// Says something in a line of its own.
     package func say(_ sentence: String) {
         clear()
@@ -103,7 +110,7 @@ package final class ProgressLine: Sendable {
         return state.withLock { state in
             RunStanding(
                 progress: state.progress, perSecond: Self.rate(since: state.began, state.progress),
-                wait: state.wait.flatMap { $0.until > now ? $0 : nil })
+                wait: state.wait.flatMap { $0.until > now ? $0 : nil }, quota: state.quota)
         }
     }
 

@@ -34,29 +34,27 @@ extension RunSession {
         standing.oldestCheck = overview.oldestCheck
         standing.owed = overview.owed
         standing.waitedMilliseconds = waits.byReason
-        for app in run.askedApps {
-            let limits = QuotaRates.documented(environment: app.identity.environment, share: 1)
-            for endpoint in Endpoint.allCases {
-                let calls = try await store.bookedCalls(
-                    of: QuotaAccount(app: app.identity, endpoint: endpoint.rawValue),
-                    at: invocation.now())
-                guard calls > 0 else { continue }
-                standing.quota.append(
-                    RunMetrics.QuotaUse(
-                        app: app.identity, endpoint: endpoint.rawValue, calls: calls,
-                        limit: limits.perHour(of: endpoint)))
-            }
+        let use = HourlyUse(of: run.askedApps, in: store, now: invocation.now) { app in
+            QuotaRates.documented(environment: app.identity.environment, share: 1)
+        }
+        standing.quota = try await use.read().map {
+            RunMetrics.QuotaUse(
+                app: $0.app, endpoint: $0.endpoint, calls: $0.calls, limit: $0.limit)
         }
         return standing
     }
 
     /// What tells other terminals how far this run is.
-    func watch(over terminal: ProgressLine, holder: String, since: Timestamp) -> RunWatch {
-        RunWatch(
+    func watch(
+        over terminal: ProgressLine, holder: String, since: Timestamp, in store: SQLiteStore
+    ) -> RunWatch {
+        let use = HourlyUse(
+            of: run.askedApps, in: store, now: invocation.now, against: QuotaRates.allowed)
+        return RunWatch(
             database: run.settings.databasePath,
             run: LiveRun(
                 holder: holder, since: since, process: getpid(), runID: run.header.runID,
                 job: run.header.job, writtenAt: since),
-            terminal: terminal, now: invocation.now)
+            terminal: terminal, now: invocation.now, quota: { (try? await use.read()) ?? [] })
     }
 }

@@ -78,7 +78,7 @@ struct RunSession {
         let logger = logger(writingTo: sink, gap: gap)
         let stop = StopRequest()
         let signals = SignalWatch(stop: stop) { terminal.say($0) }
-        let watch = watch(over: terminal, holder: holder, since: since)
+        let watch = watch(over: terminal, holder: holder, since: since, in: store)
         let watching = Task { await watch.goOn() }
         defer {
             watching.cancel()

@@ -1,4 +1,5 @@
 package import ReconciliationRun
+package import SubscriptionStore
 package import Subscriptions
 
 /// How far a run is and what it waits for, at one moment: what people are shown of it.
@@ -19,11 +20,17 @@ package struct RunStanding: Hashable, Sendable {
     package var perSecond: Double?
     /// What keeps it from asking now.
     package var wait: Wait?
+    /// What is used of the hour, by app and endpoint.
+    package var quota: [LiveRun.QuotaUse]
 
-    package init(progress: RunProgress? = nil, perSecond: Double? = nil, wait: Wait? = nil) {
+    package init(
+        progress: RunProgress? = nil, perSecond: Double? = nil, wait: Wait? = nil,
+        quota: [LiveRun.QuotaUse] = []
+    ) {
         self.progress = progress
         self.perSecond = perSecond
         self.wait = wait
+        self.quota = quota
     }
 
     /// At the present rate; `nil` where rate or total is not known, or nothing is left.
@@ -35,7 +42,15 @@ package struct RunStanding: Hashable, Sendable {
     }
 
     /// All that is known of the progress, for a line without limits; `nil` before there is any.
-    package var sentence: String? { progress.map(full) }
+    package var sentence: String? {
+        progress.map { [full($0), quotaInWords].compactMap(\.self).joined(separator: ", ") }
+    }
+
+    /// Of the endpoint that has used most of its share; `nil` before a call was made.
+    private var quotaInWords: String? {
+        guard let most = quota.map(\.percent).max() else { return nil }
+        return most == 0 ? "under 1 % of quota" : "\(most) % of quota"
+    }
 
     /// What fits into a line of the terminal: what matters most is said first, and left out last.
     ///
@@ -45,9 +60,13 @@ package struct RunStanding: Hashable, Sendable {
         let waiting = wait.map { "waiting until \($0.until.rfc3339) for \($0.reason)" }
         let forms: [[String?]] =
             waiting == nil
-            ? [[progress.map(full)], [progress.map(Self.text)], [progress.map(Self.short)]]
+            ? [
+                [sentence], [progress.map(full)], [progress.map(Self.text)],
+                [progress.map(Self.short)],
+            ]
             : [
-                [progress.map(full), waiting], [progress.map(Self.text), waiting],
+                [sentence, waiting], [progress.map(full), waiting],
+                [progress.map(Self.text), waiting],
                 [progress.map(Self.short), waiting], [waiting], [progress.map(Self.short)],
             ]
         let lines = forms.map { $0.compactMap(\.self).joined(separator: "; ") }

@@ -11,11 +11,15 @@ final class RunWatch: Sendable {
     }
 
     private static let interval = Duration.seconds(1)
+    /// The books are looked at once in so many seconds.
+    private static let secondsBetweenLooks = 5
 
     private let file: LiveRunFile
     private let run: LiveRun
     private let terminal: ProgressLine
     private let now: @Sendable () -> Timestamp
+    /// What is used of the hour's quota; empty where that cannot be said.
+    private let quota: @Sendable () async -> [LiveRun.QuotaUse]
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -23,19 +27,25 @@ final class RunWatch: Sendable {
     ///   - run: Who the job is; what it tells is added.
     ///   - terminal: What is known of its progress.
     ///   - now: The wall clock.
+    ///   - quota: Reads what is used of the hour.
     init(
         database: String, run: LiveRun, terminal: ProgressLine,
-        now: @escaping @Sendable () -> Timestamp
+        now: @escaping @Sendable () -> Timestamp,
+        quota: @escaping @Sendable () async -> [LiveRun.QuotaUse]
     ) {
         file = LiveRunFile(besideDatabaseAt: database)
         self.run = run
         self.terminal = terminal
         self.now = now
+        self.quota = quota
     }
 
     /// Tells until the task is cancelled.
     func goOn() async {
+        var second = 0
         while !Task.isCancelled {
+            if second.isMultiple(of: Self.secondsBetweenLooks) { terminal.note(await quota()) }
+            second &+= 1
             tell()
             try? await Task.sleep(for: Self.interval)
         }
@@ -81,6 +91,7 @@ extension LiveRun {
         run.total = standing.progress?.total
         run.donePerMinute = standing.perSecond.map { Int(min(1e15, $0 * 60)) }
         run.secondsLeft = standing.millisecondsLeft.map { Int($0 / 1000) }
+        run.quota = standing.quota
         run.wait = standing.wait.map { Wait(reason: $0.reason, until: $0.until) }
         return run
     }

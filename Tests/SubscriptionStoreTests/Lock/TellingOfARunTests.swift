@@ -18,6 +18,11 @@ import Testing
         run.secondsLeft = 11
         run.wait = LiveRun.Wait(
             reason: "subscription_statuses (quota)", until: now.adding(milliseconds: 60_000))
+        run.quota = [
+            LiveRun.QuotaUse(
+                app: AppIdentity(bundleID: "com.example.app", environment: .sandbox),
+                endpoint: "subscription_statuses", calls: 90, limit: 9000)
+        ]
         return run
     }
 

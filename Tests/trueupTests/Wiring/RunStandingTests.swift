@@ -19,6 +19,34 @@ import trueup
         #expect(RunStanding().sentence == nil)
     }
 
+    @Test(arguments: [
+        (0, "under 1 %"), (1, "under 1 %"), (10_800, "12 %"), (90_001, "100 %"),
+    ])
+    func `says what is used of the hour, of the endpoint that has used most`(
+        calls: Int, words: String
+    ) {
+        let app = AppIdentity(bundleID: "com.example.app", environment: .production)
+        let standing = RunStanding(
+            progress: RunProgress(stage: .recover, done: 7),
+            quota: [
+                LiveRun.QuotaUse(app: app, endpoint: "a", calls: calls, limit: 90_000),
+                LiveRun.QuotaUse(app: app, endpoint: "b", calls: 1, limit: 90_000),
+            ])
+        #expect(standing.sentence == "recover: 7 notifications read, \(words) of quota")
+    }
+
+    @Test(arguments: [20, 40, 60, 80, 120, 200])
+    func `fits into every line, and leaves the least important out`(room: Int) {
+        let app = AppIdentity(bundleID: "com.example.app", environment: .production)
+        var standing = RunStanding(
+            progress: RunProgress(stage: .walk, done: 120_000, total: 412_883), perSecond: 25,
+            quota: [LiveRun.QuotaUse(app: app, endpoint: "a", calls: 10_800, limit: 90_000)])
+        #expect(standing.line(within: room).count <= room)
+        #expect(standing.line(within: room).contains("of quota") == (room >= 80))
+        standing.wait = RunStanding.Wait(reason: "the quota", until: now)
+        #expect(standing.line(within: room).count <= room)
+    }
+
     @Test func `is told to others with every part`() {
         let run = LiveRun(
             holder: "me", since: now, process: 17, runID: "20261120T031704Z-7f3c9a",
