@@ -17,6 +17,8 @@ struct EndpointLimiter {
         case usedUp(until: Duration)
         /// The failing server asked for no requests until then.
         case postponed(until: Duration)
+        /// People have paused or throttled the run; ask for admission again then.
+        case held(until: Duration)
         /// The endpoint does not work; ask for admission again then.
         case broken(until: Duration)
         /// The endpoint is given up for this run; the text says what happened last.
@@ -39,6 +41,7 @@ struct EndpointLimiter {
     private var bucket: TokenBucket
     private var rate: AdaptiveRate
     private var breaker: CircuitBreaker
+    private var orderedPace = OrderedPace()
     /// Until when Apple wants no request after a 429.
     private(set) var pausedUntil: Duration = .zero
     private var postponedUntil: Duration = .zero
@@ -90,8 +93,14 @@ struct EndpointLimiter {
     /// Why the endpoint was given up; `nil` while it is used.
     var givenUpOn: String? { breaker.hasGivenUp ? lastFault : nil }
 
-    /// A request is to be sent.
-    mutating func requestWasWanted(at now: Duration) -> Admission {
+    /// A request is to be sent, under what people have ordered.
+    mutating func requestWasWanted(
+        at now: Duration, under order: PaceOrder = PaceOrder()
+    ) -> Admission {
+        // First, so that a paused run makes no probe either.
+        if order.isPaused, let end = orderedPace.turnWasWanted(at: now, under: order) {
+            return .held(until: end)
+        }
         switch breaker.outlook(at: now) {
         case .refuse: return .refused(lastFault)
         case .wait(let until): return .broken(until: until)
@@ -100,6 +109,8 @@ struct EndpointLimiter {
         if now < pausedUntil { return .paused(until: pausedUntil) }
         if now < postponedUntil { return .postponed(until: postponedUntil) }
         if now < usedUpUntil { return .usedUp(until: usedUpUntil) }
+        // Last, so that no turn is taken by a request that waits for something else.
+        if let end = orderedPace.turnWasWanted(at: now, under: order) { return .held(until: end) }
         return .slot(bucket.slotWasTaken(at: now, ratePerSecond: rate.perSecond(at: now)))
     }
 

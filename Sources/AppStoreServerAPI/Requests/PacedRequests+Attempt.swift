@@ -100,8 +100,9 @@ extension PacedRequests {
             if Task.isCancelled { throw .cancelled }
             let now = time.now()
             if isPastDeadline(now) { throw .deadlineReached }
+            let order = self.order()
             let admission = try state.withLock { state throws(RunStop) in
-                try state.requestWasWanted(endpoint, at: now)
+                try state.requestWasWanted(endpoint, at: now, under: order)
             }
             tellNotices()
             switch admission {
@@ -113,9 +114,13 @@ extension PacedRequests {
                 try await wait(until: until)
             case .paused(let until), .usedUp(let until):
                 try await waitAsOrdered(until: until)
+            // The deadline goes on, and ends a paused run as it ends any other.
+            case .held(let until): try await wait(until: until)
             case .slot(let slot):
                 try await wait(for: slot, of: endpoint, at: now)
-                if let admitted = try await bookAndStart(endpoint, slot) { return admitted }
+                if let admitted = try await bookAndStart(endpoint, slot, givenUnder: order) {
+                    return admitted
+                }
             }
         }
     }
@@ -137,11 +142,12 @@ extension PacedRequests {
 
     /// Books a call whose turn has come; `nil` when it must ask for admission again.
     private func bookAndStart(
-        _ endpoint: Endpoint, _ slot: TokenBucket.Slot
+        _ endpoint: Endpoint, _ slot: TokenBucket.Slot, givenUnder earlier: PaceOrder
     ) async throws(RunStop) -> Admitted? {
         let turn = time.now()
+        let order = self.order()
         let isHeldUp = state.withLock { state in
-            guard state.isHeldUp(endpoint, at: turn) else { return false }
+            guard order.revokes(earlier) || state.isHeldUp(endpoint, at: turn) else { return false }
             state.withLimiter(endpoint) { $0.slotWasGivenBack(slot) }
             return true
         }

@@ -16,6 +16,8 @@ package final class PacedRequests: APISending {
     let deadline: Duration?
     let wallClock: @Sendable () -> Timestamp
     let hear: @Sendable (PacingNotice) -> Void
+    /// What people have ordered of the pace; asked before every request.
+    let order: @Sendable () -> PaceOrder
     /// `nil` where nobody else uses the same quota: the limiters count what this process does.
     let booked: BookedCalls?
     let gates: [Endpoint: ConcurrencyGate]
@@ -27,7 +29,8 @@ package final class PacedRequests: APISending {
     /// Apple's 50 a second where an answer takes two seconds. Every call is entered in
     /// `book`, where there is one, before it is made; `earlierRefusals` are answers 429 that earlier
     /// processes got. A run waits for an endpoint that does not work for at most `maxOutage`. `hear`
-    /// gets notices about every wait and what else changes the pace. No wait goes beyond `deadline`.
+    /// gets notices about every wait and what else changes the pace. `order` says what people want of
+    /// the pace now; it is asked before every request. No wait goes beyond `deadline`.
     /// `seed` makes the jitter of retries repeatable.
     package init<C: Clock>(
         app: AppIdentity, keyID: String, baseURL: String, transport: any HTTPTransport,
@@ -37,6 +40,7 @@ package final class PacedRequests: APISending {
         maxOutage: Duration = .seconds(1800), deadline: C.Instant? = nil,
         clock: C = ContinuousClock(), wallClock: @escaping @Sendable () -> Timestamp,
         hear: @escaping @Sendable (PacingNotice) -> Void = { _ in },
+        order: @escaping @Sendable () -> PaceOrder = { PaceOrder() },
         seed: UInt64 = .random(in: 0...UInt64.max)
     ) where C.Duration == Duration {
         self.baseURL = baseURL
@@ -47,6 +51,7 @@ package final class PacedRequests: APISending {
         self.deadline = deadline.map { start.duration(to: $0) }
         self.wallClock = wallClock
         self.hear = hear
+        self.order = order
         booked = book.map { BookedCalls(book: $0, rates: rates, now: wallClock) }
         gates = Dictionary(
             uniqueKeysWithValues: Endpoint.allCases.map {

@@ -118,11 +118,11 @@ struct RequestState {
     }
 
     mutating func requestWasWanted(
-        _ endpoint: Endpoint, at now: Duration
+        _ endpoint: Endpoint, at now: Duration, under order: PaceOrder
     ) throws(RunStop) -> EndpointLimiter.Admission {
         if let stop { throw stop }
         noteRate(of: endpoint, at: now)
-        return withLimiter(endpoint) { $0.requestWasWanted(at: now) }
+        return withLimiter(endpoint) { $0.requestWasWanted(at: now, under: order) }
     }
 
     /// Whether a request whose turn has come has to ask for admission again.

@@ -57,6 +57,9 @@ package struct LiveRun: Hashable, Sendable {
     package var secondsLeft: Int?
     package var wait: Wait?
     package var quota: [QuotaUse] = []
+    /// What the job was ordered to do, and does.
+    package var pause: RunOrders.Pause?
+    package var throttle: RunOrders.Throttle?
 
     package init(
         holder: String, since: Timestamp, process: Int32, runID: String, job: String,
@@ -81,7 +84,8 @@ package struct LiveRun: Hashable, Sendable {
             "wait": wait.map {
                 .object(["reason": .string($0.reason), "until": .time($0.until)])
             } ?? .null,
-            "quota": .array(quota.map(\.json)),
+            "quota": .array(quota.map(\.json)), "pause": pause?.json ?? .null,
+            "throttle": throttle?.json ?? .null,
         ])
     }
 
@@ -113,6 +117,8 @@ extension LiveRun {
         }
         let quota = members["quota"] as? [[String: Any]] ?? []
         self.quota = quota.compactMap(QuotaUse.init(members:))
+        pause = RunOrders.Pause(members["pause"])
+        throttle = RunOrders.Throttle(members["throttle"])
     }
 
     private static func time(_ value: Any?) -> Timestamp? {

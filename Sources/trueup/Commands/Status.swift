@@ -21,10 +21,11 @@ package struct Status: Verb {
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
         let report = StatusReport(
             overview: try store.overview(runs: Self.listedRuns, at: invocation.now()),
-            running: SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath).map {
-                StatusReport.Running(
-                    holder: $0.holder, since: $0.since,
-                    live: LiveRunFile(besideDatabaseAt: settings.databasePath).read(heldBy: $0))
+            running: SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath).map { lock in
+                let live = LiveRunFile(besideDatabaseAt: settings.databasePath).read(heldBy: lock)
+                return StatusReport.Running(
+                    holder: lock.holder, since: lock.since, live: live,
+                    resumption: live.map { common.command("resume", $0.job) })
             }, apps: settings.identities, now: invocation.now())
         try invocation.output.line(common.json ? report.json.rendered : report.text)
         return .ok

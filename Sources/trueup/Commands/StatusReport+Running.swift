@@ -8,11 +8,16 @@ extension StatusReport {
         package var since: Timestamp?
         /// What it tells of itself; `nil` where it has told nothing.
         package var live: LiveRun?
+        /// The command that ends a pause.
+        package var resumption: String?
 
-        package init(holder: String, since: Timestamp?, live: LiveRun? = nil) {
+        package init(
+            holder: String, since: Timestamp?, live: LiveRun? = nil, resumption: String? = nil
+        ) {
             self.holder = holder
             self.since = since
             self.live = live
+            self.resumption = resumption
         }
 
         var json: CanonicalJSON {
@@ -28,7 +33,11 @@ extension StatusReport {
             guard let live else { return [] }
             var lines = [live.runID]
             if let sentence = live.sentence { lines.append(PlainText.of(sentence)) }
-            if let wait = live.wait, wait.until > now {
+            if let throttle = live.throttle { lines.append(throttle.sentence) }
+            if let pause = live.pause {
+                lines.append(
+                    pause.sentence + (resumption.map { "; go on with: " + $0 } ?? ""))
+            } else if let wait = live.wait, wait.until > now {
                 lines.append(
                     "waiting until \(wait.until.rfc3339) for \(PlainText.of(wait.reason))")
             }

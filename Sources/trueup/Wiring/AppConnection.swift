@@ -34,12 +34,14 @@ struct AppConnection {
     ///   - store: whose processes share the quota.
     ///   - wallClock: the present.
     ///   - hear: is told what the calls wait for, and how fast they are made.
+    ///   - order: what people want of the pace now.
     /// - Returns: the calls about the app; `end` gives back what was booked and not made.
     /// - Throws: `StoreError`.
     func requests(
         deadline: ContinuousClock.Instant, maxOutage: Duration, sharingQuotaIn store: SQLiteStore,
         wallClock: @escaping @Sendable () -> Timestamp,
-        hear: @escaping @Sendable (PacingNotice) -> Void
+        hear: @escaping @Sendable (PacingNotice) -> Void,
+        order: @escaping @Sendable () -> PaceOrder
     ) async throws -> PacedRequests {
         let rates = QuotaRates.allowed(by: app)
         let quota = SharedQuota(store: store, app: app.identity, rates: rates, now: wallClock)
@@ -50,7 +52,7 @@ struct AppConnection {
                 key: key, now: wallClock),
             rates: rates, book: quota, earlierRefusals: try await quota.refusals(),
             maxOutage: maxOutage, deadline: deadline, clock: ContinuousClock(),
-            wallClock: wallClock, hear: hear)
+            wallClock: wallClock, hear: hear, order: order)
     }
 
     /// - Parameters:

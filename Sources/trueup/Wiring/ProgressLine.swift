@@ -18,6 +18,7 @@ package final class ProgressLine: Sendable {
         /// The last wait that was told; it may be over.
         var wait: RunStanding.Wait?
         var quota: [LiveRun.QuotaUse] = []
+        var orders: RunOrders?
     }
 
     private let state = Mutex(State())
@@ -87,12 +88,17 @@ package final class ProgressLine: Sendable {
         state.withLock { $0.quota = quota }
     }
 
+    /// Notes what people have ordered.
+    package func note(_ orders: RunOrders) {
+        state.withLock { $0.orders = orders }
+    }
+
     /// Says something in a line of its own.
     package func say(_ sentence: String) {
         clear()
         guard !isQuiet else { return }
         write("trueup: \(sentence)\n")
-        if isTerminal, standing.wait != nil { overwrite() }
+        if isTerminal, standing.wait != nil || standing.pause != nil { overwrite() }
     }
 
     /// Clears the line that is written over, before anything else is written.
@@ -108,9 +114,12 @@ package final class ProgressLine: Sendable {
     package var standing: RunStanding {
         let now = now()
         return state.withLock { state in
-            RunStanding(
+            var standing = RunStanding(
                 progress: state.progress, perSecond: Self.rate(since: state.began, state.progress),
                 wait: state.wait.flatMap { $0.until > now ? $0 : nil }, quota: state.quota)
+            standing.pause = state.orders?.pause
+            standing.throttle = state.orders?.throttle
+            return standing
         }
     }
 

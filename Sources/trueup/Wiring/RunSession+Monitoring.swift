@@ -1,6 +1,7 @@
 import AppStoreServerAPI
 import FoundationEssentials
 import Glibc
+import Logging
 import Reports
 import SubscriptionStore
 import Subscriptions
@@ -46,15 +47,27 @@ extension RunSession {
 
     /// What tells other terminals how far this run is.
     func watch(
-        over terminal: ProgressLine, holder: String, since: Timestamp, in store: SQLiteStore
+        of live: LiveRun, over terminal: ProgressLine, under control: RunControl,
+        in store: SQLiteStore
     ) -> RunWatch {
         let use = HourlyUse(
             of: run.askedApps, in: store, now: invocation.now, against: QuotaRates.allowed)
         return RunWatch(
-            database: run.settings.databasePath,
-            run: LiveRun(
-                holder: holder, since: since, process: getpid(), runID: run.header.runID,
-                job: run.header.job, writtenAt: since),
-            terminal: terminal, now: invocation.now, quota: { (try? await use.read()) ?? [] })
+            database: run.settings.databasePath, run: live, control: control, terminal: terminal,
+            now: invocation.now, quota: { (try? await use.read()) ?? [] })
+    }
+
+    /// Who this run is, for other terminals.
+    func live(holder: String, since: Timestamp) -> LiveRun {
+        LiveRun(
+            holder: holder, since: since, process: getpid(), runID: run.header.runID,
+            job: run.header.job, writtenAt: since)
+    }
+
+    /// What takes the orders that people give this run.
+    func control(of live: LiveRun, telling terminal: ProgressLine, _ logger: Logger) -> RunControl {
+        RunControl(
+            file: RunOrdersFile(besideDatabaseAt: run.settings.databasePath), run: live,
+            resumption: common.command("resume", live.job), terminal: terminal, logger: logger)
     }
 }

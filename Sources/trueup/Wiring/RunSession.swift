@@ -78,7 +78,9 @@ struct RunSession {
         let logger = logger(writingTo: sink, gap: gap)
         let stop = StopRequest()
         let signals = SignalWatch(stop: stop) { terminal.say($0) }
-        let watch = watch(over: terminal, holder: holder, since: since, in: store)
+        let live = live(holder: holder, since: since)
+        let control = control(of: live, telling: terminal, logger)
+        let watch = watch(of: live, over: terminal, under: control, in: store)
         let watching = Task { await watch.goOn() }
         defer {
             watching.cancel()
@@ -92,7 +94,8 @@ struct RunSession {
         let waits = WaitingTime(now: invocation.now)
         let requests = try await requests(
             over: connections, store: store,
-            hear: PacingReport(logger: logger, terminal: terminal, waits: waits))
+            hear: PacingReport(logger: logger, terminal: terminal, waits: waits),
+            obeying: control)
         let reconciler = Reconciler(
             job: job, header: run.header,
             appStores: try appStores(over: connections, asking: requests, store: store),
@@ -172,14 +175,16 @@ struct RunSession {
 
     /// The calls about each app; they share its quota with every process on this database.
     private func requests(
-        over connections: [AppConnection], store: SQLiteStore, hear: PacingReport
+        over connections: [AppConnection], store: SQLiteStore, hear: PacingReport,
+        obeying control: RunControl
     ) async throws -> [PacedRequests] {
         var requests: [PacedRequests] = []
         for connection in connections {
             requests.append(
                 try await connection.requests(
                     deadline: run.clock.deadline, maxOutage: run.maxOutage, sharingQuotaIn: store,
-                    wallClock: invocation.now, hear: hear.tell))
+                    wallClock: invocation.now, hear: hear.tell,
+                    order: { control.paceOrder }))
         }
         return requests
     }

@@ -22,6 +22,9 @@ package struct RunStanding: Hashable, Sendable {
     package var wait: Wait?
     /// What is used of the hour, by app and endpoint.
     package var quota: [LiveRun.QuotaUse]
+    /// What people have ordered.
+    package var pause: RunOrders.Pause?
+    package var throttle: RunOrders.Throttle?
 
     package init(
         progress: RunProgress? = nil, perSecond: Double? = nil, wait: Wait? = nil,
@@ -57,7 +60,8 @@ package struct RunStanding: Hashable, Sendable {
     /// - Parameter room: How many characters fit.
     /// - Returns: At most so many characters.
     package func line(within room: Int) -> String {
-        let waiting = wait.map { "waiting until \($0.until.rfc3339) for \($0.reason)" }
+        let waiting =
+            pause?.sentence ?? wait.map { "waiting until \($0.until.rfc3339) for \($0.reason)" }
         let forms: [[String?]] =
             waiting == nil
             ? [
@@ -67,7 +71,8 @@ package struct RunStanding: Hashable, Sendable {
             : [
                 [sentence, waiting], [progress.map(full), waiting],
                 [progress.map(Self.text), waiting],
-                [progress.map(Self.short), waiting], [waiting], [progress.map(Self.short)],
+                [progress.map(Self.short), waiting], [waiting],
+                pause == nil ? [progress.map(Self.short)] : ["paused"],
             ]
         let lines = forms.map { $0.compactMap(\.self).joined(separator: "; ") }
         return lines.first { $0.count <= room } ?? String((lines.last ?? "").prefix(room))

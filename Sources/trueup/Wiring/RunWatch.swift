@@ -3,7 +3,9 @@ package import SubscriptionStore
 package import Subscriptions
 import Synchronization
 
-/// Tells other terminals how far the running job is: once a second, in a file beside the database.
+/// Looks once a second at what people order, and tells other terminals how far the running job is.
+///
+/// Both go through files beside the database.
 final class RunWatch: Sendable {
     private struct State {
         var isReporting = false
@@ -16,6 +18,7 @@ final class RunWatch: Sendable {
 
     private let file: LiveRunFile
     private let run: LiveRun
+    private let control: RunControl
     private let terminal: ProgressLine
     private let now: @Sendable () -> Timestamp
     /// What is used of the hour's quota; empty where that cannot be said.
@@ -25,16 +28,18 @@ final class RunWatch: Sendable {
     /// - Parameters:
     ///   - database: The database's path.
     ///   - run: Who the job is; what it tells is added.
+    ///   - control: What takes its orders.
     ///   - terminal: What is known of its progress.
     ///   - now: The wall clock.
     ///   - quota: Reads what is used of the hour.
     init(
-        database: String, run: LiveRun, terminal: ProgressLine,
+        database: String, run: LiveRun, control: RunControl, terminal: ProgressLine,
         now: @escaping @Sendable () -> Timestamp,
         quota: @escaping @Sendable () async -> [LiveRun.QuotaUse]
     ) {
         file = LiveRunFile(besideDatabaseAt: database)
         self.run = run
+        self.control = control
         self.terminal = terminal
         self.now = now
         self.quota = quota
@@ -46,6 +51,7 @@ final class RunWatch: Sendable {
         while !Task.isCancelled {
             if second.isMultiple(of: Self.secondsBetweenLooks) { terminal.note(await quota()) }
             second &+= 1
+            control.look()
             tell()
             try? await Task.sleep(for: Self.interval)
         }
@@ -56,12 +62,13 @@ final class RunWatch: Sendable {
         state.withLock { $0.isReporting = true }
     }
 
-    /// Takes the file away; nothing is told afterwards.
+    /// Takes the files away; nothing is told afterwards.
     func end() {
         state.withLock { state in
             guard !state.hasEnded else { return }
             state.hasEnded = true
             file.remove()
+            control.end()
         }
     }
 
@@ -92,6 +99,8 @@ extension LiveRun {
         run.donePerMinute = standing.perSecond.map { Int(min(1e15, $0 * 60)) }
         run.secondsLeft = standing.millisecondsLeft.map { Int($0 / 1000) }
         run.quota = standing.quota
+        run.pause = standing.pause
+        run.throttle = standing.throttle
         run.wait = standing.wait.map { Wait(reason: $0.reason, until: $0.until) }
         return run
     }

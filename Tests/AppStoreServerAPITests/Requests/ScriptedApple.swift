@@ -84,7 +84,8 @@ struct Bench {
         ratePerSecond: Double = 1000, concurrencyLimit: Int = 100, deadline: Duration? = nil,
         book: (any QuotaBook)? = nil, earlierRefusals: [Endpoint: QuotaRefusal] = [:],
         hear: @escaping @Sendable (OutageNotice) -> Void = { _ in },
-        hearAll: @escaping @Sendable (PacingNotice) -> Void = { _ in }
+        hearAll: @escaping @Sendable (PacingNotice) -> Void = { _ in },
+        order: @escaping @Sendable (_ elapsed: Duration) -> PaceOrder = { _ in PaceOrder() }
     ) {
         self.apple = apple
         self.clock = clock
@@ -103,7 +104,7 @@ struct Bench {
             hear: { notice in
                 hearAll(notice)
                 if case .outage(let outage) = notice.event { hear(outage) }
-            }, seed: 7)
+            }, order: { order(clock.elapsed) }, seed: 7)
     }
 
     /// Asks for the statuses of an id.
