@@ -32,10 +32,7 @@ package struct ReportFolder: Hashable, Sendable {
         if FileSystem.entry(at: folder.finalPath) != .nothing {
             throw .cannotCreate("the report \(folder.finalPath) exists already")
         }
-        let link = folder.path(of: latest)
-        guard [.nothing, .link].contains(FileSystem.entry(at: link)) else {
-            throw .cannotCreate("\(link) is in the way of the link to the newest run; move it away")
-        }
+        try refuseObstacle(at: folder.path(of: latest))
         try FileSystem.makeFolders(folder.partialPath)
         do {
             _ = try RunIndex.read(in: folder.directory)
@@ -46,6 +43,13 @@ package struct ReportFolder: Hashable, Sendable {
             throw .cannotCreate(error.description)
         }
         return folder
+    }
+
+    /// Refuses what is no link where the one to the newest run is to stand.
+    static func refuseObstacle(at link: String) throws(ReportError) {
+        guard [.nothing, .link].contains(FileSystem.entry(at: link)) else {
+            throw .cannotCreate("\(link) is in the way of the link to the newest run; move it away")
+        }
     }
 
     /// Whether the report of a run stands under its final name.

@@ -51,9 +51,7 @@ package struct ReportFolderClaim: ~Copyable {
         let owner = try ReportFolderOwner.read(in: directory)
         try refuse(owner, in: directory, unless: database, replacing: replacing)
         guard isFree else {
-            throw .busy(
-                "Another run writes into the report folder \(directory): \(claim.note()). Nothing "
-                    + "was changed. Wait for it to end, or stop it.")
+            throw busy(directory, holder: note(in: number))
         }
         claim.write(note: holder)
         if !replacing { try claim.bind(database) }
@@ -71,6 +69,21 @@ package struct ReportFolderClaim: ~Copyable {
             if noted == own { return }
         }
         try own.write(in: directory)
+    }
+
+    /// Refuses the folder of another database, without taking it.
+    static func refuseOther(
+        _ directory: String, than database: ReportingDatabase
+    ) throws(ReportError) {
+        try refuse(
+            ReportFolderOwner.read(in: directory), in: directory, unless: database,
+            replacing: false)
+    }
+
+    static func busy(_ directory: String, holder: String) -> ReportError {
+        .busy(
+            "Another run writes into the report folder \(directory): \(holder). Nothing was "
+                + "changed. Wait for it to end, or stop it.")
     }
 
     private static func refuse(
@@ -120,8 +133,9 @@ package struct ReportFolderClaim: ~Copyable {
         }
     }
 
-    private func note() -> String {
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Self.noteBytesLimit) {
+    /// Who holds the lock, as its file says.
+    static func note(in descriptor: Int32) -> String {
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: noteBytesLimit) {
             buffer, count in
             count = unsafe max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
         }

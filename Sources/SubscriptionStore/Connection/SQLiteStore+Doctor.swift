@@ -25,4 +25,87 @@ extension SQLiteStore {
             try String.fetchOne(db, sql: "PRAGMA journal_mode") ?? ""
         }
     }
+
+    /// The mean size of a stored statement of the last runs that asked; `nil` before the first.
+    package func bytesPerStatement() async throws(StoreError) -> Int64? {
+        try await read("reading the size of the evidence") { db in
+            let row = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT sum(statements), sum(stored_bytes) FROM (
+                        SELECT statements, stored_bytes FROM trueup_run_evidence
+                        WHERE statements > 0 ORDER BY run_seq DESC LIMIT 10)
+                    """)
+            guard let statements = row?.integer(at: 0), let bytes = row?.integer(at: 1),
+                statements > 0
+            else { return nil }
+            return bytes / statements
+        }
+    }
+
+    /// By how much rows and the periods that they name disagree about when these end.
+    ///
+    /// Both tables hold times of Apple's; where one of them was written by another clock, most of the
+    /// differences are the same. Of a large table only a part is looked at.
+    package func expiryDifferences() async throws(StoreError) -> ExpiryDifferences {
+        try await read("comparing the ends of periods") { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT row.expires_date - period.expires_date AS difference, count(*)
+                    FROM (SELECT bundle_id, environment, latest_transaction_id, expires_date
+                        FROM subscriptions
+                        WHERE latest_transaction_id IS NOT NULL
+                            AND typeof(expires_date) = 'integer' LIMIT 100000) AS row
+                    JOIN transactions AS period
+                        ON period.bundle_id = row.bundle_id
+                        AND period.environment = row.environment
+                        AND period.transaction_id = row.latest_transaction_id
+                    WHERE typeof(period.expires_date) = 'integer'
+                    GROUP BY difference
+                    """)
+            var differences = ExpiryDifferences()
+            for row in rows {
+                let count: Int = row.number(at: 1) ?? 0
+                differences.compared += count
+                // A difference beyond 64 bits is no integer, and no time zone either.
+                guard let milliseconds = row.integer(at: 0),
+                    ExpiryDifferences.zones.contains(milliseconds),
+                    milliseconds % ExpiryDifferences.quarterHour == 0
+                else { continue }
+                differences.rows[milliseconds] = milliseconds == 0 ? nil : count
+            }
+            return differences
+        }
+    }
+
+    /// When one more call fits into the hour of all processes on the database.
+    ///
+    /// - Parameters:
+    ///   - account: Whose call.
+    ///   - limit: The calls of any hour.
+    ///   - now: The present.
+    /// - Returns: `nil` where it fits now.
+    /// - Throws: When the database cannot be read.
+    package func nextCall(
+        of account: QuotaAccount, limit: Int, at now: Timestamp
+    ) async throws(StoreError) -> Timestamp? {
+        let held = await CallNotes(besideDatabaseAt: file.path).hold()
+        return try await quotaWindow(of: account, noted: held, at: now)
+            .grant(1, limit: limit, at: now).nextFree
+    }
+}
+
+/// How far stored ends of periods lie apart, where a time zone could be the reason.
+package struct ExpiryDifferences: Hashable, Sendable {
+    static let quarterHour: Int64 = 15 * 60 * 1000
+    /// The world's time zones reach from 12 h behind to 14 h ahead of UTC; either side may be wrong.
+    static let zones: ClosedRange<Int64> = -14 * 3_600_000...14 * 3_600_000
+
+    /// Rows whose period is stored, too.
+    package var compared = 0
+    /// Rows by milliseconds that the row is later than its period: whole quarters of an hour.
+    package var rows: [Int64: Int] = [:]
+
+    package init() {}
 }

@@ -6,10 +6,11 @@ package import Subscriptions
 /// `trueup doctor`: whether a run would find everything that it needs.
 package struct Doctor: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Check settings, key, roots, database, disk, clock, and make one call to Apple.",
+        abstract: "Check whatever a run needs, and make one call to Apple.",
         discussion: """
             One line a check, with what to do. Everything on this machine is looked at before the \
-            first call; nothing is changed. The call is Get Transaction Info of a stored id, or of \
+            first call; nothing is changed. What another program keeps locked is waited for some \
+            seconds. The call is Get Transaction Info of a stored id, or of \
             one that does not exist: no notification is sent. A warning does not change the exit \
             status; several failures end with the gravest.
             """)
@@ -37,17 +38,29 @@ package struct Doctor: Verb {
 
     private func examine(_ settings: Settings, in invocation: Invocation) async -> [Diagnosis] {
         var diagnoses = [self.settings(settings)]
-        diagnoses += jobs(beside: settings)
+        let (jobDiagnoses, jobs) = self.jobs(beside: settings)
+        diagnoses += jobDiagnoses
         let checks = settings.apps.map {
             AppleChecks(app: $0, others: settings.apps, invocation: invocation)
         }
         let local = checks.map { $0.local() }
         diagnoses += local.flatMap(\.diagnoses)
-        let storage = await StorageChecks(settings: settings).all()
+        diagnoses += await ReceiverChecks(settings: settings, invocation: invocation).all()
+        let storage = await StorageChecks(settings: settings, jobs: jobs, now: invocation.now())
+            .all()
         diagnoses += storage.diagnoses
         if let store = storage.store {
             diagnoses += await RowChecks(
-                apps: settings.identities, settingsFile: settings.file
+                apps: settings.identities, jobs: jobs, settingsFile: settings.file
+            ).all(of: store)
+        }
+        diagnoses.append(
+            TimeZoneCheck.diagnosis(
+                of: try? await storage.store?.expiryDifferences(),
+                offsets: TimeZoneCheck.offsetsOfThisMachine(at: invocation.now())))
+        if let store = storage.store {
+            diagnoses += await QuotaChecks(
+                apps: settings.apps, jobs: jobs, now: invocation.now()
             ).all(of: store)
         }
         for (check, found) in zip(checks, local) {
@@ -69,26 +82,26 @@ package struct Doctor: Verb {
     }
 
     /// A job with a mistake in it would be found at night only.
-    private func jobs(beside settings: Settings) -> [Diagnosis] {
+    private func jobs(beside settings: Settings) -> ([Diagnosis], [JobSettings]) {
         let folder = SettingsPath.resolve("jobs", from: settings.directory)
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         let names = files.filter { $0.hasSuffix(".yaml") }.map(SettingsPath.stem).sorted()
         guard !names.isEmpty else {
-            return [
-                .warning(
-                    "jobs", nil, "there are none in \(folder)",
-                    fix: "\"trueup init\" writes the usual ones")
-            ]
+            let missing = Diagnosis.failed(
+                "jobs", nil, "there are none in \(folder): no run would find its job",
+                fix: "\"trueup init\" writes the usual ones", .config)
+            return ([missing], [])
         }
         var faults: [Diagnosis] = []
+        var jobs: [JobSettings] = []
         for name in names {
             do throws(ConfigurationError) {
-                _ = try JobSettings.load(name, beside: settings)
+                jobs.append(try JobSettings.load(name, beside: settings))
             } catch {
                 faults.append(.failed("jobs", nil, error))
             }
         }
-        return faults.isEmpty ? [.ok("jobs", nil, names.joined(separator: ", "))] : faults
+        return (faults.isEmpty ? [.ok("jobs", nil, names.joined(separator: ", "))] : faults, jobs)
     }
 
     private func show(

@@ -55,6 +55,8 @@ struct AppleChecks {
         let probe = AppleProbe(app: app, key: key, store: store, wallClock: invocation.now)
         let result: AppleProbe.Result
         do {
+            // Everything that a run opens, also what the probe has no use for.
+            await (try AppConnection(app, environment: invocation.environment)).shutdown()
             result = try await probe.ask(about: storedID ?? AppleProbe.absentID)
         } catch {
             return [.failed("apple", identity, error)]
@@ -181,6 +183,7 @@ struct AppleChecks {
         let seconds = (abs(ahead) + 500) / 1000
         let detail =
             "\(seconds) s \(ahead > 0 ? "ahead of" : "behind") the Date of the server's answer"
+            + Self.consequence(aheadSeconds: ahead / 1000)
         if abs(ahead) > Self.seriousSkewMilliseconds {
             if case .denied = result.answer {
                 return .failed("clock", identity, detail, fix: "set it right (NTP)", .denied)
@@ -192,5 +195,16 @@ struct AppleChecks {
             return .warning("clock", identity, detail, fix: "set it right (NTP)")
         }
         return .ok("clock", identity, "agrees with the server's to \(max(1, seconds)) s")
+    }
+
+    /// What Apple makes of tokens that are dated by such a clock.
+    private static func consequence(aheadSeconds ahead: Int64) -> String {
+        if ahead > AppStoreServerTokens.backdatingSeconds {
+            return ": Apple meets tokens that are issued in the future"
+        }
+        if ahead < -AppStoreServerTokens.lifetimeSeconds {
+            return ": Apple meets tokens that have expired"
+        }
+        return ""
     }
 }

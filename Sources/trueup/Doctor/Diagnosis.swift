@@ -8,8 +8,8 @@ package struct Diagnosis: Hashable, Sendable {
         case skipped
     }
 
-    /// `settings`, `key`, `roots`, `database`, `disk`, `reports`, `lock`, `rows`, `apple`,
-    /// `clock`, `certificates`.
+    /// `settings`, `jobs`, `key`, `roots`, `tell`, `message`, `metrics`, `database`, `disk`,
+    /// `reports`, `lock`, `rows`, `timezone`, `quota`, `apple`, `clock`, `certificates`.
     package var check: String
     /// Set where a check is made for each app.
     package var app: AppIdentity?

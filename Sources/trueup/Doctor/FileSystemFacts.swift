@@ -18,6 +18,33 @@ enum FileSystemFacts {
         return overflow ? .max : bytes
     }
 
+    /// Which file system holds it; `nil` where nothing stands.
+    static func device(of path: String) -> UInt64? {
+        var facts = stat()
+        return unsafe stat(path, &facts) == 0 ? UInt64(facts.st_dev) : nil
+    }
+
+    /// The size of the files of one folder; `nil` where there is none.
+    static func bytes(ofFilesIn folder: String) -> Int64? {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+            return nil
+        }
+        return names.reduce(0) { sum, name in
+            var facts = stat()
+            guard unsafe stat(folder + "/" + name, &facts) == 0 else { return sum }
+            let (total, overflow) = sum.addingReportingOverflow(Int64(facts.st_size))
+            return overflow ? .max : total
+        }
+    }
+
+    /// Why files cannot be made in a folder; `nil` when they can.
+    static func obstacle(toFilesIn folder: String) -> String? {
+        var facts = stat()
+        guard unsafe stat(folder, &facts) == 0 else { return SettingsFile.reason(errno) }
+        guard facts.st_mode & S_IFMT == S_IFDIR else { return SettingsFile.reason(ENOTDIR) }
+        return unsafe access(folder, W_OK | X_OK) == 0 ? nil : SettingsFile.reason(errno)
+    }
+
     /// Why the path cannot be written; `nil` when it can.
     static func obstacle(toWriting path: String) -> String? {
         unsafe access(path, W_OK) == 0 ? nil : SettingsFile.reason(errno)

@@ -1,15 +1,22 @@
 import FoundationEssentials
+import Reports
 import SubscriptionStore
 import Subscriptions
 
 /// Checks of database, disk, report folder and lock; they only read.
 struct StorageChecks {
     let settings: Settings
+    let jobs: [JobSettings]
+    let now: Timestamp
+
+    /// Longer than any transaction of a service should be; a run waits a little longer.
+    private static let lockPatience = Duration.seconds(10)
 
     /// The opened store too, for whoever needs a stored id.
     func all() async -> (diagnoses: [Diagnosis], store: SQLiteStore?) {
         let (database, store) = await self.database()
-        return ([database, disk, reports, lock], store)
+        let disk = await SpaceChecks(settings: settings, jobs: jobs, now: now).diagnosis(of: store)
+        return ([database, disk, reports(of: store), lock], store)
     }
 
     private func database() async -> (Diagnosis, SQLiteStore?) {
@@ -22,6 +29,10 @@ struct StorageChecks {
                     + "lost", fix: "move it to a local disk and correct store.url", .config)
             return (diagnosis, nil)
         }
+        // Looked for before the database is opened here, as the kernel's rule for such locks asks.
+        let foreign = await SQLiteStore.foreignLock(
+            onDatabaseAt: path, patience: Self.lockPatience)
+        if let foreign, foreign.excludesReaders { return (held(by: foreign), nil) }
         let store: SQLiteStore
         let mode: String
         do {
@@ -35,105 +46,73 @@ struct StorageChecks {
         } catch {
             return (.failed("database", nil, error), store)
         }
+        if let foreign { return (held(by: foreign), store) }
+        return (writing(inMode: mode), store)
+    }
+
+    private func held(by lock: ForeignLock) -> Diagnosis {
+        let program = lock.program.map { " (\($0))" } ?? ""
+        let holder = lock.process.map { "process \($0)\(program)" } ?? "another program"
+        let what = lock.excludesReaders ? "nobody else can even read it" : "no run could write"
+        return .failed(
+            "database", nil,
+            "\(holder) has kept \(settings.databasePath) locked for "
+                + "\(Self.lockPatience.components.seconds) s; \(what)",
+            fix: "have it end its transaction, or end it", .busy)
+    }
+
+    /// Whether a run, which writes, would find what it needs.
+    private func writing(inMode mode: String) -> Diagnosis {
+        let path = settings.databasePath
         for place in [path, SettingsPath.directory(of: path)] {
             guard let reason = FileSystemFacts.obstacle(toWriting: place) else { continue }
-            let diagnosis = Diagnosis.failed(
+            return .failed(
                 "database", nil, "\(place) cannot be written: \(reason)",
                 fix: "give this user the right to write there", .output)
-            return (diagnosis, store)
         }
         guard mode == "wal" else {
-            let diagnosis = Diagnosis.warning(
+            return .warning(
                 "database", nil,
                 "\(path) is in journal mode \(mode): readers and the job would block each other",
                 fix: "nothing: the next run turns WAL on")
-            return (diagnosis, store)
         }
-        return (
-            .ok("database", nil, "\(path) opens, schema and end of the ledger as expected, WAL"),
-            store
-        )
+        return .ok("database", nil, "\(path) opens, schema and end of the ledger as expected, WAL")
     }
 
-    private var disk: Diagnosis {
-        let places = [settings.databasePath, settings.reportDirectory]
-            .map(FileSystemFacts.nearestExisting)
-        let free = places.compactMap { place in
-            FileSystemFacts.freeBytes(at: place).map { (place: place, bytes: $0) }
-        }
-        guard let least = free.min(by: { $0.bytes < $1.bytes }) else {
-            return .skipped("disk", nil, "the free space could not be learned")
-        }
-        let detail = "\(least.bytes >> 20) MiB free at \(least.place)"
-        if least.bytes < FileSystemFacts.leastFreeBytes {
-            return .failed("disk", nil, detail, fix: "make room before the next run", .output)
-        }
-        // A pass keeps its findings and evidence beside the rows until it is concluded.
-        let attributes = try? FileManager.default.attributesOfItem(atPath: settings.databasePath)
-        let database = (attributes?[.size] as? UInt64) ?? 0
-        if least.bytes < max(FileSystemFacts.comfortableFreeBytes, database) {
-            return .warning("disk", nil, detail, fix: "make room soon")
-        }
-        return .ok("disk", nil, detail)
-    }
-
-    private var reports: Diagnosis {
-        let place = FileSystemFacts.nearestExisting(settings.reportDirectory)
-        if let reason = FileSystemFacts.obstacle(toWriting: place) {
+    private func reports(of store: SQLiteStore?) -> Diagnosis {
+        let directory = settings.reportDirectory
+        let identity = try? store?.databaseIdentity()
+        do throws(ReportError) {
+            try ReportFolderCheck.refuse(
+                directory,
+                for: identity.map {
+                    ReportingDatabase(identity: $0, path: settings.databasePath)
+                }, at: now)
+        } catch {
+            guard case .cannotCreate(let text) = error else {
+                return .failed("reports", nil, error)
+            }
             return .failed(
-                "reports", nil, "\(place) cannot be written: \(reason)",
-                fix: "give this user the right to write there, or change report.directory",
-                .cannotCreate)
+                "reports", nil, text,
+                fix: "move away what is there, give this user the right to write there, or change "
+                    + "report.directory", .cannotCreate)
         }
-        return .ok(
-            "reports", nil,
-            settings.reportDirectory
-                + (place == settings.reportDirectory ? " can be written" : " can be created"))
+        let isThere = FileSystemFacts.exists(directory)
+        return .ok("reports", nil, directory + (isThere ? " can be written" : " can be created"))
     }
 
     private var lock: Diagnosis {
+        if let obstacle = SQLiteStore.obstacle(besideDatabaseAt: settings.databasePath) {
+            return .failed(
+                "lock", nil, obstacle,
+                fix: "move it away, or give this user the right to write it", .output)
+        }
         guard let holder = SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath) else {
             return .ok("lock", nil, "free")
         }
         let since = holder.since.map { ", since \($0.rfc3339)" } ?? ""
-        return .warning(
+        return .failed(
             "lock", nil, "held by \(holder.holder)\(since)",
-            fix: "wait for it to end; a killed process frees it by itself")
-    }
-}
-
-/// Compares the stored rows with the configured apps: of other apps only a few rows are asked.
-struct RowChecks {
-    let apps: [AppIdentity]
-    let settingsFile: String
-
-    /// One line for each app and environment that the rows name.
-    func all(of store: SQLiteStore) async -> [Diagnosis] {
-        let table: [AppRows]
-        do {
-            table = try await store.rowsByApp()
-        } catch {
-            return [.failed("rows", nil, error)]
-        }
-        let all = table.reduce(0) { $0 + $1.rows }
-        guard all > 0 else {
-            return [.ok("rows", nil, "none yet; \"trueup import\" loads them")]
-        }
-        let judged = table.filter { rows in apps.contains { rows.belong(to: $0) } }
-        return table.map { rows in
-            let detail = "\(rows.rows) of \(all) rows are of \(rows.bundleID) \(rows.environment)"
-            guard !apps.contains(where: { rows.belong(to: $0) }) else {
-                return .ok("rows", nil, detail)
-            }
-            let fix =
-                "add that app to apps in \(settingsFile), or correct its bundle_id or "
-                + "environment there or in the rows"
-            guard judged.isEmpty else {
-                return .warning("rows", nil, detail + ", which is not configured", fix: fix)
-            }
-            return .failed(
-                "rows", nil, detail + ", which is not configured; no row can be judged", fix: fix,
-                .config)
-        }
+            fix: "wait for it to end; a killed process frees it by itself", .busy)
     }
 }

@@ -93,6 +93,12 @@ struct EventNotifier {
     }
 
     private static func checkCommand(_ path: String) throws(ConfigurationError) {
+        var facts = stat()
+        if unsafe stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG {
+            throw ConfigurationError(
+                file: path, key: "tell.command", problem: "is not a program's file",
+                suggestion: "name the program itself")
+        }
         guard unsafe access(path, X_OK) != 0 else { return }
         let missing = errno == ENOENT || errno == ENOTDIR
         throw ConfigurationError(

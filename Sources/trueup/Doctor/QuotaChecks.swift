@@ -1,0 +1,67 @@
+import AppStoreServerAPI
+import SubscriptionStore
+import Subscriptions
+
+/// Whether a run that began now would have to wait for Apple's quota past its own end (exit 75).
+struct QuotaChecks {
+    let apps: [AppSettings]
+    let jobs: [JobSettings]
+    let now: Timestamp
+
+    /// One line for each app.
+    func all(of store: SQLiteStore) async -> [Diagnosis] {
+        var diagnoses: [Diagnosis] = []
+        for app in apps {
+            do {
+                diagnoses.append(try await diagnosis(of: app, in: store))
+            } catch {
+                diagnoses.append(.failed("quota", app.identity, error))
+            }
+        }
+        return diagnoses
+    }
+
+    private func diagnosis(of app: AppSettings, in store: SQLiteStore) async throws -> Diagnosis {
+        let rates = QuotaRates.allowed(by: app)
+        let now = now
+        let refusals = try await SharedQuota(
+            store: store, app: app.identity, rates: rates, now: { now }
+        ).refusals()
+        var waits: [(endpoint: Endpoint, until: Timestamp)] = []
+        // The other endpoints are called for some rows only.
+        for endpoint in [Endpoint.notificationHistory, .subscriptionStatuses] {
+            let account = QuotaAccount(app: app.identity, endpoint: endpoint.rawValue)
+            let free = try await store.nextCall(
+                of: account, limit: rates.perHour(of: endpoint), at: now)
+            let until = max(free ?? now, refusals[endpoint]?.resumesAt ?? now)
+            if until > now { waits.append((endpoint, until)) }
+        }
+        guard let longest = waits.max(by: { $0.until < $1.until }) else {
+            return .ok("quota", app.identity, "no call has to wait")
+        }
+        let detail =
+            "calls of \(longest.endpoint.rawValue) have to wait until \(longest.until.rfc3339): the "
+            + "job's share of the hour is used up, or Apple said so (429)"
+        let stopped = jobs.filter { job in
+            waits.contains { job.calls($0.endpoint) && job.ends(before: $0.until, from: now) }
+        }
+        guard !stopped.isEmpty else {
+            return .warning(
+                "quota", app.identity, detail, fix: "nothing: a run waits, or begins later")
+        }
+        return .failed(
+            "quota", app.identity,
+            detail + ", past the max_duration of \(stopped.map(\.name).joined(separator: ", "))",
+            fix: "run after that, raise max_duration, or raise quota_share", .busy)
+    }
+}
+
+extension JobSettings {
+    fileprivate func calls(_ endpoint: Endpoint) -> Bool {
+        endpoint == .notificationHistory ? steps.contains(.recover) : steps.contains(.walk)
+    }
+
+    fileprivate func ends(before time: Timestamp, from now: Timestamp) -> Bool {
+        now.adding(milliseconds: maxDurationMilliseconds) < time
+    }
+}
