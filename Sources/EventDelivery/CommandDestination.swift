@@ -24,14 +24,20 @@ package struct CommandDestination: EventDestination {
         shows: @escaping @Sendable (String) -> Void
     ) {
         self.arguments = arguments
-        self.environment = environment.filter { Self.inherited.contains($0.key) }
+        self.environment = Self.handedOn(environment)
         self.timeout = timeout
         self.shows = shows
     }
 
+    /// The variables of this process that a program of the company's gets; it always finds its way.
+    static func handedOn(_ environment: [String: String]) -> [String: String] {
+        var handedOn = environment.filter { inherited.contains($0.key) }
+        handedOn["PATH"] = handedOn["PATH"] ?? standardPath
+        return handedOn
+    }
+
     package func deliver(_ event: OutboxEvent) async -> DeliveryAnswer {
         var environment = environment
-        environment["PATH"] = environment["PATH"] ?? Self.standardPath
         environment["TRUEUP_EVENT"] = event.event
         environment["TRUEUP_IDEMPOTENCY_KEY"] = event.idempotencyKey
         let child = ChildProcess(

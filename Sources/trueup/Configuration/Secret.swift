@@ -65,27 +65,30 @@ package enum PrivateKeyFile {
     }
 }
 
-/// The secret that events are signed with.
+/// The secret that events, or messages of runs, are signed with.
 enum NotifySecret {
     /// - Throws: 77 when its file is not safe; 78 when there is none, or it could be guessed.
     static func load(
-        _ source: SecretSource, minimumBytes: Int, environment: [String: String]
+        _ source: SecretSource, minimumBytes: Int, section: String = "tell",
+        environment: [String: String]
     ) throws(ConfigurationError) -> Secret {
         let text: String
         let file: String
         let key: String
         switch source {
         case .file(let path):
-            (file, key) = (path, "tell.secret_file")
+            (file, key) = (path, section + ".secret_file")
             text = try ProtectedFile(
-                path: path, key: key, alternative: "tell.secret_env", what: "the secret's file",
+                path: path, key: key, alternative: section + ".secret_env",
+                what: "the secret's file",
                 remedy: "put the secret there, or mend the path"
             ).text(environment)
         case .environment(let name):
             (file, key) = ("environment", name)
             guard let value = environment[name], !value.isEmpty else {
                 throw ConfigurationError(
-                    file: file, key: name, problem: "is not set, but tell.secret_env names it",
+                    file: file, key: name,
+                    problem: "is not set, but \(section).secret_env names it",
                     suggestion: "set it to the secret that the receiver knows, too")
             }
             text = value

@@ -17,6 +17,8 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     package var metricsDirectory: String?
     /// The addresses that are called when a run begins and when it has ended.
     package var ping = PingSettings()
+    /// Whom a run tells how it ended.
+    package var message = MessageSettings()
     /// How long bookkeeping is kept: delivered events, inbox notifications, the records of earlier runs.
     package var retentionMilliseconds: Int64 = 400 * Milliseconds.perDay
 
@@ -86,6 +88,17 @@ package struct Settings: Hashable, Sendable, SettingsSection {
             ],
             "addresses of a service that waits for signs of life; {job} is the job's name; docs/metrics.md"
         ),
+        Setting(
+            SettingDescription(
+                key: "message", form: "keys and values", absence: .words("nobody gets a message"),
+                examples: ["{mail_to: [oncall@example.com]}"],
+                meaning: "who gets a message of how a run ended, by a webhook or by mail; "
+                    + "docs/messages.md",
+                nested: MessageSettings.declared.map(\.description)),
+            digested: nil
+        ) { value, settings throws(ConfigurationError) in
+            settings.message = try MessageSettings(value)
+        },
         Setting(
             "retention", \.retentionMilliseconds, .duration, newPass: .no,
             "bookkeeping older than this is deleted after a run; docs/database.md says what"),

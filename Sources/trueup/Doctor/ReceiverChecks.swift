@@ -7,7 +7,7 @@ struct ReceiverChecks {
     let invocation: Invocation
 
     func all() async -> [Diagnosis] {
-        [await tell, metrics].compactMap(\.self)
+        [await tell, message, metrics].compactMap(\.self)
     }
 
     /// The secret or the command; a run without them warns, and its events wait.
@@ -25,6 +25,18 @@ struct ReceiverChecks {
             case .command(let words): return .ok("tell", nil, "\(words[0]) can be run")
             }
         }
+    }
+
+    /// The address, the secret and the program; a run without them warns.
+    private var message: Diagnosis? {
+        guard settings.message != MessageSettings() else { return nil }
+        let messenger = RunMessenger(settings, in: invocation)
+        do {
+            try messenger.check()
+        } catch {
+            return .failed("message", nil, error)
+        }
+        return .ok("message", nil, messenger.description)
     }
 
     /// A run warns, and the collector goes on with old figures.

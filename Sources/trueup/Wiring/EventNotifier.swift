@@ -23,7 +23,7 @@ struct EventNotifier {
         let timeout = Duration.milliseconds(settings.timeoutMilliseconds)
         switch settings.destination {
         case .command(let words):
-            try Self.checkCommand(words[0])
+            try ProgramFile.check(words[0], key: "tell.command")
             transport = nil
             destination = CommandDestination(
                 arguments: words, environment: invocation.environment, timeout: timeout,
@@ -91,18 +91,27 @@ struct EventNotifier {
             throw CommandFailure(.config, "tell: \(error)")
         }
     }
+}
 
-    private static func checkCommand(_ path: String) throws(ConfigurationError) {
+/// A program of the company's, before it is run.
+enum ProgramFile {
+    /// Refuses what cannot be run.
+    ///
+    /// - Parameters:
+    ///   - path: The program.
+    ///   - key: The setting that names it.
+    /// - Throws: 78 with what to do.
+    static func check(_ path: String, key: String) throws(ConfigurationError) {
         var facts = stat()
         if unsafe stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG {
             throw ConfigurationError(
-                file: path, key: "tell.command", problem: "is not a program's file",
+                file: path, key: key, problem: "is not a program's file",
                 suggestion: "name the program itself")
         }
         guard unsafe access(path, X_OK) != 0 else { return }
         let missing = errno == ENOENT || errno == ENOTDIR
         throw ConfigurationError(
-            file: path, key: "tell.command",
+            file: path, key: key,
             problem: missing ? "does not exist" : "cannot be run: \(SettingsFile.reason(errno))",
             suggestion: missing
                 ? "put the program there, or mend the path" : "run: chmod +x \(path)")

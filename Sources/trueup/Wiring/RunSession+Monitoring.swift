@@ -24,6 +24,29 @@ extension RunSession {
         }
     }
 
+    /// What people are told of the run, also where it left no report.
+    func message(of ending: Result<FinishedReport, any Error>) -> RunMessage {
+        switch ending {
+        case .success(let report):
+            return RunMessage(
+                report.summary, reportPath: FileSystemFacts.realPath(report.path),
+                link: run.settings.message.link)
+        case .failure(let error):
+            let report = ErrorReport(error)
+            return RunMessage(
+                ofJob: run.header.job, on: run.header.host, endedWith: report.status,
+                reason: report.message)
+        }
+    }
+
+    /// Tells people of a whole run; of others somebody knows who gave the command.
+    func send(_ message: RunMessage) async {
+        guard run.isWholeRun else { return }
+        for problem in await RunMessenger(run.settings, in: invocation).send(message) {
+            warn(problem)
+        }
+    }
+
     private func standing(
         after summary: RunSummary, waits: WaitingTime, in store: SQLiteStore
     ) async throws -> RunMetrics.Standing {

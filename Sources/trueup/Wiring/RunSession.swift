@@ -20,7 +20,7 @@ struct RunSession {
         var connections: [AppConnection] = []
         var notifier = Notifier()
         let pings = RunPings(of: run)
-        let ending: Result<ExitStatus, any Error>
+        let ending: Result<FinishedReport, any Error>
         do {
             for app in run.askedApps {
                 connections.append(try AppConnection(app, environment: invocation.environment))
@@ -32,20 +32,16 @@ struct RunSession {
         }
         for connection in connections { await connection.shutdown() }
         await notifier.events?.shutdown()
-        for problem in await pings.end(with: Self.status(of: ending)) { warn(problem) }
-        return try ending.get()
-    }
-
-    private static func status(of ending: Result<ExitStatus, any Error>) -> ExitStatus {
-        switch ending {
-        case .success(let status): status
-        case .failure(let error): ErrorReport(error).status
-        }
+        let message = message(of: ending)
+        for problem in await pings.end(with: message.status) { warn(problem) }
+        await send(message)
+        _ = try ending.get()
+        return message.status
     }
 
     private func perform(
         over connections: [AppConnection], _ notifier: Notifier
-    ) async throws -> ExitStatus {
+    ) async throws -> FinishedReport {
         let settings = run.settings
         let runID = run.header.runID
 
@@ -125,7 +121,7 @@ struct RunSession {
         _ = consume claim
         _ = consume lock
         await notify(by: notifier, from: store, after: conclusion.exitStatus)
-        return conclusion.exitStatus
+        return report
     }
 
     /// Catches up for a run that was killed between publishing its report and recording that.

@@ -1,0 +1,133 @@
+package import Subscriptions
+
+/// What people are told of a run when it has ended: what happened, what is new, and where the report is.
+///
+/// It names no customer and no subscription: it leaves the house by mail or goes into a chat.
+package struct RunMessage: Hashable, Sendable {
+    /// New findings of one kind.
+    package struct News: Hashable, Sendable {
+        package var kind: FindingKind
+        package var severity: Severity
+        package var findings: Int
+    }
+
+    package let status: ExitStatus
+    package let job: String
+    /// The first line of the summary, or why there is none.
+    package let headline: String
+    private let host: String
+    /// `nil` where the run could not begin, or not come to its end.
+    private let summary: RunSummary?
+    private let reportPath: String?
+    private let link: String?
+
+    /// The message of a run whose report is published.
+    ///
+    /// - Parameters:
+    ///   - summary: Of the report.
+    ///   - reportPath: The run's folder.
+    ///   - link: Where a browser finds reports; `{run}`, `{day}` and `{job}` stand for the run's.
+    package init(_ summary: RunSummary, reportPath: String, link: String?) {
+        status = summary.conclusion.exitStatus
+        job = summary.header.job
+        headline = Headline(summary).text
+        host = summary.header.host
+        self.summary = summary
+        self.reportPath = reportPath
+        self.link = link.map { link in
+            link.replacing("{run}", with: summary.header.runID)
+                .replacing("{day}", with: summary.header.started.utcDay)
+                .replacing("{job}", with: MetricsFile.plain(summary.header.job))
+        }
+    }
+
+    /// The message of a run that could not begin, or whose report could not be written or shown.
+    ///
+    /// - Parameters:
+    ///   - job: Which job.
+    ///   - host: On which machine.
+    ///   - status: With what it ended.
+    ///   - reason: Why, in sentences.
+    package init(ofJob job: String, on host: String, endedWith status: ExitStatus, reason: String) {
+        self.status = status
+        self.job = job
+        self.host = host
+        let said = reason.isEmpty ? status.meaning : reason
+        headline = "Failed (exit status \(status.code)): \(said)"
+        summary = nil
+        reportPath = nil
+        link = nil
+    }
+
+    /// Kinds that no earlier run has reported, the gravest first.
+    package var news: [News] {
+        var counts: [FindingKind: News] = [:]
+        for count in summary?.findings ?? [] where count.state == .new && count.findings > 0 {
+            counts[
+                count.kind, default: News(kind: count.kind, severity: count.severity, findings: 0)
+            ].findings += count.findings
+        }
+        return counts.values.sorted {
+            ($1.severity, $0.kind.rawValue) < ($0.severity, $1.kind.rawValue)
+        }
+    }
+
+    private var open: Int {
+        (summary?.findings ?? []).filter { [.new, .open, .recurring].contains($0.state) }
+            .reduce(0) { $0 + $1.findings }
+    }
+
+    // MARK: For machines
+
+    /// The body of the webhook (docs/messages.md); members may be added, existing ones stay.
+    package var json: CanonicalJSON {
+        .object([
+            "corrections_written": .integer(Int64(summary?.corrections[.applied] ?? 0)),
+            "ended": .time(summary?.conclusion.ended),
+            "exit_status": .integer(Int64(status.code)),
+            "findings_open": .integer(Int64(open)),
+            "headline": .string(headline),
+            "host": .string(host),
+            "job": .string(job),
+            "link": .text(link),
+            "mode": .text(summary?.header.mode.rawValue),
+            "name": .string(status.name),
+            "new_findings": .array(
+                news.map { news in
+                    .object([
+                        "findings": .integer(Int64(news.findings)),
+                        "kind": .string(news.kind.rawValue),
+                        "severity": .string(news.severity.rawValue),
+                    ])
+                }),
+            "report": .text(reportPath),
+            "run_id": .text(summary?.header.runID),
+            "started": .time(summary?.header.started),
+            // Chat services show this member.
+            "text": .string(text),
+        ])
+    }
+
+    // MARK: For people
+
+    /// The subject of a mail.
+    package var subject: String { "trueup \(job.onOneLine): \(headline.onOneLine)" }
+
+    /// A few lines.
+    package var text: String {
+        var lines = [headline.onOneLine, ""]
+        if summary != nil {
+            lines.append(news.isEmpty ? "New findings: none" : "New findings:")
+            lines += news.map {
+                "  \($0.findings.grouped) \($0.kind.rawValue) (\($0.severity.rawValue))"
+            }
+            lines.append("")
+        }
+        lines.append("Job      \(job.onOneLine) on \(host.onOneLine)")
+        if let summary { lines.append("Run      \(summary.header.runID)") }
+        if let reportPath { lines.append("Report   \(reportPath.onOneLine)") }
+        if let link { lines.append("Link     \(link.onOneLine)") }
+        if summary == nil { lines.append("Next     trueup doctor") }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Reports
+import Subscriptions
+import Testing
+
+@Suite struct `The message of a finished run` {
+    private func message(
+        link: String? = nil, _ change: (inout RunSummary) -> Void = { _ in }
+    ) -> RunMessage {
+        var summary = Samples.summary()
+        change(&summary)
+        return RunMessage(
+            summary, reportPath: "/srv/reports/2026-11-20/\(summary.header.runID)", link: link)
+    }
+
+    private func members(_ message: RunMessage) throws -> [String: Any] {
+        let data = Data(message.json.rendered.utf8)
+        return try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
+    }
+
+    @Test func `counts what is new by kind, and what is open`() throws {
+        let found = message()
+        #expect(
+            found.news.map { "\($0.kind.rawValue) \($0.severity.rawValue) \($0.findings)" }
+                == ["access_missing critical 8"])
+        let members = try members(found)
+        #expect(members["findings_open"] as? Int == 12)
+        #expect(members["corrections_written"] as? Int == 31)
+        #expect(members["exit_status"] as? Int == 3)
+        #expect(members["name"] as? String == "incomplete")
+        #expect(members["run_id"] as? String == "20261120T031704Z-7f3c9a")
+        let text = try #require(members["text"] as? String)
+        #expect(text == found.text)
+        #expect(
+            text.hasPrefix(found.headline + "\n\nNew findings:\n  8 access_missing (critical)\n"))
+    }
+
+    @Test func `names the gravest kind first, and none where nothing is new`() {
+        let several = message { summary in
+            summary.findings = [
+                FindingCount(kind: .product, severity: .low, state: .new, findings: 9),
+                FindingCount(kind: .notFound, severity: .critical, state: .new, findings: 1),
+            ]
+        }
+        #expect(several.news.map(\.kind) == [.notFound, .product])
+        #expect(message { $0.findings = [] }.text.contains("New findings: none"))
+    }
+
+    @Test func `links to the report`() throws {
+        let found = message(link: "https://r.example/{day}/{run}?{job}")
+        let link = try #require(try members(found)["link"] as? String)
+        #expect(link.hasPrefix("https://r.example/2026-11-20/20261120T031704Z-7f3c9a?"))
+        #expect(try members(message())["link"] is NSNull)
+    }
+
+    @Test func `bears a job of any name`() throws {
+        let name = "n\r\nBcc: x\u{202E}\u{0}\"<script>"
+        let found = message(link: "https://r.example/{job}") { $0.header.job = name }
+        #expect(try members(found)["job"] as? String == name)
+        #expect(try members(found)["link"] as? String == "https://r.example/n_Bcc__x____script_")
+        for text in [found.subject, found.text] {
+            #expect(!text.contains("\r") && !text.contains("\u{202E}") && !text.contains("\u{0}"))
+        }
+        #expect(!found.subject.contains("\n"))
+        #expect(!found.text.contains("\nBcc"))
+    }
+
+    @Test func `says why there is no report`() throws {
+        let found = RunMessage(
+            ofJob: "nightly", on: "db1", endedWith: .busy,
+            reason: "Another run holds the lock: job@db1.\nNothing was changed.")
+        #expect(found.status == .busy)
+        #expect(found.subject.hasPrefix("trueup nightly: Failed (exit status 75): Another run"))
+        #expect(!found.subject.contains("\n"))
+        #expect(found.text.contains("trueup doctor"))
+        let members = try members(found)
+        #expect(members["report"] is NSNull)
+        #expect((members["new_findings"] as? [Any])?.isEmpty == true)
+    }
+}
