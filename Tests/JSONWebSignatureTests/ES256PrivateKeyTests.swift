@@ -33,6 +33,42 @@ import Testing
         }
     }
 
+    /// Throw-away keys, made with openssl.
+    @Test(arguments: [
+        (
+            """
+            -----BEGIN PRIVATE KEY-----
+            MIGEAgEAMBAGByqGSM49AgEGBSuBBAAKBG0wawIBAQQgW7p2rfEJAgErEGZCQqvx
+            o3yx5n8l8NJg/R+fhTz3dsuhRANCAAS2C27uqDE8qai+1ggknJ7oGWEfaJGYLO7U
+            zNMvUN5K1d2BaFpKf8XCpWe8Wkvrar5XxIQwVBrXhgsEQcKFJXPk
+            -----END PRIVATE KEY-----
+            """, "on the curve secp256k1"
+        ),
+        (
+            """
+            -----BEGIN EC PRIVATE KEY-----
+            MHQCAQEEIDh7I2SealL9+tQpcXJZiY9Hr4oYaX8COk9CIMDt0nu6oAcGBSuBBAAK
+            oUQDQgAEEoaARccOeRhN1unHVtdAekUshipgdim2NSwRLzdIXzPHb5CYSKIwvUwW
+            LyR2FK4EWBOC3vPUDc7ZITNv9SlgPw==
+            -----END EC PRIVATE KEY-----
+            """, "on the curve secp256k1"
+        ),
+        (
+            """
+            -----BEGIN PRIVATE KEY-----
+            MC4CAQAwBQYDK2VwBCIEIFk0GmgHOVIy1uaYkYFCpwEcj9Mu/eYjXqQjT98slBe9
+            -----END PRIVATE KEY-----
+            """, "an Ed25519 key"
+        ),
+        (P384.Signing.PrivateKey().pemRepresentation, "on the curve P-384"),
+        (P521.Signing.PrivateKey().pemRepresentation, "on the curve P-521"),
+    ])
+    func `says which other key it is`(pem: String, kind: String) {
+        let error = #expect(throws: JSONWebSignatureError.self) { try ES256PrivateKey(pem: pem) }
+        #expect(
+            error?.detail == "the private key is \(kind), and Apple's keys are on the curve P-256")
+    }
+
     @Test func `prints as redacted`() {
         let key = ES256PrivateKey(P256.Signing.PrivateKey())
         var dumped = ""

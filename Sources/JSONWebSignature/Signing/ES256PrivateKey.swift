@@ -1,4 +1,5 @@
 package import Crypto
+import SwiftASN1
 
 /// A P-256 private key for ES256.
 ///
@@ -15,8 +16,12 @@ package struct ES256PrivateKey: Sendable, CustomStringConvertible, CustomDebugSt
         do {
             key = try P256.Signing.PrivateKey(pemRepresentation: pem)
         } catch {
+            guard let kind = OtherKey.name(ofKeyIn: pem) else {
+                throw JSONWebSignatureError(
+                    .key, "the private key is not a PEM with a P-256 key in PKCS #8")
+            }
             throw JSONWebSignatureError(
-                .key, "the private key is not a PEM with a P-256 key in PKCS #8")
+                .key, "the private key is \(kind), and Apple's keys are on the curve P-256")
         }
     }
 
@@ -49,5 +54,27 @@ package struct ES256PrivateKey: Sendable, CustomStringConvertible, CustomDebugSt
         } catch {
             throw JSONWebSignatureError(.key, "the private key cannot sign")
         }
+    }
+}
+
+/// Keys that are often made by mistake, told by the object identifiers in them.
+private enum OtherKey {
+    /// The DER of each identifier: tag, length, contents.
+    private static let identifiers: [(name: String, der: [UInt8])] = [
+        ("on the curve secp256k1", [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x0A]),
+        ("on the curve P-384", [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x22]),
+        ("on the curve P-521", [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x23]),
+        ("on the curve P-224", [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x21]),
+        (
+            "an RSA key",
+            [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
+        ),
+        ("an Ed25519 key", [0x06, 0x03, 0x2B, 0x65, 0x70]),
+    ]
+
+    /// `nil` for what is no PEM, or of another kind still; nothing of the key is in the name.
+    static func name(ofKeyIn pem: String) -> String? {
+        guard let der = try? PEMDocument(pemString: pem).derBytes else { return nil }
+        return identifiers.first { der.firstRange(of: $0.der) != nil }?.name
     }
 }

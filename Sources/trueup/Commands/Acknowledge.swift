@@ -29,7 +29,7 @@ package struct Acknowledge: Verb {
     @Flag(help: "Take the acknowledgement back; the finding counts again.")
     package var undo = false
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

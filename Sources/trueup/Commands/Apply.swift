@@ -29,8 +29,8 @@ package struct Apply: Verb {
             valueName: "sha256"))
     package var approve: String?
 
-    @OptionGroup package var guards: GuardOptions
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "Guards") package var guards: GuardOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

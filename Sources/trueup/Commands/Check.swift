@@ -12,7 +12,7 @@ package struct Check: Verb {
             """)
 
     @OptionGroup package var options: RunOptions
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

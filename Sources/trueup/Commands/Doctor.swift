@@ -15,7 +15,7 @@ package struct Doctor: Verb {
             status; several failures end with the gravest.
             """)
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

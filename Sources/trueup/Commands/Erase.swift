@@ -23,7 +23,7 @@ package struct Erase: Verb {
     @Flag(help: "Erase, instead of only saying what would be erased.")
     package var execute = false
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

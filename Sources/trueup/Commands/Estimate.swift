@@ -25,7 +25,7 @@ package struct Estimate: Verb {
             valueName: "time"))
     package var now: TimeOption?
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

@@ -18,7 +18,7 @@ package struct Explain: Verb {
     @Argument(help: ArgumentHelp("The original transaction id.", valueName: "id"))
     package var id: String
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

@@ -18,7 +18,7 @@ package struct Export: Verb {
     @Flag(help: "Write the periods (transactions) instead.")
     package var transactions = false
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

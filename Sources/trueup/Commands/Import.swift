@@ -39,7 +39,7 @@ package struct Import: Verb {
             valueName: "file"), completion: .file())
     package var badRows: String?
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

@@ -15,7 +15,7 @@ package struct Init: Verb {
             removed from it are put back. Waits up to 10 seconds for a run that is going on.
             """)
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

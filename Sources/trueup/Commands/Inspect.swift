@@ -57,7 +57,7 @@ package struct Inspect: Verb {
                 + "when it was signed.", valueName: "time"))
     package var at: MomentOption?
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

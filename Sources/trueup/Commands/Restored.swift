@@ -20,7 +20,7 @@ package struct Restored: Verb {
         help: ArgumentHelp("Why, for the ledger and for verify.", valueName: "text"))
     package var reason: String
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

@@ -15,8 +15,8 @@ package struct Run: Verb {
             """)
 
     @OptionGroup package var options: RunOptions
-    @OptionGroup package var guards: GuardOptions
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "Guards") package var guards: GuardOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

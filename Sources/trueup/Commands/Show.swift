@@ -26,7 +26,7 @@ package struct Show: Verb {
                 + "newest report if left out.", valueName: "run"))
     package var run = "latest"
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

@@ -11,7 +11,7 @@ package struct Status: Verb {
     /// The newest runs that are listed.
     private static let listedRuns = 10
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

@@ -31,7 +31,7 @@ package struct Tell: Verb {
             valueName: "time"))
     package var now: TimeOption?
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

@@ -23,7 +23,7 @@ package struct Undo: Verb {
     @Flag(name: .long, help: "Take the corrections back; without it nothing is changed.")
     package var execute = false
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

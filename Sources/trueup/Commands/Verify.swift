@@ -49,7 +49,7 @@ package struct Verify: Verb {
                 + "decisions about findings."))
     package var database = false
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 

@@ -80,7 +80,9 @@ package enum CommandRunner {
         }
         do throws(CommandFailure) {
             try invocation.output.line(
-                text.hasPrefix("OVERVIEW: ") ? text + "\n" + ExitStatusHelp.text : text)
+                text.hasPrefix("OVERVIEW: ")
+                    ? text + "\n" + CommandExamples.section(ofHelp: text) + ExitStatusHelp.text
+                    : text)
             try invocation.output.flush()
             return .ok
         } catch {

@@ -104,10 +104,15 @@ struct AppConnection {
         do throws(JSONWebSignatureError) {
             return try ES256PrivateKey(pem: pem.reveal())
         } catch {
+            let place =
+                switch app.keySource {
+                case .file(let path): path
+                case .environment(let name): "$" + name
+                }
             throw CommandFailure(
                 .denied,
-                "the key of \(app.identity.bundleID) is no P-256 private key in PKCS#8: use the "
-                    + ".p8 file as downloaded from App Store Connect")
+                "\(place), the key of \(app.identity.bundleID): \(error.detail). Use the .p8 file as "
+                    + "downloaded from App Store Connect")
         }
     }
 }

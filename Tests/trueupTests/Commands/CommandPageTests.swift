@@ -35,4 +35,25 @@ import Testing
             }
         }
     }
+
+    @Test func `is not needed for a beginning: each help has two lines to type, which parse`()
+        throws
+    {
+        #expect(
+            Set(CommandExamples.all.keys) == Set(commands.map { $0._commandName }))
+        for (name, lines) in CommandExamples.all {
+            #expect(lines.count == 2, "\(name)")
+            for line in lines {
+                let typed = line.prefix { $0 != ">" }
+                // Words, and texts between quotes.
+                let words = typed.matches(of: /"([^"]*)"|(\S+)/).map { match in
+                    String(match.1 ?? match.2 ?? "")
+                }
+                #expect(words.first == "trueup" && words.dropFirst().first == name, "\(line)")
+                #expect(throws: Never.self, "\(line)") {
+                    _ = try TrueUp.parseAsRoot(Array(words.dropFirst()))
+                }
+            }
+        }
+    }
 }
