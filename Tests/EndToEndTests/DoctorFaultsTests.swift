@@ -18,6 +18,8 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
     case keyIsOpen = "others may read the key"
     case keyIsNone = "the key file holds something else"
     case keyIsRefused = "Apple refuses the key"
+    case clockIsAhead = "the clock is an hour ahead of Apple's"
+    case clockIsBehind = "the clock is two hours behind Apple's"
     case settingIsUnknown = "the settings have an unknown key"
     case settingsAreOpen = "everybody may write the settings"
     case jobIsUnknown = "the job has an unknown key"
@@ -37,7 +39,7 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
             73
         case .lockIsAFolder: 74
         case .databaseIsLocked, .runGoesOn, .reportsAreLocked, .quotaIsRefused: 75
-        case .keyIsOpen, .keyIsNone, .keyIsRefused: 77
+        case .keyIsOpen, .keyIsNone, .keyIsRefused, .clockIsAhead, .clockIsBehind: 77
         case .settingIsUnknown, .settingsAreOpen, .jobIsUnknown, .jobsAreMissing,
             .databaseIsForeign, .reportsAreAnothers:
             78
@@ -56,6 +58,7 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
         case .quotaIsRefused: "quota"
         case .keyIsOpen, .keyIsNone: "key"
         case .keyIsRefused: "apple"
+        case .clockIsAhead, .clockIsBehind: "clock"
         case .settingIsUnknown, .settingsAreOpen: "settings"
         case .jobIsUnknown, .jobsAreMissing: "jobs"
         }
@@ -71,13 +74,20 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
     private let place: Workplace
     private let files = FileManager.default
 
-    init() throws {
+    init() async throws {
         place = try Workplace(on: #require(Self.simulator))
+        try await setServerClock(aheadSeconds: 0)
         try place.writeJob("nightly", "max_duration: 10m", steps: "[walk]")
         try #require(place.run("init").status == 0)
         let table = try #require(place.simulator.ready.tableFile)
         try #require(place.run("import", table).status == 0)
         try #require(place.run("run", "nightly").status == 0)
+    }
+
+    /// By how much Apple's clock is ahead of this machine's.
+    private func setServerClock(aheadSeconds: Int) async throws {
+        try await place.simulator.control(
+            "/_simulator/clock", method: "POST", body: #"{"skew_seconds": \#(aheadSeconds)}"#)
     }
 
     private func path(_ name: String) -> String {
@@ -112,8 +122,18 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
     }
 
     @Test(arguments: RunFault.allCases)
-    func `does not pass doctor`(fault: RunFault) throws {
+    func `does not pass doctor`(fault: RunFault) async throws {
         #expect(try doctor().status == 0)
+        switch fault {
+        case .clockIsAhead: try await setServerClock(aheadSeconds: -3600)
+        case .clockIsBehind: try await setServerClock(aheadSeconds: 7200)
+        default: break
+        }
+        try expectRefused(provoking: fault)
+        try await setServerClock(aheadSeconds: 0)
+    }
+
+    private func expectRefused(provoking fault: RunFault) throws {
         switch fault {
         case .databaseIsLocked:
             // Held here, while the run waits for it in vain.
@@ -193,7 +213,7 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
                     SELECT original_transaction_id FROM subscriptions
                     LIMIT (SELECT count(*) / 2 FROM subscriptions))
                 """)
-        case .databaseIsLocked, .runGoesOn, .reportsAreLocked: break
+        case .databaseIsLocked, .runGoesOn, .reportsAreLocked, .clockIsAhead, .clockIsBehind: break
         }
     }
 

@@ -15,6 +15,10 @@ package struct ForeignLock: Hashable, Sendable {
 
     // SQLite's own bytes: os_unix.c and https://sqlite.org/walformat.html#locks.
     private static let fileLocks: (start: Int, length: Int) = (0x4000_0000, 512)
+    /// Those of them that keep readers out; the one between them only announces a writer.
+    private static let readLocks: [(start: Int, length: Int)] = [
+        (0x4000_0000, 1), (0x4000_0002, 510),
+    ]
     private static let logWriteLock: (start: Int, length: Int) = (120, 1)
     /// 2 where the file is in WAL mode: https://sqlite.org/fileformat.html.
     private static let writeVersionByte = 18
@@ -27,7 +31,8 @@ package struct ForeignLock: Hashable, Sendable {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
         defer { close(file) }
-        if let lock = holder(of: fileLocks, against: F_RDLCK, in: file) {
+        for bytes in readLocks {
+            guard let lock = holder(of: bytes, against: F_RDLCK, in: file) else { continue }
             return ForeignLock(lock, excludesReaders: true)
         }
         var version: UInt8 = 0
