@@ -77,8 +77,8 @@ import Testing
     @Test func `a missing night is seen, and a killed one`() throws {
         var run = try Samples.run()
         run.earlier = [
-            earlier(89, .ok), earlier(3, .findings, findings: 41), earlier(2, nil),
-            earlier(1, .ok, narrowed: true),
+            earlier(89, .ok), earlier(3, .findings, findings: 41), earlier(3, .interrupted),
+            earlier(2, nil), earlier(1, .ok, narrowed: true),
         ]
         let page = try page(run)
         let nights = page.matches(of: /<td( class="missing")?><b>\d\d<\/b> no run<\/td>/)
@@ -89,7 +89,7 @@ import Testing
             page.contains(
                 "90 nights: 5 with a run of this job, 85 without one since the first of them on "
                     + "2026-08-23."))
-        // Neither the killed run nor the one in part is compared with.
+        // Neither the stopped run, the killed one nor the one in part is compared with.
         #expect(page.contains("The run before is before-3, begun 2026-11-17 03:17:04 UTC."))
         #expect(page.contains("2026-11-17: 41; 2026-11-18: not counted; 2026-11-19: not counted"))
     }

@@ -133,6 +133,41 @@ import Testing
                     + "known since 2026-11-20; 1 of them corrected."))
     }
 
+    @Test func `the first screen has the numbers of the run`() throws {
+        var run = try Samples.run()
+        var coverage = RunCoverage(kind: .delta)
+        coverage.asked = [.clock: 1_500, .sample: 400]
+        coverage.settledByNotification = 12
+        coverage.quiet = 410_883
+        coverage.left = [.sweep: 7]
+        coverage.sample = .init(drawn: 400, differing: 1, bound: 4_867, seed: 1)
+        coverage.oldestCheck = Samples.time("2026-11-13T00:00:00Z")
+        run.runSummary.conclusion.coverage = coverage
+        run.runSummary.corrections[.planned] = 1
+        let page = try page(run)
+        let figures = page.matches(of: /(?s)<dt>(.*?)<\/dt><dd>([0-9,]*)/).map {
+            "\($0.1) \($0.2)"
+        }
+        #expect(
+            figures == [
+                "asked about 1,900", "not asked about 410,483", "agree 1,950", "differ 37",
+                "corrections written 31", "findings open 12", "not judged 3",
+            ])
+        let words = words(page)
+        #expect(words.contains("12 settled without a call"))
+        #expect(words.contains("8 of them new"))
+        #expect(words.contains("1 planned, not written"))
+        #expect(
+            words.contains(
+                "410,483 rows of the table were not asked about, as there was no reason to:"))
+        #expect(words.contains("sweep 0 7"))
+        for sentence in SummarySections.remainingRisk(run.runSummary).sentences {
+            #expect(words.contains(sentence))
+        }
+        // The age of the oldest word, as a drawing in words.
+        #expect(page.contains("<b>age of Apple’s oldest word, in days</b>: 7 this time"))
+    }
+
     @Test func `the digits of an amount are its currency's`() throws {
         var run = try Samples.run()
         run.runSummary.money = [

@@ -58,8 +58,11 @@ extension EarlierRun {
             figures: RunFigures(kinds: kinds, money: summary.money))
     }
 
-    /// Whether it came to its end and was to judge the whole job.
-    var isWhole: Bool { exitStatus != nil && !isNarrowed }
+    /// Whether it came to the end of the whole job, so that its numbers can be held against others.
+    var isWhole: Bool {
+        guard let exitStatus, !isNarrowed else { return false }
+        return [.ok, .findings, .incomplete, .guarded, .empty, .stale].contains(exitStatus)
+    }
 
     /// Of several runs of a day a whole one stands for it, else one that came to its end.
     fileprivate var weight: Int { isWhole ? 2 : exitStatus != nil ? 1 : 0 }
