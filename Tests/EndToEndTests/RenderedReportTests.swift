@@ -68,5 +68,12 @@ import Testing
         #expect(log.status == 64)
         #expect(log.errors.contains("stands in the run's report folder only"), "\(log.errors)")
         #expect(try place.run("report", "nonesuch").status == 64)
+
+        let day = published.deletingLastPathComponent().lastPathComponent
+        let night = try place.run("report", "night", day)
+        #expect(night.status == 0, "\(night.errors)")
+        #expect(night.output.contains(run))
+        #expect(try place.run("report", "night", "2001-01-01").status == 64)
+        #expect(try place.run("report", "night").status == 64)
     }
 }

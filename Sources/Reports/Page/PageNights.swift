@@ -55,7 +55,8 @@ struct PageNights {
                 guard let forecast = run.coverage?.forecast else { return nil }
                 let expected = forecast.calls.values.reduce(0, +)
                 guard expected > 0 else { return nil }
-                return Int64((Double(run.calls) / Double(expected) * 100).rounded())
+                let percent = (Double(run.calls) / Double(expected) * 100).rounded()
+                return Int64(min(percent, 1_000_000))
             }
         ]
     }

@@ -68,9 +68,7 @@ struct PageOpening {
     private var open: Int { states(WorstFindings.openStates) }
     private var new: Int { states([.new]) }
 
-    private func states(_ states: Set<FindingState>) -> Int {
-        summary.findings.filter { states.contains($0.state) }.reduce(0) { $0 + $1.findings }
-    }
+    private func states(_ states: Set<FindingState>) -> Int { summary.count(of: states) }
 
     private var verdict: [String] {
         var sentences: [String] = []

@@ -19,7 +19,7 @@ extension SQLiteStore {
                         db, sql: "SELECT count(*) FROM subscriptions") ?? 0,
                     notYetKnown: try Int.fetchOne(
                         db, sql: "SELECT count(*) FROM subscriptions WHERE status IS NULL") ?? 0,
-                    runs: try listRuns(limit, db),
+                    runs: try listRuns("ORDER BY run_seq DESC LIMIT ?", [limit], db),
                     lastCompletePass: try Self.lastCompletePass(db),
                     watermarks: try Self.watermarks(db),
                     openFindings: try FindingCount.read(
@@ -93,14 +93,31 @@ extension SQLiteStore {
         }
     }
 
-    private func listRuns(_ limit: Int, _ db: Database) throws -> [RunListing] {
+    /// The runs that began in a span of time, oldest first.
+    package func runs(
+        from first: Timestamp, before end: Timestamp
+    ) throws(StoreError) -> [RunListing] {
+        do {
+            return try stream("looking for runs") { db in
+                try listRuns(
+                    "WHERE started >= ? AND started < ? ORDER BY run_seq",
+                    [first.unixMilliseconds, end.unixMilliseconds], db)
+            }
+        } catch {
+            throw StoreError(error, doing: "looking for runs")
+        }
+    }
+
+    private func listRuns(
+        _ condition: String, _ arguments: StatementArguments, _ db: Database
+    ) throws -> [RunListing] {
         try Row.fetchAll(
             db,
             sql: """
                 SELECT run_id, job, mode, started, ended, exit_status, run_seq FROM trueup_runs
-                ORDER BY run_seq DESC LIMIT ?
+                \(condition)
                 """,
-            arguments: [limit]
+            arguments: arguments
         ).map { row in
             RunListing(
                 runID: row.requiredText(at: 0), job: row.requiredText(at: 1),

@@ -11,14 +11,22 @@ package struct Report: Verb {
             Prints summary.txt (with --json summary.json), or one file that is named, or writes all \
             files into a new folder. Reads the database and changes nothing. The log of a run, and \
             manifest.json and SHA256SUMS, which state its digest, stand in its report folder only. A \
-            payload that was erased since the run shows as a tombstone.
+            payload that was erased since the run shows as a tombstone. "trueup report night DATE" \
+            shows the runs of one UTC day, a line a run, and their sums.
             """)
 
     @Argument(
         help: ArgumentHelp(
             "The run, as \"trueup status\" lists it, or the end of its name; its report folder, or "
-                + "latest.", valueName: "run"), completion: .directory)
+                + "latest. Or \"night\", and then a date.", valueName: "run"),
+        completion: .directory)
     package var run: String
+
+    @Argument(
+        help: ArgumentHelp(
+            "With \"night\": the UTC date on which the runs began, such as 2026-11-20.",
+            valueName: "date"))
+    package var date: String?
 
     @Option(
         name: .long,
@@ -36,6 +44,15 @@ package struct Report: Verb {
     package init() {}
 
     package func validate() throws {
+        guard (run == Self.night) == (date != nil) else {
+            throw ValidationError(
+                "A date belongs to \"trueup report night\", such as \"trueup report night "
+                    + "2026-11-20\"; a run is named alone.")
+        }
+        if date != nil && (file != nil || output != nil) {
+            throw ValidationError(
+                "The runs of a day have no files of their own; --file and --output take one run.")
+        }
         if file != nil && output != nil {
             throw ValidationError(
                 "--file prints one file, --output writes all of them; give one of the two.")
@@ -45,6 +62,10 @@ package struct Report: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
+        if let date {
+            try show(date, settings, invocation)
+            return .ok
+        }
         let rendered = try rendered(settings)
         if let output {
             try await offTheCooperativeThreads { try rendered.write(into: output) }
@@ -59,6 +80,40 @@ package struct Report: Verb {
         }
         try print(file ?? (common.json ? "summary.json" : "summary.txt"), of: rendered, invocation)
         return .ok
+    }
+
+    private static let night = "night"
+
+    private func show(_ date: String, _ settings: Settings, _ invocation: Invocation) throws {
+        guard let first = Timestamp(rfc3339: date + "T00:00:00Z") else {
+            throw CommandFailure(
+                .usage, "\"\(PlainText.of(date))\" is no date such as 2026-11-20")
+        }
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let listings = try store.runs(
+            from: first, before: first.adding(milliseconds: Milliseconds.perDay))
+        guard !listings.isEmpty else {
+            throw CommandFailure(
+                .usage, "No run began on \(date) (UTC). \"trueup status\" lists the last ones.")
+        }
+        var runs: [NightSummary.Run] = []
+        for listing in listings {
+            runs.append(
+                NightSummary.Run(
+                    listing: listing, summary: try summary(of: listing.runID, in: store)))
+        }
+        let night = NightSummary(day: date, runs: runs)
+        try invocation.output.write(
+            Array((common.json ? night.json.rendered + "\n" : night.text).utf8))
+    }
+
+    /// `nil` for a run that was killed or whose lists are past their retention.
+    private func summary(of runID: String, in store: SQLiteStore) throws -> RunSummary? {
+        do {
+            return try store.runRecord(ofRun: runID).summary()
+        } catch StoreError.unavailable {
+            return nil
+        }
     }
 
     private func rendered(_ settings: Settings) throws -> RenderedRun {

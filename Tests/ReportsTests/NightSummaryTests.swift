@@ -1,0 +1,55 @@
+import Reports
+import Subscriptions
+import Testing
+
+@Suite struct `The runs of a night in one summary` {
+    private func run(
+        _ id: String, _ summary: RunSummary?, _ status: Subscriptions.ExitStatus?
+    ) -> NightSummary.Run {
+        NightSummary.Run(
+            listing: RunListing(
+                runID: id, job: "nightly", mode: .apply, started: Samples.started,
+                ended: status.map { _ in Samples.started }, exitStatus: status,
+                totals: summary?.totals ?? RunTotals()),
+            summary: summary)
+    }
+
+    @Test func `have a line each, and their sums`() {
+        let night = NightSummary(
+            day: "2026-11-20",
+            runs: [
+                run("20261120T031704Z-000001", Samples.summary(), .incomplete),
+                run("20261120T041704Z-000002", Samples.summary(), .findings),
+                run("20261120T051704Z-000003", nil, nil),
+            ])
+        #expect(
+            night.text == """
+                2026-11-20 (UTC): 3 runs, the gravest end is incomplete (exit status 3), 1 killed.
+
+                RUN                        job            end         in scope  differ  undecided  corrected  open  new
+                  20261120T031704Z-000001  nightly apply  incomplete     2,000      37          3         31    12    8
+                  20261120T041704Z-000002  nightly apply  findings       2,000      37          3         31    12    8
+                  20261120T051704Z-000003  nightly apply  killed             0       0          0          –     –    –
+                                                                      --------  ------  ---------  ---------  ----  ---
+                  all                                                    4,000      74          6         62    24   16
+                  - The sums add the runs: a row or finding that two of them saw counts twice.
+                  - A dash: the run was killed, or what it listed is past retention.
+
+                LIST PRICES OF PERIODS CONCERNED    amount  currency  periods
+                  to the harm of customers           19.98  EUR             2
+                  to the harm of the company      2,469.12  USD            24
+
+                """)
+    }
+
+    @Test func `are numbers for machines`() throws {
+        let night = NightSummary(
+            day: "2026-11-20",
+            runs: [run("20261120T031704Z-000001", Samples.summary(), .incomplete)])
+        let json = night.json.rendered
+        #expect(json.contains(#""date":"2026-11-20","exit_status":3,"findings_new":8"#))
+        #expect(json.contains(#""findings_open":12"#))
+        #expect(json.contains(#""in_scope":2000"#))
+        #expect(json.contains(#""run_id":"20261120T031704Z-000001""#))
+    }
+}
