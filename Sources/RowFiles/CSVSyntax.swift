@@ -7,8 +7,8 @@ struct CSVSyntax {
         static let carriageReturn = UInt8(ascii: "\r")
     }
 
-    /// For each column of the file its place in the schema.
-    private var places: [Int] = []
+    /// For each column of the file its place in the schema; `nil` for one that is not read.
+    private var places: [Int?] = []
     private var nextLine = 1
     private(set) var line = 1
     private var fieldsOfRecord: [RawField] = []
@@ -18,39 +18,69 @@ struct CSVSyntax {
     init(
         header buffer: inout RecordBuffer, required: [Int]
     ) throws(RowFileError) {
+        if let other = try Self.otherForm(&buffer) {
+            throw RowFileError.header(file: buffer.fileName, line: 1, reason: other)
+        }
         guard try readRecord(&buffer) else { throw RowFileError.empty(file: buffer.fileName) }
-        let refuse = { (file: String, reason: String) in
+        let file = buffer.fileName
+        let refuse = { (reason: String) in
             RowFileError.header(file: file, line: 1, reason: reason)
         }
-        let file = buffer.fileName
-        if let problem { throw refuse(file, problem) }
+        if let problem { throw refuse(problem) }
         if let only = fieldsOfRecord.first, fieldsOfRecord.count == 1,
-            let other = Self.otherForm(Array(buffer.content(of: only)))
+            let other = Self.otherSeparator(in: Array(buffer.content(of: only)))
         {
-            throw refuse(file, other)
+            throw refuse(other)
         }
-        for field in fieldsOfRecord {
-            let name = String(decoding: buffer.content(of: field), as: UTF8.self)
-            guard let place = buffer.columnNames.firstIndex(of: name) else {
-                throw refuse(file, ColumnSuggestion.unknown(name, among: buffer.columnNames))
+        let names = fieldsOfRecord.map {
+            String(decoding: buffer.content(of: $0), as: UTF8.self)
+        }
+        if let absent = buffer.mapping.absence(among: names, called: "column") {
+            throw refuse(absent)
+        }
+        for (index, name) in names.enumerated() {
+            switch buffer.mapping.meaning(of: name, among: buffer.columnNames) {
+            case .unknown:
+                throw refuse(ColumnSuggestion.unknown(name, among: buffer.columnNames))
+            case .ignored: places.append(nil)
+            case .column(let place):
+                if let earlier = places.firstIndex(of: place) {
+                    throw refuse(
+                        names[earlier] == name
+                            ? "column \"\(name)\" stands twice"
+                            : "columns \(BadField.quoted(names[earlier].utf8)) and "
+                                + "\(BadField.quoted(names[index].utf8)) both mean "
+                                + "\(buffer.columnNames[place]); leave one out with --ignore")
+                }
+                places.append(place)
             }
-            guard !places.contains(place) else {
-                throw refuse(file, "column \"\(name)\" stands twice")
-            }
-            places.append(place)
         }
         for place in required where !places.contains(place) {
             throw refuse(
-                file, "column \"\(buffer.columnNames[place])\" is missing and required")
+                "column \"\(buffer.columnNames[place])\" is missing and required; "
+                    + "--map COLUMN=\(buffer.columnNames[place]) names the one that means it")
         }
     }
 
-    /// What a first line is that holds no comma, if it is one of the forms that people try.
-    private static func otherForm(_ line: [UInt8]) -> String? {
-        if line.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
-            return "is a spreadsheet (.xlsx) or another ZIP archive; save it as CSV, "
-                + "comma-separated, in UTF-8"
+    /// What a file is that people try and that is no CSV, by its first bytes.
+    private static func otherForm(
+        _ buffer: inout RecordBuffer
+    ) throws(RowFileError) -> String? {
+        var start: [UInt8] = []
+        while start.count < 4, let byte = try buffer.byte(at: start.count) { start.append(byte) }
+        let saved = "save it as CSV, comma-separated, in UTF-8"
+        return switch start {
+        case [0x50, 0x4B, 0x03, 0x04]:
+            "is a spreadsheet (.xlsx) or another ZIP archive; \(saved)"
+        case [0xD0, 0xCF, 0x11, 0xE0]: "is a spreadsheet (.xls); \(saved)"
+        case _ where start.first == UInt8(ascii: "["):
+            "is a JSON array; write its objects one a line, as jq -c '.[]' does"
+        default: nil
         }
+    }
+
+    /// What a first line is that holds no comma, if something else stands between its columns.
+    private static func otherSeparator(in line: [UInt8]) -> String? {
         let separators = [(UInt8(ascii: ";"), "semicolons"), (UInt8(ascii: "\t"), "tabs")]
         return separators.first { line.contains($0.0) }.map { _, name in
             "its columns are separated by \(name); write it with commas"
@@ -58,7 +88,7 @@ struct CSVSyntax {
     }
 
     /// Indices into the schema's columns.
-    var columns: [Int] { places }
+    var columns: [Int] { places.compactMap(\.self) }
 
     private var recordBytes = 0
 
@@ -80,7 +110,10 @@ struct CSVSyntax {
                     reason: "has \(fieldsOfRecord.count) fields where the header names "
                         + "\(places.count)"))
         }
-        for (column, field) in fieldsOfRecord.enumerated() { buffer.fields[places[column]] = field }
+        for (column, field) in fieldsOfRecord.enumerated() {
+            guard let place = places[column] else { continue }
+            buffer.fields[place] = field
+        }
         return .success(line)
     }
 

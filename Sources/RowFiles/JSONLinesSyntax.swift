@@ -6,6 +6,11 @@ struct JSONLinesSyntax {
     private(set) var seen = ColumnSet()
     /// Which of them the last line named.
     private(set) var named = ColumnSet()
+    /// Names that the mapping knows and some line so far has.
+    private(set) var mappedNames: Set<String> = []
+    /// Some names that nobody knows, for a suggestion.
+    private(set) var unknownNames: [String] = []
+    private static let keptUnknownNames = 32
 
     /// Reads the next object's values into the buffer; `nil` at the end of the file.
     mutating func next(
@@ -24,6 +29,7 @@ struct JSONLinesSyntax {
         }
         for index in buffer.fields.indices { buffer.fields[index] = .absent }
         var scanner = JSONObjectScanner(count: count)
+        defer { keep(namesOf: scanner) }
         do throws(BadField) {
             named = try scanner.scan(&buffer)
             seen.formUnion(named)
@@ -31,6 +37,14 @@ struct JSONLinesSyntax {
         } catch {
             return .failure(BadLine(line: line, reason: error.reason))
         }
+    }
+
+    private mutating func keep(namesOf scanner: JSONObjectScanner) {
+        if !scanner.mappedNames.isEmpty { mappedNames.formUnion(scanner.mappedNames) }
+        guard let name = scanner.unknownName, unknownNames.count < Self.keptUnknownNames,
+            !unknownNames.contains(name)
+        else { return }
+        unknownNames.append(name)
     }
 
     /// Bytes of the line without its line feed; `nil` when it is too long and was dropped.

@@ -4,6 +4,11 @@ struct JSONObjectScanner {
     private var position = 0
     /// Keys mostly come in the schema's order, so the search begins behind the last one found.
     private var expected = 0
+    /// Keys that the mapping knows.
+    private(set) var mappedNames: [String] = []
+    /// The first key that nobody knows; the line is bad for it, but read to its end, so that it is
+    /// known which keys the file has.
+    private(set) var unknownName: String?
 
     /// - Parameter count: bytes of the line, from the record's start.
     init(count: Int) {
@@ -23,20 +28,30 @@ struct JSONObjectScanner {
             repeat {
                 skipSpace(buffer)
                 let place = try key(buffer)
-                guard !named.contains(place) else {
-                    throw BadField("names \"\(buffer.columnNames[place])\" twice")
+                if let place {
+                    guard !named.contains(place) else {
+                        throw BadField("names \"\(buffer.columnNames[place])\" twice")
+                    }
+                    named.insert(place)
                 }
-                named.insert(place)
                 skipSpace(buffer)
                 guard take(UInt8(ascii: ":"), buffer) else { throw malformed("a colon") }
                 skipSpace(buffer)
-                buffer.fields[place] = try value(buffer)
+                if let place {
+                    buffer.fields[place] = try value(buffer)
+                } else {
+                    try skipValue(buffer)
+                }
                 skipSpace(buffer)
             } while take(UInt8(ascii: ","), buffer)
             guard take(UInt8(ascii: "}"), buffer) else { throw malformed("a comma or }") }
         }
         skipSpace(buffer)
         guard position == count else { throw BadField("has text behind the JSON object") }
+        if let unknownName {
+            throw BadField(
+                ColumnSuggestion.unknown(unknownName, among: buffer.columnNames, called: "key"))
+        }
         return named
     }
 
@@ -61,9 +76,11 @@ struct JSONObjectScanner {
         }
     }
 
-    private mutating func key(_ buffer: borrowing RecordBuffer) throws(BadField) -> Int {
+    /// The place of the next key's column; `nil` for one that is not read.
+    private mutating func key(_ buffer: borrowing RecordBuffer) throws(BadField) -> Int? {
         guard take(UInt8(ascii: "\""), buffer) else { throw malformed("a key in quotes") }
         let field = try text(buffer)
+        guard buffer.mapping.isEmpty else { return try mapped(field, buffer) }
         if expected < buffer.columnNames.count, buffer.isColumn(expected, field) {
             expected += 1
             return expected - 1
@@ -72,9 +89,47 @@ struct JSONObjectScanner {
             expected = place + 1
             return place
         }
+        return try mapped(field, buffer)
+    }
+
+    private mutating func mapped(
+        _ field: RawField, _ buffer: borrowing RecordBuffer
+    ) throws(BadField) -> Int? {
         let name = String(decoding: try buffer.decoded(field), as: UTF8.self)
-        if let place = buffer.columnNames.firstIndex(of: name) { return place }
-        throw BadField(ColumnSuggestion.unknown(name, among: buffer.columnNames, called: "key"))
+        if buffer.mapping.names(name) { mappedNames.append(name) }
+        switch buffer.mapping.meaning(of: name, among: buffer.columnNames) {
+        case .column(let place): return place
+        case .ignored: return nil
+        case .unknown:
+            unknownName = unknownName ?? name
+            return nil
+        }
+    }
+
+    /// Leaves a value behind that nobody reads, lists and objects of any depth too.
+    private mutating func skipValue(_ buffer: borrowing RecordBuffer) throws(BadField) {
+        var depth = 0
+        repeat {
+            switch peek(buffer) {
+            case nil: throw malformed("a value")
+            case UInt8(ascii: "\""):
+                position += 1
+                _ = try text(buffer)
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                position += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                guard depth > 0 else { throw malformed("a value") }
+                depth -= 1
+                position += 1
+            case UInt8(ascii: ","), UInt8(ascii: ":"), 0x20, 0x09, 0x0D:
+                guard depth > 0 else { throw malformed("a value") }
+                position += 1
+            default:
+                let field = try value(buffer)
+                guard field.form == .absent || field.count > 0 else { throw malformed("a value") }
+            }
+        } while depth > 0
     }
 
     /// A JSON text whose opening quote has been read.

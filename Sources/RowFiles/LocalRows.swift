@@ -8,11 +8,14 @@ extension RowFileReader where Field == SubscriptionField, Row == LocalSubscripti
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - apps: the configured ones, for lines that do not name theirs.
+    ///   - mapping: what columns with other names than ours mean.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
-    package init(subscriptionsAt path: String, apps: [AppIdentity]) throws(RowFileError) {
+    package init(
+        subscriptionsAt path: String, apps: [AppIdentity], mapping: ColumnMapping = ColumnMapping()
+    ) throws(RowFileError) {
         let resolution = AppResolution(apps: apps)
         try self.init(
-            path: path, required: [.originalTransactionID]
+            path: path, required: [.originalTransactionID], mapping: mapping
         ) { record throws(BadField) in
             let id = try record.requiredID(SubscriptionField.originalTransactionID)
             let app = try resolution.resolve(
@@ -36,11 +39,14 @@ extension RowFileReader where Field == TransactionField, Row == LocalTransaction
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - apps: the configured ones, for lines that do not name theirs.
+    ///   - mapping: what columns with other names than ours mean.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
-    package init(transactionsAt path: String, apps: [AppIdentity]) throws(RowFileError) {
+    package init(
+        transactionsAt path: String, apps: [AppIdentity], mapping: ColumnMapping = ColumnMapping()
+    ) throws(RowFileError) {
         let resolution = AppResolution(apps: apps)
         try self.init(
-            path: path, required: [.transactionID, .originalTransactionID]
+            path: path, required: [.transactionID, .originalTransactionID], mapping: mapping
         ) { record throws(BadField) in
             let id = try record.requiredID(TransactionField.transactionID)
             let original = try record.requiredID(TransactionField.originalTransactionID)

@@ -15,12 +15,17 @@ package typealias NotificationFileReader = RowFileReader<
 
 /// Files of received notifications (docs/columns.md): JSON Lines of a payload or of an id.
 extension RowFileReader where Field == NotificationField, Row == ReceivedNotification {
-    /// Opens a file of received notifications; `-` is standard input.
+    /// Opens a file of received notifications.
     ///
+    /// - Parameters:
+    ///   - path: `-` is standard input.
+    ///   - mapping: what keys with other names than ours mean.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
-    package init(notificationsAt path: String) throws(RowFileError) {
+    package init(
+        notificationsAt path: String, mapping: ColumnMapping = ColumnMapping()
+    ) throws(RowFileError) {
         try self.init(
-            path: path, required: [.notificationUUID]
+            path: path, required: [.notificationUUID], mapping: mapping
         ) { record throws(BadField) in
             try ReceivedNotification(record)
         }

@@ -47,13 +47,15 @@ extension RecordBuffer {
 
 /// What to say about a column that there is not.
 enum ColumnSuggestion {
+    private static let options = "(--map COLUMN=OURS says what one means, --ignore leaves it out)"
+
     static func unknown(
         _ name: String, among names: [String], called what: String = "column"
     ) -> String {
         let quoted = BadField.quoted(name.utf8)
         if let nearest = NearestName.suggestion(for: name, among: names) {
-            return "unknown \(what) \(quoted); did you mean \"\(nearest)\"?"
+            return "unknown \(what) \(quoted); did you mean \"\(nearest)\"? \(options)"
         }
-        return "unknown \(what) \(quoted); known are \(names.joined(separator: ", "))"
+        return "unknown \(what) \(quoted); known are \(names.joined(separator: ", ")) \(options)"
     }
 }

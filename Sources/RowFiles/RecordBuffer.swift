@@ -18,10 +18,16 @@ struct RecordBuffer: ~Copyable {
     var fields: [RawField]
     let columnNames: [String]
     private let columnNameBytes: [[UInt8]]
+    /// What names of the file mean that are not the schema's.
+    let mapping: ColumnMapping
 
-    init(file: consuming InputFile, columnNames: [String]) throws(RowFileError) {
+    init(
+        file: consuming InputFile, columnNames: [String],
+        mapping: ColumnMapping = ColumnMapping()
+    ) throws(RowFileError) {
         self.file = file
         self.columnNames = columnNames
+        self.mapping = mapping
         columnNameBytes = columnNames.map { Array($0.utf8) }
         bytes = [UInt8](repeating: 0, count: Self.chunkBytes)
         fields = [RawField](repeating: .absent, count: columnNames.count)
@@ -35,7 +41,8 @@ struct RecordBuffer: ~Copyable {
     /// What was read so far is part of the copy.
     consuming func spooled() throws(RowFileError) -> RecordBuffer {
         let copy = try file.spooled(after: bytes[..<filled])
-        return try RecordBuffer(file: copy, columnNames: columnNames)
+        return try RecordBuffer(
+            file: copy, columnNames: columnNames, mapping: mapping)
     }
 
     private mutating func skipByteOrderMark() throws(RowFileError) {

@@ -26,15 +26,17 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - required: the columns that a CSV must have.
+    ///   - mapping: what columns with other names mean.
     ///   - makeRow: makes a row of one line's fields, or says what is wrong with it.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     init(
-        path: String, required: Set<Field>,
+        path: String, required: Set<Field>, mapping: ColumnMapping = ColumnMapping(),
         makeRow: @escaping (borrowing RecordBuffer) throws(BadField) -> Row
     ) throws(RowFileError) {
         let columns = Array(Field.allCases)
         var buffer = try RecordBuffer(
-            file: try InputFile(path: path), columnNames: columns.map(\.rawValue))
+            file: try InputFile(path: path), columnNames: columns.map(\.rawValue),
+            mapping: mapping)
         let format = RowFormat.of(path: path, firstByte: try buffer.byte(at: 0))
         let places: [Int]
         var csv: CSVSyntax?
@@ -65,6 +67,11 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
     ) throws(RowFileError) -> [Int] {
         var scout = JSONLinesSyntax()
         while try scout.next(&buffer) != nil {}
+        if let absent = buffer.mapping.absence(
+            among: Array(scout.mappedNames) + scout.unknownNames, called: "key")
+        {
+            throw RowFileError.header(file: buffer.fileName, line: 1, reason: absent)
+        }
         _ = try buffer.rewind()
         return scout.seen.columns
     }

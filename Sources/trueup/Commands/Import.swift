@@ -29,6 +29,17 @@ package struct Import: Verb {
     @Flag(help: "The file holds received notifications, as JSON Lines.")
     package var notifications = false
 
+    @Option(
+        help: ArgumentHelp(
+            "The file's COLUMN means our column OURS; repeat it for others.",
+            valueName: "column=ours"))
+    package var map: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Leave a column of the file out; repeat it for others.", valueName: "column"))
+    package var ignore: [String] = []
+
     @Flag(help: "Load the good lines and name each bad one, instead of refusing the file.")
     package var skipBadRows = false
 
@@ -50,6 +61,24 @@ package struct Import: Verb {
         if let badRows, badRows == file {
             throw ValidationError("--bad-rows would overwrite the file that is to be loaded.")
         }
+        _ = try columnMapping()
+    }
+
+    /// What the file's columns mean.
+    func columnMapping() throws -> ColumnMapping {
+        let known =
+            if transactions {
+                TransactionField.allCases.map(\.rawValue)
+            } else if notifications {
+                NotificationField.allCases.map(\.rawValue)
+            } else {
+                SubscriptionField.allCases.map(\.rawValue)
+            }
+        do throws(ColumnMapArguments.Mistake) {
+            return try ColumnMapArguments(map: map, ignore: ignore, known: known).mapping
+        } catch {
+            throw ValidationError(error.description)
+        }
     }
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
@@ -61,101 +90,68 @@ package struct Import: Verb {
             waitMilliseconds: invocation.lockPatienceMilliseconds)
         try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
-        let (counts, lines, bad) = try load(into: store, settings, invocation)
+        let loaded = try load(into: store, settings, invocation)
         _ = consume lock
-        try show(counts, lines: lines, bad: bad, in: invocation)
+        try show(loaded, in: invocation)
         return .ok
     }
 
     private func load(
         into store: SQLiteStore, _ settings: Settings, _ invocation: Invocation
-    ) throws -> (counts: LoadCounts, lines: Int, bad: Int) {
-        var log = BadLineLog(
-            file: file, namesAll: skipBadRows || common.json,
-            asJSON: common.json || common.logFormat == .json,
-            copy: try badRows.map { path throws(CommandFailure) in try BadRowsFile(path: path) })
-        var lines = 0
-        let counts: LoadCounts
+    ) throws -> ImportIntake {
+        let mapping = try columnMapping()
+        let apps = settings.identities
+        var intake = ImportIntake(
+            log: BadLineLog(
+                file: file, namesAll: skipBadRows || common.json,
+                asJSON: common.json || common.logFormat == .json,
+                copy: try badRows.map { path throws(CommandFailure) in
+                    try BadRowsFile(path: path)
+                }),
+            skipsBadRows: skipBadRows)
         if transactions {
             var reader = try TransactionFileReader(
-                transactionsAt: file, apps: settings.identities)
-            counts = try store.loadTransactions(columns: reader.columns) {
+                transactionsAt: file, apps: apps, mapping: mapping)
+            intake.counts = try store.loadTransactions(columns: reader.columns) {
                 (add: (LocalTransaction, UInt64?) throws -> LineOutcome) in
                 while let line = try reader.next() {
                     let given = reader.given?.bits
-                    lines += try take(line, { try add($0, given) }, &log, invocation)
+                    try intake.take(line, in: invocation) { try add($0, given) }
                 }
-                try refuse(log)
+                try intake.refuse()
             }
         } else if notifications {
-            var reader = try NotificationFileReader(notificationsAt: file)
+            var reader = try NotificationFileReader(notificationsAt: file, mapping: mapping)
             // A bare id does not name its app; with one configured app it is that one's.
-            let only = settings.identities.count == 1 ? settings.identities.first : nil
-            counts = try store.loadNotifications(of: only) { add in
+            let only = apps.count == 1 ? apps.first : nil
+            intake.counts = try store.loadNotifications(of: only) { add in
                 while let line = try reader.next() {
-                    lines += try take(line, add, &log, invocation)
+                    try intake.take(line, in: invocation, add)
                 }
-                try refuse(log)
+                try intake.refuse()
             }
         } else {
             var reader = try SubscriptionFileReader(
-                subscriptionsAt: file, apps: settings.identities)
-            counts = try store.loadSubscriptions(columns: reader.columns) {
+                subscriptionsAt: file, apps: apps, mapping: mapping)
+            intake.counts = try store.loadSubscriptions(columns: reader.columns) {
                 (add: (LocalSubscription, UInt64?) throws -> LineOutcome) in
                 while let line = try reader.next() {
                     let given = reader.given?.bits
-                    lines += try take(line, { try add($0, given) }, &log, invocation)
+                    try intake.take(line, in: invocation) { try add($0, given) }
                 }
-                try refuse(log)
+                try intake.refuse()
             }
         }
-        try log.finish()
-        return (counts, lines, log.count)
+        try intake.log.finish()
+        return intake
     }
 
-    /// Loads a line, or notes what is wrong with it; 1 when it was loaded.
-    private func take<Row: Sendable>(
-        _ line: RowLine<Row>, _ add: (Row) throws -> LineOutcome, _ log: inout BadLineLog,
-        _ invocation: Invocation
-    ) throws -> Int {
-        switch line {
-        case .bad(let bad):
-            try log.note(bad, in: invocation)
-            return 0
-        case .row(let row, let number):
-            switch try add(row) {
-            case .accepted: return 1
-            case .duplicateKey:
-                try log.note(
-                    BadLine(line: number, reason: "has the same key as an earlier line"),
-                    in: invocation)
-                return 0
-            }
+    private func show(_ intake: ImportIntake, in invocation: Invocation) throws {
+        let outcome = ImportOutcome(intake)
+        guard !common.json else {
+            return try invocation.output.line(outcome.json.rendered)
         }
-    }
-
-    private func refuse(_ log: BadLineLog) throws(CommandFailure) {
-        guard log.count > 0, !skipBadRows else { return }
-        try log.finish()
-        throw log.refusal
-    }
-
-    private func show(
-        _ counts: LoadCounts, lines: Int, bad: Int, in invocation: Invocation
-    ) throws {
-        if common.json {
-            let members: [String: Int] = [
-                "accepted": lines, "inserted": counts.inserted, "updated": counts.updated,
-                "unchanged": counts.unchanged, "skipped_as_older": counts.skippedAsOlder,
-                "bad": bad,
-            ]
-            try invocation.output.line(
-                CanonicalJSON.object(members.mapValues { .integer(Int64($0)) }).rendered)
-            return
-        }
-        try invocation.output.line(
-            "\(lines) \(lines == 1 ? "line" : "lines") loaded: \(counts.inserted) inserted, \(counts.updated) updated, "
-                + "\(counts.unchanged) unchanged, \(counts.skippedAsOlder) skipped as older")
-        if bad > 0 { invocation.say("\(bad) bad \(bad == 1 ? "line" : "lines") left out") }
+        try invocation.output.line(outcome.text)
+        if let leftOut = outcome.leftOut { invocation.say(leftOut) }
     }
 }
