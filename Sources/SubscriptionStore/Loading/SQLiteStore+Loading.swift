@@ -10,14 +10,15 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - columns: The columns that the file has; the others stay as they are on existing rows.
+    ///   - dryRun: Only counts what would change; needs no right to write.
     ///   - produce: Hands over the lines; if it throws, nothing is loaded and the error passes.
     /// - Returns: How many lines changed what.
     /// - Throws: `StoreError`, or what `produce` throws.
     package func loadSubscriptions(
-        columns: Set<SubscriptionField>,
+        columns: Set<SubscriptionField>, dryRun: Bool = false,
         _ produce: (_ add: (LocalSubscription) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
-        try loadSubscriptions(columns: columns) { add in
+        try loadSubscriptions(columns: columns, dryRun: dryRun) { add in
             try withoutActuallyEscaping(add) { add in try produce { try add($0, nil) } }
         }
     }
@@ -27,77 +28,71 @@ extension SQLiteStore {
     /// With each line comes which columns it gives, the lowest bit for the first of
     /// `SubscriptionField`; `nil` for those of the file.
     package func loadSubscriptions(
-        columns: Set<SubscriptionField>,
+        columns: Set<SubscriptionField>, dryRun: Bool = false,
         partly produce: (_ add: (LocalSubscription, UInt64?) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
-        let fields = SubscriptionField.allCases
-        let keys = ["bundle_id", "environment", "original_transaction_id"]
-        let table = StagedTable(
-            name: "subscriptions", columns: fields.map(\.rawValue), keyColumns: keys,
-            givenColumns: fields.filter(columns.contains).map(\.rawValue).filter {
-                !keys.contains($0)
-            },
-            textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
-            freeColumns: Set(fields.filter { $0.definition.content == .name }.map(\.rawValue)),
-            isVersioned: true)
-        return try load(into: table, produce) { row, given in
-            Self.arguments(fields.map { row.value(of: $0).boundValue }, given)
+        try load(into: .subscriptions(giving: columns), dryRun: dryRun, produce) {
+            row, given, stage in
+            try stage.add(Self.arguments(row, given))
         }
     }
 
     /// Loads period rows, in the same way.
     package func loadTransactions(
-        columns: Set<TransactionField>,
+        columns: Set<TransactionField>, dryRun: Bool = false,
         _ produce: (_ add: (LocalTransaction) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
-        try loadTransactions(columns: columns) { add in
+        try loadTransactions(columns: columns, dryRun: dryRun) { add in
             try withoutActuallyEscaping(add) { add in try produce { try add($0, nil) } }
         }
     }
 
     /// The same for lines that do not all give the same columns; see `loadSubscriptions`.
     package func loadTransactions(
-        columns: Set<TransactionField>,
+        columns: Set<TransactionField>, dryRun: Bool = false,
         partly produce: (_ add: (LocalTransaction, UInt64?) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
         let fields = TransactionField.allCases
-        let keys = ["bundle_id", "environment", "transaction_id"]
-        let table = StagedTable(
-            name: "transactions", columns: fields.map(\.rawValue), keyColumns: keys,
-            givenColumns: fields.filter(columns.contains).map(\.rawValue).filter {
-                !keys.contains($0)
-            },
-            textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
-            isVersioned: false)
-        return try load(into: table, produce) { row, given in
-            Self.arguments(fields.map { row.value(of: $0).boundValue }, given)
+        return try load(into: .transactions(giving: columns), dryRun: dryRun, produce) {
+            row, given, stage in
+            try stage.add(
+                StatementArguments(
+                    fields.map { row.value(of: $0).boundValue }
+                        + [given.map { Int64(bitPattern: $0) }]))
         }
     }
 
-    private static func arguments(
-        _ values: [(any DatabaseValueConvertible)?], _ given: UInt64?
-    ) -> StatementArguments {
-        StatementArguments(values + [given.map { Int64(bitPattern: $0) }])
+    /// Every column of a row, and which of them its line gives.
+    static func arguments(_ row: LocalSubscription, _ given: UInt64?) -> StatementArguments {
+        StatementArguments(
+            SubscriptionField.allCases.map { row.value(of: $0).boundValue }
+                + [given.map { Int64(bitPattern: $0) }])
     }
 
-    private func load<Line>(
-        into table: StagedTable,
+    /// Stages all lines, then merges them; `keep` puts a line into the temporary table.
+    func load<Line>(
+        into table: StagedTable, dryRun: Bool,
         _ produce: (_ add: (Line, UInt64?) throws -> LineOutcome) throws -> Void,
-        _ arguments: @escaping (Line, UInt64?) -> StatementArguments
+        _ keep: @escaping (Line, UInt64?, inout LineStage) throws -> LineOutcome
     ) throws -> LoadCounts {
         let doing = "loading rows into the table `\(table.name)`"
-        guard access == .readWrite else {
+        guard dryRun || access == .readWrite else {
             throw StoreError.inconsistent(
                 "A command that only reads tried to write while \(doing).")
         }
         do {
-            let loading = try file.connectToWrite(
-                cacheKibibytes: StoreLimits.loadingCacheKibibytes)
+            let loading = try connectToLoad(dryRun: dryRun)
             defer { try? loading.close() }
-            let lines = try stage(in: table, on: loading, produce, arguments)
+            let lines = try stage(in: table, on: loading, produce, keep)
             var counts = LoadCounts()
             var last: StatementArguments?
             while try takeNext(of: table, after: &last, on: loading) {
+                guard !dryRun else {
+                    counts = try loading.read { [counts] db in
+                        try compare(table, counted: counts, db)
+                    }
+                    continue
+                }
                 // A merge that is tried again counts once.
                 counts = try blockingWrite(doing, on: loading) { [counts] db in
                     try merge(table, counted: counts, db)
@@ -110,11 +105,22 @@ extension SQLiteStore {
         }
     }
 
+    /// A connection of its own; a dry run's leaves the file as it is, byte for byte.
+    func connectToLoad(dryRun: Bool) throws -> DatabaseQueue {
+        guard dryRun else {
+            return try file.connectToWrite(cacheKibibytes: StoreLimits.loadingCacheKibibytes)
+        }
+        let reading = try file.connectToRead()
+        // SQLite knows no other way to write the temporary tables, and nothing else is written.
+        try reading.inDatabase { try $0.execute(sql: "PRAGMA query_only = 0") }
+        return reading
+    }
+
     /// Fills the temporary table and returns how many lines it holds.
     private func stage<Line>(
         in table: StagedTable, on loading: DatabaseQueue,
         _ produce: (_ add: (Line, UInt64?) throws -> LineOutcome) throws -> Void,
-        _ arguments: @escaping (Line, UInt64?) -> StatementArguments
+        _ keep: @escaping (Line, UInt64?, inout LineStage) throws -> LineOutcome
     ) throws -> Int {
         try loading.writeWithoutTransaction { db in
             try db.execute(
@@ -122,20 +128,13 @@ extension SQLiteStore {
             db.add(function: StagedTable.shownText)
             try db.execute(sql: table.create(StagedTable.lines))
             try db.execute(sql: table.create(StagedTable.staging))
-            let statement = try db.cachedStatement(sql: table.stage)
-            var lines = 0
+            var stage = try LineStage(of: table, db)
             // Deferred: only the temporary database is written, so nobody is locked out.
             try db.inTransaction(.deferred) {
-                try produce { line, given in
-                    statement.setUncheckedArguments(arguments(line, given))
-                    try statement.execute()
-                    guard db.changesCount > 0 else { return .duplicateKey }
-                    lines += 1
-                    return .accepted
-                }
+                try produce { line, given in try keep(line, given, &stage) }
                 return .commit
             }
-            return lines
+            return stage.lines
         }
     }
 
@@ -166,6 +165,19 @@ extension SQLiteStore {
         }
         try db.execute(sql: table.insert)
         counts.inserted += db.changesCount
+        return counts
+    }
+
+    /// What a merge would count.
+    private func compare(
+        _ table: StagedTable, counted before: LoadCounts, _ db: Database
+    ) throws -> LoadCounts {
+        var counts = before
+        counts.skippedAsOlder += try Int.fetchOne(db, sql: table.countOlder) ?? 0
+        if let updates = table.countUpdates {
+            counts.updated += try Int.fetchOne(db, sql: updates) ?? 0
+        }
+        counts.inserted += try Int.fetchOne(db, sql: table.countInserts) ?? 0
         return counts
     }
 }

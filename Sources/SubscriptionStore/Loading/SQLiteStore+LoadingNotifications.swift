@@ -9,23 +9,26 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - app: Whose notifications they are; `nil` when the file does not say.
+    ///   - dryRun: Only counts what would change; needs no right to write.
     ///   - produce: Hands over the notifications; if it throws, nothing is loaded.
     /// - Returns: How many were new, completed a recovered one, or were known.
     /// - Throws: `StoreError`, or what `produce` throws.
     package func loadNotifications(
-        of app: AppIdentity?,
+        of app: AppIdentity?, dryRun: Bool = false,
         _ produce: (_ add: (ReceivedNotification) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
         let doing = "loading notifications into the inbox"
-        guard access == .readWrite else {
+        guard dryRun || access == .readWrite else {
             throw StoreError.inconsistent(
                 "A command that only reads tried to write while \(doing).")
         }
         do {
-            let loading = try file.connectToWrite(
-                cacheKibibytes: StoreLimits.loadingCacheKibibytes)
+            let loading = try connectToLoad(dryRun: dryRun)
             defer { try? loading.close() }
             let lines = try stageNotifications(on: loading, produce)
+            guard !dryRun else {
+                return try loading.read { db in try compareNotifications(lines: lines, db) }
+            }
             return try blockingWrite(doing, on: loading) { db in
                 try mergeNotifications(of: app, lines: lines, db)
             }
@@ -71,9 +74,7 @@ extension SQLiteStore {
                 UPDATE main.trueup_notifications AS t
                 SET received_at = ifnull(s.received_at, \(now))
                 FROM temp.trueup_staged AS s
-                WHERE t.notification_uuid = s.notification_uuid
-                    AND (t.received_at IS NULL
-                        OR (s.received_at IS NOT NULL AND s.received_at <> t.received_at))
+                WHERE \(Self.learnsTime)
                 """)
         counts.updated = db.changesCount
         try db.execute(
@@ -81,13 +82,39 @@ extension SQLiteStore {
                 INSERT INTO main.trueup_notifications (
                     notification_uuid, bundle_id, environment, received_at)
                 SELECT notification_uuid, ?, ?, ifnull(received_at, \(now))
-                FROM temp.trueup_staged AS s
-                WHERE NOT EXISTS (SELECT 1 FROM main.trueup_notifications AS t
-                    WHERE t.notification_uuid = s.notification_uuid)
+                FROM temp.trueup_staged AS s WHERE \(Self.isNew)
                 """,
             arguments: [app?.bundleID, app?.environment.rawValue])
         counts.inserted = db.changesCount
         counts.unchanged = lines - counts.updated - counts.inserted
         return counts
     }
+
+    /// What a merge would count.
+    private func compareNotifications(lines: Int, _ db: Database) throws -> LoadCounts {
+        var counts = LoadCounts()
+        counts.updated =
+            try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FROM temp.trueup_staged AS s
+                    CROSS JOIN main.trueup_notifications AS t WHERE \(Self.learnsTime)
+                    """) ?? 0
+        counts.inserted =
+            try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM temp.trueup_staged AS s WHERE \(Self.isNew)") ?? 0
+        counts.unchanged = lines - counts.updated - counts.inserted
+        return counts
+    }
+
+    /// A stored notification of which the line knows when it was received.
+    private static let learnsTime = """
+        t.notification_uuid = s.notification_uuid AND (t.received_at IS NULL
+            OR (s.received_at IS NOT NULL AND s.received_at <> t.received_at))
+        """
+
+    private static let isNew = """
+        NOT EXISTS (SELECT 1 FROM main.trueup_notifications AS t
+            WHERE t.notification_uuid = s.notification_uuid)
+        """
 }

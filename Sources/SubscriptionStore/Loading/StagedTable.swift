@@ -109,6 +109,12 @@ struct StagedTable: Sendable {
         """
     }
 
+    /// Which stored rows a line changes.
+    private var changesRow: String {
+        let differs = givenColumns.map(changes).joined(separator: " OR ")
+        return "\(keysAgree) AND NOT \(isOlder) AND (\(differs))"
+    }
+
     /// Updates what differs; columns that the file does not have stay as they are.
     var update: String? {
         guard !givenColumns.isEmpty else { return nil }
@@ -116,20 +122,34 @@ struct StagedTable: Sendable {
             "\($0) = CASE WHEN \(changes($0)) THEN s.\($0) ELSE t.\($0) END"
         }
         if isVersioned { values.append("row_version = t.row_version + 1") }
-        let differs = givenColumns.map(changes).joined(separator: " OR ")
         return """
             UPDATE main.\(name) AS t SET \(values.joined(separator: ", "))
-            FROM \(Self.staging) AS s
-            WHERE \(keysAgree) AND NOT \(isOlder) AND (\(differs))
+            FROM \(Self.staging) AS s WHERE \(changesRow)
             """
     }
+
+    /// How many rows `update` would change.
+    var countUpdates: String? {
+        guard !givenColumns.isEmpty else { return nil }
+        return """
+            SELECT count(*) FROM \(Self.staging) AS s CROSS JOIN main.\(name) AS t
+            WHERE \(changesRow)
+            """
+    }
+
+    private var isNew: String {
+        "NOT EXISTS (SELECT 1 FROM main.\(name) AS t WHERE \(keysAgree))"
+    }
+
+    /// How many rows `insert` would make.
+    var countInserts: String { "SELECT count(*) FROM \(Self.staging) AS s WHERE \(isNew)" }
 
     /// Inserts what is not there, in key order, which keeps the table's pages full.
     var insert: String {
         let list = columns.joined(separator: ", ")
         return """
             INSERT INTO main.\(name) (\(list)) SELECT \(list) FROM \(Self.staging) AS s
-            WHERE NOT EXISTS (SELECT 1 FROM main.\(name) AS t WHERE \(keysAgree))
+            WHERE \(isNew)
             ORDER BY \(keyColumns.map { "s." + $0 }.joined(separator: ", "))
             """
     }

@@ -40,6 +40,9 @@ package struct Import: Verb {
             "Leave a column of the file out; repeat it for others.", valueName: "column"))
     package var ignore: [String] = []
 
+    @Flag(help: "Check the file and say what would be loaded; write nothing to the database.")
+    package var dryRun = false
+
     @Flag(help: "Load the good lines and name each bad one, instead of refusing the file.")
     package var skipBadRows = false
 
@@ -84,6 +87,12 @@ package struct Import: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
+        guard !dryRun else {
+            // Nothing is written, so nobody has to be waited for.
+            let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+            try show(try load(into: store, settings, invocation), in: invocation)
+            return .ok
+        }
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath,
             holder: RunningUser.lockHolder(doing: "importing \(file)"), now: invocation.now(),
@@ -112,7 +121,7 @@ package struct Import: Verb {
         if transactions {
             var reader = try TransactionFileReader(
                 transactionsAt: file, apps: apps, mapping: mapping)
-            intake.counts = try store.loadTransactions(columns: reader.columns) {
+            intake.counts = try store.loadTransactions(columns: reader.columns, dryRun: dryRun) {
                 (add: (LocalTransaction, UInt64?) throws -> LineOutcome) in
                 while let line = try reader.next() {
                     let given = reader.given?.bits
@@ -124,7 +133,7 @@ package struct Import: Verb {
             var reader = try NotificationFileReader(notificationsAt: file, mapping: mapping)
             // A bare id does not name its app; with one configured app it is that one's.
             let only = apps.count == 1 ? apps.first : nil
-            intake.counts = try store.loadNotifications(of: only) { add in
+            intake.counts = try store.loadNotifications(of: only, dryRun: dryRun) { add in
                 while let line = try reader.next() {
                     try intake.take(line, in: invocation, add)
                 }
@@ -133,7 +142,7 @@ package struct Import: Verb {
         } else {
             var reader = try SubscriptionFileReader(
                 subscriptionsAt: file, apps: apps, mapping: mapping)
-            intake.counts = try store.loadSubscriptions(columns: reader.columns) {
+            intake.counts = try store.loadSubscriptions(columns: reader.columns, dryRun: dryRun) {
                 (add: (LocalSubscription, UInt64?) throws -> LineOutcome) in
                 while let line = try reader.next() {
                     let given = reader.given?.bits
@@ -147,7 +156,7 @@ package struct Import: Verb {
     }
 
     private func show(_ intake: ImportIntake, in invocation: Invocation) throws {
-        let outcome = ImportOutcome(intake)
+        let outcome = ImportOutcome(intake, isDryRun: dryRun)
         guard !common.json else {
             return try invocation.output.line(outcome.json.rendered)
         }

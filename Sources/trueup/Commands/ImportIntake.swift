@@ -45,9 +45,11 @@ struct ImportIntake {
 /// What an import says at its end.
 struct ImportOutcome {
     let intake: ImportIntake
+    let isDryRun: Bool
 
-    init(_ intake: ImportIntake) {
+    init(_ intake: ImportIntake, isDryRun: Bool) {
         self.intake = intake
+        self.isDryRun = isDryRun
     }
 
     /// The result in one line.
@@ -57,14 +59,15 @@ struct ImportOutcome {
         let changes =
             "\(counts.inserted) inserted, \(counts.updated) updated, "
             + "\(counts.unchanged) unchanged, \(counts.skippedAsOlder) skipped as older"
-        return "\(lines) loaded: \(changes)"
+        guard isDryRun else { return "\(lines) loaded: \(changes)" }
+        return "\(lines) would be loaded: \(changes). Nothing was written"
     }
 
     /// How many bad lines were left out; `nil` for none.
     var leftOut: String? {
         let bad = intake.log.count
         guard bad > 0 else { return nil }
-        return "\(bad) bad \(bad == 1 ? "line" : "lines") left out"
+        return "\(bad) bad \(bad == 1 ? "line" : "lines") \(isDryRun ? "would be " : "")left out"
     }
 
     var json: CanonicalJSON {
@@ -74,6 +77,8 @@ struct ImportOutcome {
             "unchanged": counts.unchanged, "skipped_as_older": counts.skippedAsOlder,
             "bad": intake.log.count,
         ]
-        return .object(members.mapValues { .integer(Int64($0)) })
+        var object = members.mapValues { CanonicalJSON.integer(Int64($0)) }
+        object["dry_run"] = .boolean(isDryRun)
+        return .object(object)
     }
 }

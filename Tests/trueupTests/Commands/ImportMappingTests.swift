@@ -58,3 +58,55 @@ import trueup
         #expect(outcome.diagnostics.contains("did you mean \"usr\"?"), "\(outcome.diagnostics)")
     }
 }
+
+@Suite struct `trueup import --dry-run` {
+    let workplace: Workplace
+
+    init() async throws { workplace = try await Workplace().initialised() }
+
+    private func database() throws -> Data {
+        try Data(contentsOf: URL(fileURLWithPath: workplace.folder.path + "/trueup.sqlite"))
+    }
+
+    private func numbers(_ output: String) -> [String] {
+        output.matches(of: /\d+ [a-z]+/).map { String($0.0) }.filter { !$0.contains("line") }
+    }
+
+    @Test func `says what the import then does, and leaves every byte`() async throws {
+        let stored = try workplace.folder.write(
+            """
+            original_transaction_id,customer_id,signed_date
+            11,c,2026-11-20T00:00:00Z
+            12,c,
+            13,c,
+
+            """, to: "a.csv")
+        _ = await workplace.run("import", stored)
+        let file = try workplace.folder.write(
+            "original_transaction_id,customer_id\n11,d\n12,d\n13,c\n14,c\nx,c\n", to: "b.csv")
+        let before = try database()
+        let refused = await workplace.run("import", "--dry-run", file)
+        #expect(refused.status == .data)
+        #expect(refused.diagnostics.contains("\(file):6: "))
+        let forecast = await workplace.run("import", "--dry-run", "--skip-bad-rows", file)
+        #expect(forecast.status == .ok)
+        #expect(
+            forecast.output.hasPrefix(
+                "4 lines would be loaded: 1 inserted, 1 updated, 1 unchanged, 1 skipped as older"),
+            "\(forecast.output)")
+        #expect(forecast.output.contains("Nothing was written"))
+        #expect(forecast.diagnostics.contains("1 bad line would be left out"))
+        #expect(try database() == before)
+        let real = await workplace.run("import", "--skip-bad-rows", file)
+        #expect(numbers(real.output) == numbers(forecast.output))
+    }
+
+    @Test func `is marked in JSON`() async throws {
+        let file = try workplace.folder.write("original_transaction_id\n11\n", to: "a.csv")
+        #expect(
+            await workplace.run("import", "--dry-run", "--json", file).output
+                .contains("\"dry_run\":true"))
+        #expect(
+            await workplace.run("import", "--json", file).output.contains("\"dry_run\":false"))
+    }
+}

@@ -1,0 +1,50 @@
+import GRDB
+import Subscriptions
+
+/// The temporary table of a load while the lines of a file are put into it.
+struct LineStage {
+    let db: Database
+    private let insert: Statement
+    private(set) var lines = 0
+
+    init(of table: StagedTable, _ db: Database) throws {
+        self.db = db
+        insert = try db.cachedStatement(sql: table.stage)
+    }
+
+    /// Adds a line; one whose key is there already is left out.
+    mutating func add(_ values: StatementArguments) throws -> LineOutcome {
+        insert.setUncheckedArguments(values)
+        try insert.execute()
+        guard db.changesCount > 0 else { return .duplicateKey }
+        lines += 1
+        return .accepted
+    }
+}
+
+extension StagedTable {
+    static func subscriptions(giving columns: Set<SubscriptionField>) -> StagedTable {
+        let fields = SubscriptionField.allCases
+        let keys = ["bundle_id", "environment", "original_transaction_id"]
+        return StagedTable(
+            name: "subscriptions", columns: fields.map(\.rawValue), keyColumns: keys,
+            givenColumns: fields.filter(columns.contains).map(\.rawValue).filter {
+                !keys.contains($0)
+            },
+            textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
+            freeColumns: Set(fields.filter { $0.definition.content == .name }.map(\.rawValue)),
+            isVersioned: true)
+    }
+
+    static func transactions(giving columns: Set<TransactionField>) -> StagedTable {
+        let fields = TransactionField.allCases
+        let keys = ["bundle_id", "environment", "transaction_id"]
+        return StagedTable(
+            name: "transactions", columns: fields.map(\.rawValue), keyColumns: keys,
+            givenColumns: fields.filter(columns.contains).map(\.rawValue).filter {
+                !keys.contains($0)
+            },
+            textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
+            isVersioned: false)
+    }
+}
