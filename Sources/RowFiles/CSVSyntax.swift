@@ -62,6 +62,9 @@ struct CSVSyntax {
         }
     }
 
+    /// Reads a file without a header and with only one column.
+    init(onlyColumn place: Int) { places = [place] }
+
     /// What a file is that people try and that is no CSV, by its first bytes.
     private static func otherForm(
         _ buffer: inout RecordBuffer
@@ -131,7 +134,7 @@ struct CSVSyntax {
             } else {
                 (offset, end) = try readPlain(&buffer, from: offset)
             }
-            if offset > RecordBuffer.maximumRecordBytes {
+            if offset > buffer.maximumRecordBytes {
                 try skipLongRecord(&buffer, offset, atLineEnd: end != Byte.comma)
                 return true
             }
@@ -156,7 +159,7 @@ struct CSVSyntax {
         nextLine += buffer.bytes[buffer.start..<buffer.start + loaded - (atLineEnd ? 1 : 0)]
             .count { $0 == Byte.lineFeed }
         problem =
-            "is longer than \(RecordBuffer.maximumRecordBytes) bytes; is a closing quote missing?"
+            "is longer than \(buffer.maximumRecordBytes) bytes; is a closing quote missing?"
         if atLineEnd {
             buffer.advance(by: offset)
         } else {
@@ -174,7 +177,7 @@ struct CSVSyntax {
         while true {
             guard let end = buffer.findSeparatorOrQuote(from: offset) else {
                 offset = buffer.loadedOffset
-                if offset > RecordBuffer.maximumRecordBytes { return (offset, Byte.comma) }
+                if offset > buffer.maximumRecordBytes { return (offset, Byte.comma) }
                 guard try buffer.more() else {
                     append(buffer, from: begin, to: offset, isLineEnd: true)
                     return (offset, nil)
@@ -211,7 +214,7 @@ struct CSVSyntax {
         while true {
             guard let found = buffer.find(Byte.quote, from: offset) else {
                 offset = buffer.loadedOffset
-                if offset > RecordBuffer.maximumRecordBytes { return (offset, Byte.comma) }
+                if offset > buffer.maximumRecordBytes { return (offset, Byte.comma) }
                 guard try buffer.more() else {
                     problem = "has an opening quote that is never closed"
                     return (offset, nil)

@@ -25,7 +25,7 @@ struct JSONLinesSyntax {
             return .failure(
                 BadLine(
                     line: line,
-                    reason: "is longer than \(RecordBuffer.maximumRecordBytes) bytes"))
+                    reason: "is longer than \(buffer.maximumRecordBytes) bytes"))
         }
         for index in buffer.fields.indices { buffer.fields[index] = .absent }
         var scanner = JSONObjectScanner(count: count)
@@ -53,7 +53,7 @@ struct JSONLinesSyntax {
         var offset = 0
         while true {
             if let end = buffer.find(lineFeed, from: offset) {
-                guard end <= RecordBuffer.maximumRecordBytes else {
+                guard end <= buffer.maximumRecordBytes else {
                     buffer.advance(by: end + 1)
                     return nil
                 }
@@ -61,7 +61,7 @@ struct JSONLinesSyntax {
                 return end
             }
             offset = buffer.loadedOffset
-            guard offset <= RecordBuffer.maximumRecordBytes else {
+            guard offset <= buffer.maximumRecordBytes else {
                 try buffer.discardLine(from: offset)
                 return nil
             }

@@ -21,6 +21,10 @@ extension RecordBuffer {
         try text(Self.place(of: field))
     }
 
+    func name<Field: NamedColumn>(_ field: Field) throws(BadField) -> String? {
+        try name(Self.place(of: field))
+    }
+
     func time<Field: NamedColumn>(_ field: Field) throws(BadField) -> Timestamp? {
         try time(Self.place(of: field))
     }

@@ -4,8 +4,8 @@
 /// kept. Memory is bounded by the longest record allowed, whatever the file's size.
 struct RecordBuffer: ~Copyable {
     static let chunkBytes = 1 << 18
-    /// Longer records are bad lines; a row of sixteen columns is a few hundred bytes.
-    static let maximumRecordBytes = 1 << 20
+    /// A row of sixteen columns is a few hundred bytes.
+    static let usualRecordBytes = 1 << 20
 
     private var file: InputFile
     private(set) var bytes: [UInt8]
@@ -20,14 +20,17 @@ struct RecordBuffer: ~Copyable {
     private let columnNameBytes: [[UInt8]]
     /// What names of the file mean that are not the schema's.
     let mapping: ColumnMapping
+    /// Longer records are bad lines.
+    let maximumRecordBytes: Int
 
     init(
         file: consuming InputFile, columnNames: [String],
-        mapping: ColumnMapping = ColumnMapping()
+        mapping: ColumnMapping = ColumnMapping(), maximumRecordBytes: Int = usualRecordBytes
     ) throws(RowFileError) {
         self.file = file
         self.columnNames = columnNames
         self.mapping = mapping
+        self.maximumRecordBytes = maximumRecordBytes
         columnNameBytes = columnNames.map { Array($0.utf8) }
         bytes = [UInt8](repeating: 0, count: Self.chunkBytes)
         fields = [RawField](repeating: .absent, count: columnNames.count)
@@ -42,7 +45,8 @@ struct RecordBuffer: ~Copyable {
     consuming func spooled() throws(RowFileError) -> RecordBuffer {
         let copy = try file.spooled(after: bytes[..<filled])
         return try RecordBuffer(
-            file: copy, columnNames: columnNames, mapping: mapping)
+            file: copy, columnNames: columnNames, mapping: mapping,
+            maximumRecordBytes: maximumRecordBytes)
     }
 
     private mutating func skipByteOrderMark() throws(RowFileError) {
@@ -67,6 +71,21 @@ struct RecordBuffer: ~Copyable {
     mutating func byte(at offset: Int) throws(RowFileError) -> UInt8? {
         if start + offset < filled { return bytes[start + offset] }
         return try more() ? bytes[start + offset] : nil
+    }
+
+    /// Whether the file begins with more base64 than the name of any column.
+    mutating func beginsWithBase64() throws(RowFileError) -> Bool {
+        for offset in 0..<64 {
+            guard let byte = try byte(at: offset) else { return false }
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"),
+                UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="):
+                continue
+            default: return false
+            }
+        }
+        return true
     }
 
     /// Offset behind the bytes in memory.

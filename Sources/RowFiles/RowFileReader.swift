@@ -27,24 +27,34 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
     ///   - path: `-` is standard input.
     ///   - required: the columns that a CSV must have.
     ///   - mapping: what columns with other names mean.
+    ///   - bareColumn: the column of a file that is base64 line by line, without a header.
+    ///   - maximumRecordBytes: longer lines are bad.
     ///   - makeRow: makes a row of one line's fields, or says what is wrong with it.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     init(
         path: String, required: Set<Field>, mapping: ColumnMapping = ColumnMapping(),
+        bareColumn: Field? = nil, maximumRecordBytes: Int = RecordBuffer.usualRecordBytes,
         makeRow: @escaping (borrowing RecordBuffer) throws(BadField) -> Row
     ) throws(RowFileError) {
         let columns = Array(Field.allCases)
         var buffer = try RecordBuffer(
             file: try InputFile(path: path), columnNames: columns.map(\.rawValue),
-            mapping: mapping)
+            mapping: mapping, maximumRecordBytes: maximumRecordBytes)
         let format = RowFormat.of(path: path, firstByte: try buffer.byte(at: 0))
         let places: [Int]
         var csv: CSVSyntax?
         switch format {
         case .csv:
             let isRequired = columns.map(required.contains)
-            let syntax = try CSVSyntax(
-                header: &buffer, required: isRequired.indices.filter { isRequired[$0] })
+            let syntax =
+                if let bare = columns.firstIndex(where: { $0 == bareColumn }),
+                    try buffer.beginsWithBase64(), mapping.isEmpty
+                {
+                    CSVSyntax(onlyColumn: bare)
+                } else {
+                    try CSVSyntax(
+                        header: &buffer, required: isRequired.indices.filter { isRequired[$0] })
+                }
             csv = syntax
             places = syntax.columns
         case .jsonLines:

@@ -20,6 +20,20 @@ struct LineStage {
         lines += 1
         return .accepted
     }
+
+    /// Adds several lines, or none of them if `body` finds one that may not be added.
+    mutating func addTogether(
+        _ body: (inout LineStage) throws -> LineOutcome
+    ) throws -> LineOutcome {
+        let before = lines
+        var outcome = LineOutcome.accepted
+        try db.inSavepoint {
+            outcome = try body(&self)
+            return outcome == .duplicateKey ? .rollback : .commit
+        }
+        if outcome == .duplicateKey { lines = before }
+        return outcome
+    }
 }
 
 extension StagedTable {

@@ -187,4 +187,6 @@ package enum LineOutcome: Hashable, Sendable {
     case accepted
     /// The file holds this key already; the first line counts.
     case duplicateKey
+    /// An earlier receipt named all of this one's subscriptions, and for the same customer.
+    case repeated
 }

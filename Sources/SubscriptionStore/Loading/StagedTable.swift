@@ -43,6 +43,22 @@ struct StagedTable: Sendable {
         return isBlob ? ShownBytes.text(ofBlob: bytes) : ShownBytes.text(ofText: bytes)
     }
 
+    /// Completes a line that is there with what another says of the same key, unless the two
+    /// contradict each other in one of these columns.
+    ///
+    /// It takes the values of the columns, which columns are given, the key, and the values again.
+    func complete(_ columns: [String]) -> String {
+        let values =
+            columns.map { "\($0) = ifnull(\($0), ?)" } + ["\(Self.given) = \(Self.given) | ?"]
+        let keys = keyColumns.map { "\($0) = ?" }
+        // A value that is not given, or not there yet, contradicts nothing.
+        let agreement = columns.map { "ifnull(? = \($0), 1)" }
+        return """
+            UPDATE \(Self.lines) SET \(values.joined(separator: ", "))
+            WHERE \((keys + agreement).joined(separator: " AND "))
+            """
+    }
+
     /// Kept in key order, as the merges read it.
     func create(_ table: String) -> String {
         """

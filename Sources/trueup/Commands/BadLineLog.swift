@@ -32,6 +32,15 @@ struct BadLineLog {
         invocation.say(bad.json(of: file).rendered)
     }
 
+    /// Says something about a line that is not bad.
+    func remark(_ text: String, line: Int, in invocation: Invocation) {
+        guard asJSON else { return invocation.say("\(file):\(line): \(text)") }
+        let object = CanonicalJSON.object([
+            "file": .string(file), "line": .integer(Int64(line)), "remark": .string(text),
+        ])
+        invocation.say(object.rendered)
+    }
+
     /// Writes out what is still buffered of the copy.
     func finish() throws(CommandFailure) { try copy?.finish() }
 

@@ -14,6 +14,10 @@ package struct Import: Verb {
             does not have stay as they are. Waits up to 10 seconds for a run \
             that is going on.
 
+            With --receipts each line is a receipt in base64, or has one in its column receipt beside \
+            customer_id, app_account_token, bundle_id and environment. The subscriptions that it \
+            names are loaded without a status: nothing of a receipt is believed, and a run asks Apple.
+
             Columns: \(SubscriptionField.allCases.map(\.rawValue).joined(separator: ", ")); only \
             original_transaction_id is required.
             """)
@@ -28,6 +32,9 @@ package struct Import: Verb {
 
     @Flag(help: "The file holds received notifications, as JSON Lines.")
     package var notifications = false
+
+    @Flag(help: "The file holds app receipts, or transaction receipts of iOS 6, in base64.")
+    package var receipts = false
 
     @Option(
         help: ArgumentHelp(
@@ -58,8 +65,9 @@ package struct Import: Verb {
     package init() {}
 
     package func validate() throws {
-        if transactions && notifications {
-            throw ValidationError("Give --transactions or --notifications, not both.")
+        if [transactions, notifications, receipts].count(where: { $0 }) > 1 {
+            throw ValidationError(
+                "Give one of --transactions, --notifications and --receipts, not several.")
         }
         if let badRows, badRows == file {
             throw ValidationError("--bad-rows would overwrite the file that is to be loaded.")
@@ -74,6 +82,8 @@ package struct Import: Verb {
                 TransactionField.allCases.map(\.rawValue)
             } else if notifications {
                 NotificationField.allCases.map(\.rawValue)
+            } else if receipts {
+                ReceiptField.allCases.map(\.rawValue)
             } else {
                 SubscriptionField.allCases.map(\.rawValue)
             }
@@ -117,7 +127,7 @@ package struct Import: Verb {
                 copy: try badRows.map { path throws(CommandFailure) in
                     try BadRowsFile(path: path)
                 }),
-            skipsBadRows: skipBadRows)
+            skipsBadRows: skipBadRows, namesEmptyReceipts: !common.quiet)
         if transactions {
             var reader = try TransactionFileReader(
                 transactionsAt: file, apps: apps, mapping: mapping)
@@ -139,6 +149,16 @@ package struct Import: Verb {
                 }
                 try intake.refuse()
             }
+        } else if receipts {
+            var reader = try ReceiptFileReader(receiptsAt: file, apps: apps, mapping: mapping)
+            let columns = Set(reader.columns.compactMap(\.ofRow))
+            intake.counts = try store.loadReceipts(columns: columns, dryRun: dryRun) { add in
+                while let line = try reader.next() {
+                    let given = reader.givenOfRows
+                    try intake.takeReceipt(line, in: invocation) { try add($0, given) }
+                }
+                try intake.refuse()
+            }
         } else {
             var reader = try SubscriptionFileReader(
                 subscriptionsAt: file, apps: apps, mapping: mapping)
@@ -156,11 +176,12 @@ package struct Import: Verb {
     }
 
     private func show(_ intake: ImportIntake, in invocation: Invocation) throws {
-        let outcome = ImportOutcome(intake, isDryRun: dryRun)
+        let outcome = ImportOutcome(intake, ofReceipts: receipts, isDryRun: dryRun)
         guard !common.json else {
             return try invocation.output.line(outcome.json.rendered)
         }
         try invocation.output.line(outcome.text)
         if let leftOut = outcome.leftOut { invocation.say(leftOut) }
+        for line in outcome.remarks where !common.quiet { invocation.say(line) }
     }
 }

@@ -44,6 +44,7 @@ import trueup
         (["--map", "a=status", "--map", "a=customer_id"], "names the column a twice"),
         (["--map", "a=status", "--map", "b=status"], "two columns of the file, a and b"),
         (["--map", "a=status", "--ignore", "a"], "named twice"),
+        (["--receipts", "--map", "a=status"], "known are receipt"),
     ])
     func `is refused where it makes no sense`(arguments: [String], says: String) async {
         let outcome = await workplace.run(["import", "rows.csv"] + arguments)
