@@ -129,8 +129,8 @@ import Testing
         #expect(words.contains(run.runSummary.ledgerHead))
         #expect(
             words.contains(
-                "In 1 finding access was withheld that Apple grants (access_missing 1), the longest "
-                    + "known since 2026-11-20; 1 of them corrected."))
+                "Access that Apple grants was withheld from 1 subscription (access_missing 1); the "
+                    + "longest known since 2026-11-20; 1 corrected."))
     }
 
     @Test func `the first screen has the numbers of the run`() throws {
@@ -166,6 +166,34 @@ import Testing
         }
         // The age of the oldest word, as a drawing in words.
         #expect(page.contains("<b>age of Apple’s oldest word, in days</b>: 7 this time"))
+    }
+
+    @Test func `says for how long customers were without access`() throws {
+        var run = try Samples.run()
+        let kinds: [(id: String, kind: FindingKind, daysAgo: Int64?)] = [
+            ("1", .accessMissing, 30), ("1", .refundReversalMissed, 9), ("2", .graceMissed, 11),
+            ("3", .accessMissing, nil), ("4", .revocationMissed, 0),
+        ]
+        run.findings = kinds.map { id, kind, daysAgo in
+            var reported = Samples.finding
+            reported.finding.key = Samples.key(id)
+            reported.finding.kind = kind
+            reported.finding.changedAt = daysAgo.map {
+                Samples.started.adding(milliseconds: -$0 * 86_400_000 - 1)
+            }
+            return reported
+        }
+        let words = words(try page(run))
+        #expect(
+            words.contains(
+                "Access that Apple grants was withheld from 3 subscriptions "
+                    + "(refund_reversal_missed 1, grace_missed 1, access_missing 2); 41 days in all "
+                    + "since it began at Apple, as far as dated (2 of them); the longest known since "
+                    + "2026-11-20; 3 corrected."))
+        #expect(
+            words.contains(
+                "Access that Apple has ended was given to 1 subscription (revocation_missed 1); less "
+                    + "than a day in all since it began at Apple; the longest known"))
     }
 
     @Test func `the digits of an amount are its currency's`() throws {

@@ -79,8 +79,10 @@ struct PageFacts {
             customers[key] = customer
         }
         switch finding.kind {
-        case .accessMissing, .graceMissed, .refundReversalMissed: withheld.add(reported)
-        case .accessUnpaid, .revocationMissed: unpaid.add(reported)
+        case .accessMissing, .graceMissed, .refundReversalMissed:
+            withheld.add(reported, until: summary.header.started)
+        case .accessUnpaid, .revocationMissed:
+            unpaid.add(reported, until: summary.header.started)
         default: break
         }
         if finding.field == "status", finding.kind != .missingLocally {
@@ -90,19 +92,37 @@ struct PageFacts {
     }
 }
 
-/// Findings of access that was withheld from, or given to, the wrong customers.
+/// Subscriptions to which access was withheld, or given, against what Apple states.
+///
+/// Findings come sorted by subscription, so that each is counted once without holding any.
 struct AccessHarm {
-    private(set) var findings = 0
+    private(set) var subscriptions = 0
+    /// Of them, those whose first finding is corrected.
     private(set) var corrected = 0
     private(set) var kinds: [FindingKind: Int] = [:]
     private(set) var firstSeen: Timestamp?
+    /// Of them, those for which a signed date says since when, and the sum of these times until the run.
+    private(set) var dated = 0
+    private(set) var milliseconds: Int64 = 0
+    private var last: SubscriptionKey?
 
-    mutating func add(_ reported: ReportedFinding) {
-        findings += 1
-        if reported.state == .corrected { corrected += 1 }
-        kinds[reported.finding.kind, default: 0] += 1
+    mutating func add(_ reported: ReportedFinding, until started: Timestamp) {
+        let finding = reported.finding
+        kinds[finding.kind, default: 0] += 1
         firstSeen = min(firstSeen ?? reported.firstSeen, reported.firstSeen)
+        guard subscriptions == 0 || finding.key != last else { return }
+        last = finding.key
+        subscriptions += 1
+        if reported.state == .corrected { corrected += 1 }
+        guard let began = finding.changedAt, began <= started else { return }
+        dated += 1
+        let (sum, overflow) = milliseconds.addingReportingOverflow(
+            started.milliseconds(since: began))
+        milliseconds = overflow ? .max : sum
     }
+
+    /// Whole days, of all that are dated.
+    var days: Int { Int(clamping: milliseconds / Milliseconds.perDay) }
 }
 
 /// Two sides of a status; what is no status of Apple's counts together, so that there are few pairs.

@@ -88,20 +88,30 @@ struct PageOpening {
                     + (known > 0 ? "; \(known.grouped) acknowledged" : "") + ".")
         }
         sentences += [
-            harm(facts.withheld, "access was withheld that Apple grants"),
-            harm(facts.unpaid, "access was given that Apple has ended"),
+            harm(facts.withheld, "Access that Apple grants was withheld from"),
+            harm(facts.unpaid, "Access that Apple has ended was given to"),
         ].compactMap(\.self)
         return sentences
     }
 
     private func harm(_ harm: AccessHarm, _ what: String) -> String? {
-        guard harm.findings > 0 else { return nil }
+        guard harm.subscriptions > 0 else { return nil }
         let kinds = FindingKind.allCases.compactMap { kind in
             harm.kinds[kind].map { "\(kind.rawValue) \($0.grouped)" }
         }
-        let since = harm.firstSeen.map { ", the longest known since \($0.utcDay)" } ?? ""
-        return "In \(harm.findings.of("finding")) \(what) (\(kinds.joined(separator: ", ")))"
-            + since + "; \(harm.corrected.grouped) of them corrected."
+        var parts = [
+            "\(what) \(harm.subscriptions.of("subscription")) (\(kinds.joined(separator: ", ")))"
+        ]
+        if harm.dated > 0 {
+            let days = harm.days > 0 ? harm.days.of("day") : "less than a day"
+            parts.append(
+                "\(days) in all since it began at Apple"
+                    + (harm.dated < harm.subscriptions
+                        ? ", as far as dated (\(harm.dated.grouped) of them)" : ""))
+        }
+        if let first = harm.firstSeen { parts.append("the longest known since \(first.utcDay)") }
+        parts.append("\(harm.corrected.grouped) corrected")
+        return parts.joined(separator: "; ") + "."
     }
 
     // MARK: The numbers

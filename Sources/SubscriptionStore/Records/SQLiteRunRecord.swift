@@ -16,7 +16,8 @@ package struct SQLiteRunRecord: Sendable {
 
     package func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws {
         let sql = """
-            SELECT \(Finding.columns), f.finding_id, r.state, r.first_seen, r.action, k.cause
+            SELECT \(Finding.columns), f.finding_id, r.state, r.first_seen, r.action, k.cause,
+                f.changed_at
             FROM trueup_run_findings AS r
             JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
             LEFT JOIN trueup_run_finding_causes AS k
@@ -29,6 +30,7 @@ package struct SQLiteRunRecord: Sendable {
             let next = Finding.columnCount
             var finding = try Finding(row)
             finding.cause = row.text(at: next + 4) ?? finding.cause
+            finding.changedAt = row.time(at: next + 5)
             finding.action = FindingAction(rawValue: row.requiredText(at: next + 3)) ?? .none
             try body(
                 ReportedFinding(
