@@ -24,6 +24,13 @@ package enum CommandExamples {
             "trueup restored --reason \"disk failed on 2026-11-20, backup of the 19th\"",
             "trueup restored --reason \"moved to another host\" --json",
         ],
+        "report": [
+            "trueup report latest --file report.html > report.html",
+            "trueup report night 2026-11-20",
+        ],
+        "pause": ["trueup pause nightly", "trueup pause nightly --json"],
+        "resume": ["trueup resume nightly", "trueup resume nightly --json"],
+        "throttle": ["trueup throttle nightly 5", "trueup throttle nightly off"],
         "verify": ["trueup verify reports", "trueup verify reports --database"],
     ]
 
