@@ -74,6 +74,37 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(30)))
+    func `what nights by delta carry over stands in every list, and verifies`() throws {
+        let place = try workplace(customers: 300, drift: "0.1")
+        try place.folder.write(
+            """
+            steps: [recover, walk]
+            mode: apply
+            coverage: delta
+            sample: 5
+            guards: {max_changes: 100000, max_change_share: 1, max_not_found_share: 1}
+
+            """, to: "jobs/delta.yaml")
+        for night in 1...3 {
+            #expect(try place.run("run", "delta").status == 2)
+            let open = try place.reportLines("discrepancies.jsonl")
+                .filter { $0["kind"] as? String == "not_found" }
+            try #require(open.count >= 3)
+            let listed = try place.report("not_found.csv").split(separator: "\n").count - 1
+            #expect(listed == open.count, "night \(night)")
+            // A look by hand takes nothing off the list.
+            if night == 2 {
+                let ids = open.compactMap { $0["original_transaction_id"] as? String }
+                try place.folder.write(ids.joined(separator: "\n"), to: "ids.txt")
+                #expect(try place.run("check", "delta", "--ids-file", "ids.txt").status == 2)
+            }
+        }
+        let verified = try place.run("verify")
+        #expect(verified.output.contains("4 runs"), "\(verified.output)")
+        #expect(!verified.output.contains("wrong"), "\(verified.output)")
+    }
+
+    @Test(.timeLimit(.minutes(30)))
     func `a check writes no subscription row and leaves a plan`() throws {
         let place = try workplace(customers: 150, drift: "0.2")
         let before = try place.rows()

@@ -123,12 +123,22 @@ struct PlanStaging {
         }
         var plan = PlanTotals(
             totals: try RunSummaryReader.totals(of: origin.sequence, db), changes: 0,
-            notFound: try count("SELECT count(*) FROM trueup_run_not_found WHERE run_seq = ?"),
+            // What was carried over from an earlier night says nothing about this one.
+            notFound: try count(
+                """
+                SELECT count(*) FROM trueup_run_not_found AS n WHERE n.run_seq = ?
+                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                        WHERE f.key_bundle_id = n.bundle_id AND f.key_environment = n.environment
+                            AND f.original_transaction_id = n.original_transaction_id
+                            AND f.kind = 'not_found' AND f.is_carried = 1
+                            AND EXISTS (SELECT 1 FROM trueup_run_findings AS r
+                                WHERE r.run_seq = n.run_seq AND r.finding_seq = f.finding_seq))
+                """),
             verificationFailures: try count(
                 """
                 SELECT count(*) FROM trueup_run_findings AS r
                 JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
-                WHERE r.run_seq = ? AND f.kind = 'verification_failed'
+                WHERE r.run_seq = ? AND f.kind = 'verification_failed' AND f.is_carried = 0
                 """))
         // A narrowed run leaves out also rows that are due.
         let coverage = try CoverageText.decode(

@@ -45,6 +45,43 @@ struct RunFindings: Sendable {
             arguments: [
                 run.sequence, started.unixMilliseconds, first, next ?? Int64.max, run.passID,
             ])
+        try listCarriedNotFound(from: first, to: next ?? Int64.max, db)
         return next
     }
+
+    /// Accounts that an earlier night did not find and that nobody asked about in this pass: each such
+    /// finding stands in `not_found.csv` as well.
+    private func listCarriedNotFound(from first: Int64, to end: Int64, _ db: Database) throws {
+        let isItsKey = ["bundle_id", "environment", "original_transaction_id"]
+        func isOf(_ table: String) -> String {
+            isItsKey.map { "\(table).\($0) = f.\($0)" }.joined(separator: " AND ")
+        }
+        try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO trueup_run_not_found
+                SELECT ?, f.bundle_id, f.environment, f.original_transaction_id, s.customer_id,
+                    ifnull(a.first_day, \(Self.dayFirstSeen)),
+                    ifnull(a.last_day, \(Self.dayFirstSeen)), ifnull(a.distinct_days, 1),
+                    CASE WHEN typeof(s.status) = 'integer' THEN s.status END,
+                    CASE WHEN typeof(s.signed_date) = 'integer' THEN s.signed_date END,
+                    (SELECT l.evidence FROM trueup_ledger AS l WHERE \(isOf("l"))
+                        ORDER BY l.apple_signed_date DESC, l.entry DESC LIMIT 1)
+                FROM trueup_pass_findings AS f
+                LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
+                LEFT JOIN trueup_absences AS a ON \(isOf("a"))
+                LEFT JOIN subscriptions AS s ON \(isOf("s"))
+                WHERE f.finding_seq >= ? AND f.finding_seq < ? AND \(chunks.isOfPass("f"))
+                    AND f.superseded_by IS NULL AND f.is_carried = 1
+                    AND f.kind = '\(FindingKind.notFound.rawValue)'
+                """
+        ).execute(
+            arguments: [
+                run.sequence, started.unixMilliseconds, started.unixMilliseconds, first, end,
+                run.passID,
+            ])
+    }
+
+    /// What stands for the days of an absence that is no longer noted: a look by hand may have found
+    /// the account without resolving what the job reports.
+    private static let dayFirstSeen = "date(ifnull(h.first_seen, ?) / 1000, 'unixepoch')"
 }
