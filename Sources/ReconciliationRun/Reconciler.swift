@@ -193,6 +193,7 @@ package struct Reconciler: Sendable {
             plan: ending.plan, mode: job.mode, job: job.name, runID: header.runID,
             incompleteReadings: ending.incompleteReadings
                 + [context.tally.unfinishedHistories].compactMap(\.self))
+        if let commands = job.commands { decision.commands = commands }
         decision.lastFailure = context.tally.lastFailure
         decision.coveredRows = coverage?.rows
         if plan.changes > 0 { decision.silentApps = ending.silentApps }

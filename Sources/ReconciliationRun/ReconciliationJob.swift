@@ -29,6 +29,8 @@ package struct ReconciliationJob: Hashable, Sendable {
     /// How many subscriptions are corrected and asked about again before the others; `nil` for
     /// none.
     package var canary: Int?
+    /// How it was given, for the commands that its messages name; `nil` where nobody typed it.
+    package var commands: RunCommands?
     /// What it is expected to need; `nil` where nobody has counted.
     package var forecast: CallForecast?
     /// What the person on call must know besides how it went.

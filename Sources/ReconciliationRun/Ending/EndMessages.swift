@@ -12,10 +12,10 @@ extension ExitDecision {
                     + (plan.canary == nil
                         ? "No subscription row was changed; every row counts as undecided. " : "")
                     + "Check the network, the proxy and Apple's system "
-                    + "status, then run the job again.")
+                    + "status, then run the job again: \(commands.again)")
         }
         sentences += planSentences
-        if let planned { return sentences + planned.messages }
+        if let planned { return sentences + planned.messages(commands) }
         sentences += incompleteReadings
         sentences += silentApps.map { app in
             "Apple's notification history of \(app.bundleID) (\(app.environment.rawValue)) is empty "
@@ -31,8 +31,9 @@ extension ExitDecision {
         if let strangers = totals.excluded[.appNotConfigured] {
             sentences.append(
                 "\(strangers) rows belong to no configured app and were not asked about. Compare "
-                    + "apps in trueup.yaml with their bundle_id and environment (trueup doctor "
-                    + "counts them), or move them to a table of their own.")
+                    + "apps in the settings with their bundle_id and environment "
+                    + "(\(commands.command("doctor")) counts them), or move them to a table of their own."
+            )
         }
         if let inFlight = totals.excluded[.inFlight], inFlight == totals.inScope {
             sentences.append(
@@ -69,7 +70,8 @@ extension ExitDecision {
         case .stop(.misconfigured(let why)): why
         case .stop(.quotaWaitPastDeadline(let until)):
             "Apple's quota is used up until \(until.rfc3339), which is past this run's "
-                + "deadline\(notReached). Run the job again after that, or lower quota_share."
+                + "deadline\(notReached). Run the job again after that, or lower quota_share: "
+                + commands.again
         case .stop(.cancelled): "The run was cancelled; the next run goes on from there."
         case .unavailable(let why):
             "Apple does not answer: \(why). Nobody was asked any more\(notReached)."

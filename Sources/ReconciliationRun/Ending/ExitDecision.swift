@@ -22,6 +22,8 @@ package struct ExitDecision: Hashable, Sendable {
     /// The job's name and the run's, for the commands that the messages name.
     package var job: String
     package var runID: String
+    /// The commands that the messages name.
+    package var commands: RunCommands
     /// Histories, of notifications or of transactions, that could not be read to their end.
     package var incompleteReadings: [String]
     /// Apps whose notification history holds nothing, although rows had changed.
@@ -44,6 +46,9 @@ package struct ExitDecision: Hashable, Sendable {
         self.mode = mode
         self.job = job
         self.runID = runID
+        commands = RunCommands(
+            own: ["trueup", mode == .check ? "check" : "run", job],
+            check: ["trueup", "check", job])
         self.incompleteReadings = incompleteReadings
     }
 

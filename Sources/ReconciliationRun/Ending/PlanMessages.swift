@@ -4,29 +4,42 @@ import Subscriptions
 /// What the guards and the canary did, for the person on call.
 extension ExitDecision {
     var planSentences: [String] {
-        breachSentences + liftSentences + canarySentences
+        breachSentences + liftSentences + canarySentences + proposal
+    }
+
+    /// What a check leaves to be done, by whoever has read it.
+    private var proposal: [String] {
+        guard mode == .check, let seal = plan.seal, seal.changes > 0,
+            let applying = commands.applying(seal)
+        else { return [] }
+        return [
+            "Nothing is written yet. \(commands.command("show", "plan", runID)) shows what would be; "
+                + "this writes exactly that: \(applying)"
+        ]
     }
 
     private var breachSentences: [String] {
         guard !plan.breaches.isEmpty else { return [] }
         guard mode == .apply else {
             return plan.breaches.map { "A guard would stop this job: \($0.named)" }
-                + [firstFill].compactMap(\.self)
+                + [firstFill, pastFirstFill].compactMap(\.self)
         }
         if let firstFill {
-            return plan.breaches.map { "Stopped by \($0.named)" } + [
-                firstFill + " No subscription row was changed."
-            ]
+            return plan.breaches.map { "Stopped by \($0.named)" }
+                + [firstFill + " No subscription row was changed.", pastFirstFill]
+                .compactMap(\.self)
         }
-        let lifting = plan.breaches.map { "--lift-guard \($0.name.rawValue)" }
-            .joined(separator: " ")
         return plan.breaches.map { "Stopped by \($0.named)" } + [
-            "No subscription row was changed. The plan is kept in plan.json, each difference in "
-                + "discrepancies.csv. If all is as it should be, let it through once: \(command) "
-                + "\(lifting) --reason \"…\" (adding --canary 20 writes 20 rows first and asks "
-                + "again). If not, the next run judges everything anew; nothing has to be undone."
+            "No subscription row was changed. The plan is kept: \(commands.command("show", "plan", runID)) "
+                + "lists it, discrepancies.csv has each difference. If all is as it should be, let it "
+                + "through once: \(commands.lifting(plan.breaches.map(\.name), because: reason)) "
+                + "(adding --canary 20 writes 20 rows first and asks again). If not, the next run "
+                + "judges everything anew; nothing has to be undone."
         ]
     }
+
+    /// What the ledger is to keep, unless the person has more to say.
+    private var reason: String { "the plan of run \(runID) was read and is right" }
 
     /// Where most rows only gain values, guards that are sized for a night object rightly, and lifting
     /// them is the wrong way.
@@ -34,11 +47,21 @@ extension ExitDecision {
         guard totals.filled > totals.inScope / 2, planned == nil else { return nil }
         return "\(totals.filled) of \(totals.inScope) rows only gain values that were empty: this "
             + "is a first fill. The job for that is jobs/backfill.yaml, whose guards are sized for it: "
-            + "trueup estimate backfill, then trueup run backfill."
+            + "\(commands.command("estimate", "backfill")), then "
+            + "\(commands.command("run", "backfill"))."
     }
 
-    /// What to give again, with the guard lifted.
-    private var command: String { planned == nil ? "trueup run \(job)" : "trueup apply PLAN" }
+    /// How to get past the guards of a first fill that do not object to its size: they hold in the job
+    /// for it, too.
+    private var pastFirstFill: String? {
+        let others = plan.breaches.map(\.name).filter { !$0.isAboutSize }
+        guard !others.isEmpty else { return nil }
+        let names = others.map(\.rawValue).joined(separator: " and ")
+        let command = commands.lifting(others, in: "backfill", because: reason)
+        return
+            "But \(names) \(others.count == 1 ? "objects" : "object") to more than the size, and "
+            + "to that job as well. Find out why; if all is as it should be: \(command)"
+    }
 
     private var liftSentences: [String] {
         plan.lifts.map { lift in
@@ -65,7 +88,8 @@ extension ExitDecision {
         case .notBegun:
             [
                 "The canary was not begun, because nobody could have been asked again after this; "
-                    + "no subscription row was changed. Run the job again with --canary."
+                    + "no subscription row was changed. Run it again with --canary 20: "
+                    + commands.again
             ]
         case .differs(let rows, let all):
             [
@@ -74,7 +98,8 @@ extension ExitDecision {
                     + Self.list(rows) + ".",
                 "Nothing more was written; plan.json says what waits. Find out what else writes to "
                     + "these rows (a trigger, a service, a stale cache) before the next run of "
-                    + "this job writes the rest. trueup undo \(runID) takes back what was written.",
+                    + "this job writes the rest. \(commands.command("undo", runID, "--execute")) takes "
+                    + "back what was written.",
             ]
         case .undecided(let reasons, let all):
             [
@@ -98,5 +123,17 @@ extension ExitDecision {
         let named = rows.sorted { $0.key < $1.key }.prefix(mostNamed)
             .map { "\($0.key) (\($0.value))" }.joined(separator: ", ")
         return rows.count > mostNamed ? "\(named) and \(rows.count - mostNamed) more" : named
+    }
+}
+
+extension GuardName {
+    /// Whether it objects to how much a plan changes, and not to what.
+    fileprivate var isAboutSize: Bool {
+        switch self {
+        case .maxChanges, .maxChangeShare: true
+        case .maxSameDirectionShare, .maxShrinkShare, .maxOwnFault, .maxExcludedShare,
+            .maxNotFoundShare, .maxVerificationFailures, .canary:
+            false
+        }
     }
 }

@@ -21,31 +21,34 @@ package struct PlannedEnding: Hashable, Sendable {
     }
 
     /// Sentences for the person on call.
-    var messages: [String] {
+    ///
+    /// - Parameter commands: What they are told to give next.
+    /// - Returns: In the order of importance.
+    func messages(_ commands: RunCommands) -> [String] {
         var sentences: [String] = []
         switch source {
         case .judgement: break
-        case .plan: sentences += moved
+        case .plan: sentences += moved(commands)
         case .undo: sentences += conflicts
         }
         if count(.rejected) > 0 {
             sentences.append(
                 "The database refused \(changes(.rejected)), by a trigger or constraint of "
                     + "its own\(names(.rejected)). Those rows are as they were; mend the cause and "
-                    + "give the same command again.")
+                    + "give the same command again: \(commands.again)")
         }
         if count(.unproven) > 0 {
             sentences.append(
                 "The signed evidence of \(changes(.unproven)) is no longer held"
-                    + "\(names(.unproven)). Nothing is written without evidence: make a new plan "
-                    + "with \"trueup check\".")
+                    + "\(names(.unproven)). Nothing is written without evidence: make a new plan: "
+                    + commands.newPlan)
         }
         if count(.heldBack) > 0 {
             sentences.append(
                 "Held back: \(changes(.heldBack))\(names(.heldBack)), because the access that they "
                     + "end goes on under another id that is not in the table as entitling now. "
                     + "plan.json names both (\"access_continues_by\"). Once it is, give the same "
-                    + "command again.")
+                    + "command again: \(commands.again)")
         }
         if case .undo = source {
             sentences.append(
@@ -62,12 +65,12 @@ package struct PlannedEnding: Hashable, Sendable {
         count(fate) == 1 ? "1 change" : "\(count(fate)) changes"
     }
 
-    private var moved: [String] {
+    private func moved(_ commands: RunCommands) -> [String] {
         guard count(.stale) > 0 else { return [] }
         return [
             "Not written, because the row moved since the plan was made: \(changes(.stale))"
                 + "\(names(.stale)); plan.json names them all (fate \"stale\"). "
-                + "Make a new plan with \"trueup check\"."
+                + "Make a new plan: \(commands.newPlan)"
         ]
     }
 

@@ -47,6 +47,7 @@ struct ApplyStep {
         }
         let breaches = isGuarded ? context.job.guards.breaches(by: plan) : []
         var outcome = PlanOutcome(breaches: breaches, lifts: try await lifts(of: breaches))
+        outcome.seal = seal
         if context.job.mode == .apply, !outcome.lifts.isEmpty {
             let lifts = outcome.lifts
             try await context.storing { () async throws(StoreError) in

@@ -9,6 +9,8 @@ package struct PlanOutcome: Hashable, Sendable {
     package var lifts: [GuardLift]
     /// `nil` when no canary was requested.
     package var canary: CanaryOutcome?
+    /// Which plan it is; `nil` where the run ended before it was complete.
+    package var seal: PlanSeal?
     /// The table's size, unless a guard objects to it.
     package var acceptedTableRows: Int?
 

@@ -158,6 +158,9 @@ package struct ReportFolder: Hashable, Sendable {
         started.utcDay + "/" + runID
     }
 
+    /// Where the folder stands once it is whole.
+    package var publishedPath: String { finalPath }
+
     private var relativePath: String { day + "/" + runID }
     private var dayPath: String { path(of: day) }
     private var finalPath: String { path(of: relativePath) }

@@ -166,13 +166,16 @@ private struct PlanReading {
             Self.firstRange(of: Array("\"\(name)\"".utf8), in: opening) != nil
         }
         let isUndo = holds("inverses")
+        // A report folder has the name of its run.
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "latest"
         if head != nil || holds(ReportFile.planIdentity) || holds("expected_row_version") {
             return edited
         }
         return .noPlan(
             "\(path) is no plan of this version of trueup. "
                 + (isUndo
-                    ? "It is the way back of a run: \"trueup undo RUN\" shows and applies it."
+                    ? "It is the way back of a run; this shows it: "
+                        + ShellCommand.text(["trueup", "undo", folder])
                     : "Name the plan.json of a report folder."))
     }
 }

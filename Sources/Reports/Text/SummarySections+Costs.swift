@@ -131,11 +131,6 @@ extension SummarySections {
                     + "says since when. Access is never removed for it; check them before you decide."
             )
         }
-        if summary.header.mode == .check, let plan = summary.plan, plan.changes > 0 {
-            sentences.append(
-                "Nothing is written yet. Read plan.json; this applies exactly it: trueup apply FOLDER "
-                    + "--approve \(plan.sha256) (FOLDER is the report below)")
-        }
         // What is corrected every night comes back every night, until its cause is corrected.
         for cause in summary.conclusion.causes where cause.isMendedAgain {
             sentences.append(

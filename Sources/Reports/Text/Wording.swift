@@ -69,12 +69,28 @@ extension String {
         return String(text)
     }
 
-    /// Lines of at most so many columns, broken between words.
+    /// The words; what stands between two grave accents is one word.
+    private var unbreakableWords: [String] {
+        var words: [String] = []
+        var isInCommand = false
+        for word in onOneLine.split(separator: " ") {
+            if isInCommand, let last = words.popLast() {
+                words.append(last + " " + word)
+            } else {
+                words.append(String(word))
+            }
+            if !word.filter({ $0 == "`" }).count.isMultiple(of: 2) { isInCommand.toggle() }
+        }
+        // An accent without its other one encloses nothing.
+        return isInCommand ? onOneLine.split(separator: " ").map(String.init) : words
+    }
+
+    /// Lines of at most so many columns, broken between words; a command is never broken.
     func wrapped(to columns: Int, firstMargin: String = "", margin: String = "") -> [String] {
         var lines: [String] = []
         var line = firstMargin
         var isEmpty = true
-        for word in onOneLine.split(separator: " ") {
+        for word in unbreakableWords {
             if !isEmpty && line.count + 1 + word.count > columns {
                 lines.append(line)
                 line = margin

@@ -1,5 +1,6 @@
 package import ArgumentParser
 import FoundationEssentials
+import ReconciliationRun
 import Reports
 import SubscriptionStore
 package import Subscriptions
@@ -54,8 +55,11 @@ package struct Apply: Verb {
             try show(known, appliedBy: run, in: invocation)
             return .ok
         }
-        let run = try PreparedRun(
+        var run = try PreparedRun(
             applying: known.seal, guards: guards, settings: settings, in: invocation)
+        run.job.commands = RunCommands(
+            own: ["trueup", "apply", plan] + (approve.map { ["--approve", $0] } ?? []),
+            check: ["trueup", "check", document.head.job], settings: common.settingsWords)
         return try await RunSession(run: run, common: common, invocation: invocation).perform()
     }
 
@@ -95,7 +99,7 @@ package struct Apply: Verb {
                 .stale,
                 "No run of this database made the plan \(document.sha256): the file was rewritten, "
                     + "or the database was restored from before. Nothing was changed. Make a new "
-                    + "plan with \"trueup check \(document.head.job)\".")
+                    + "plan: " + common.command("check", document.head.job))
         }
         return known
     }

@@ -1,4 +1,5 @@
 package import ArgumentParser
+import ReconciliationRun
 import SubscriptionStore
 package import Subscriptions
 
@@ -41,7 +42,9 @@ package struct Undo: Verb {
             try showNothingToDo(runID, counts, status, in: invocation)
             return status
         }
-        let run = try PreparedRun(undoing: runID, settings: settings, in: invocation)
+        var run = try PreparedRun(undoing: runID, settings: settings, in: invocation)
+        let own = ["trueup", "undo", runID, "--execute"]
+        run.job.commands = RunCommands(own: own, check: own, settings: common.settingsWords)
         return try await RunSession(run: run, common: common, invocation: invocation).perform()
     }
 
@@ -69,7 +72,9 @@ package struct Undo: Verb {
     private func show(
         _ runID: String, _ settings: Settings, in invocation: Invocation
     ) throws -> ExitStatus {
-        let listing = UndoListing(runID: runID, isJSON: common.json, output: invocation.output)
+        let listing = UndoListing(
+            runID: runID, execution: common.command("undo", runID, "--execute"),
+            isJSON: common.json, output: invocation.output)
         let counts = try preview(runID, settings, listing.add)
         try listing.end(counts)
         return counts.conflicts > 0 ? .stale : .ok

@@ -5,12 +5,15 @@ import Subscriptions
 /// Written as it is read, so that a run of a million corrections takes no memory.
 final class UndoListing {
     private let runID: String
+    /// The command that takes it back, whole.
+    private let execution: String
     private let isJSON: Bool
     private let output: any ByteSink
     private var isFirst = true
 
-    init(runID: String, isJSON: Bool, output: any ByteSink) {
+    init(runID: String, execution: String, isJSON: Bool, output: any ByteSink) {
         self.runID = runID
+        self.execution = execution
         self.isJSON = isJSON
         self.output = output
     }
@@ -42,7 +45,7 @@ final class UndoListing {
                 "\(counts.ready) can be taken back, \(counts.done) were before, "
                     + "\(counts.conflicts) cannot."
                     + (counts.ready > 0
-                        ? "\nTo do it: trueup undo \(runID) --execute" : ""))
+                        ? "\nTo do it: " + execution : ""))
         }
         let rest = CanonicalJSON.object([
             "conflicts": .integer(Int64(counts.conflicts)), "done": .integer(Int64(counts.done)),

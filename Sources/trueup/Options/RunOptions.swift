@@ -78,6 +78,18 @@ package struct RunOptions: ParsableArguments {
         return milliseconds
     }
 
+    /// What was given of these options, to be given again.
+    var words: [String] {
+        var words = [job]
+        if let only { words += ["--only", only] }
+        if let idsFile { words += ["--ids-file", idsFile] }
+        if let limit { words += ["--limit", String(limit)] }
+        if let shard { words += ["--shard", "\(shard.shard.number)/\(shard.shard.count)"] }
+        if let maxDuration { words += ["--max-duration", maxDuration] }
+        if let now { words += ["--now", now.timestamp.rfc3339] }
+        return words
+    }
+
     /// Every narrowing in words, for the report: what leaves rows or findings out.
     ///
     /// `--now` and `--max-duration` are none: such a run looks at everything that the job names, and

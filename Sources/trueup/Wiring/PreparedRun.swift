@@ -99,6 +99,10 @@ extension PreparedRun {
             ids: try options.idsFile.map(Self.ids), limit: options.limit,
             shard: options.shard?.shard)
         try job.take(guards)
+        let words = options.words
+        job.commands = RunCommands(
+            own: ["trueup", mode == .check ? "check" : "run"] + words,
+            check: ["trueup", "check"] + words, settings: common.settingsWords)
         let clock = RunClock(
             now: try invocation.clock(startingAt: options.now, settings: settings),
             deadline: job.deadline)

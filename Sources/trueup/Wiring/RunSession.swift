@@ -85,6 +85,7 @@ struct RunSession {
 
         // The run itself, and its report.
         var job = run.job
+        job.commands?.report = folder.publishedPath
         job.remarks += [gap, notifier.obstacle].compactMap(\.self)
         job.forecast = try await forecast(in: store)
         let waits = WaitingTime(now: invocation.now)

@@ -59,6 +59,9 @@ extension CommonOptions {
     /// - Parameter words: Without the program's name.
     /// - Returns: One line, quoted for a shell.
     func command(_ words: String...) -> String {
-        ShellCommand.text(["trueup"] + words + (config.map { ["--config", $0] } ?? []))
+        ShellCommand.text(["trueup"] + words + settingsWords)
     }
+
+    /// What names the same settings in another command; none where they are found without.
+    var settingsWords: [String] { config.map { ["--config", $0] } ?? [] }
 }

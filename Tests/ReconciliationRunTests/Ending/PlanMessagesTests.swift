@@ -28,7 +28,9 @@ import Testing
         #expect(messages[2].contains("No subscription row was changed"))
         #expect(
             messages[2].contains(
-                "trueup run nightly --lift-guard max_changes --lift-guard max_own_fault --reason"))
+                "trueup run nightly --lift-guard max_changes --lift-guard max_own_fault --reason "
+                    + "'the plan of run run-7 was read and is right'` (adding"))
+        #expect(messages[2].contains("`trueup show plan run-7` lists it"))
     }
 
     @Test func `a check is only warned`() {
@@ -40,7 +42,9 @@ import Testing
 
     @Test func `a first fill is pointed to the job for it, and not to lifting a guard`() {
         for mode in [RunMode.apply, .check] {
-            let messages = decision(PlanOutcome(breaches: breaches), mode: mode, filled: 6).messages
+            let messages = decision(
+                PlanOutcome(breaches: [breaches[0]]), mode: mode, filled: 6
+            ).messages
             let all = messages.joined(separator: " ")
             #expect(all.contains("6 of 10 rows only gain values"))
             #expect(all.contains("trueup run backfill"))
@@ -48,6 +52,45 @@ import Testing
         }
         let half = decision(PlanOutcome(breaches: breaches), filled: 5).messages
         #expect(half.contains { $0.contains("--lift-guard") })
+    }
+
+    @Test func `a first fill that another guard objects to as well is told how to lift that one`() {
+        for mode in [RunMode.apply, .check] {
+            let messages = decision(PlanOutcome(breaches: breaches), mode: mode, filled: 6).messages
+            let all = messages.joined(separator: " ")
+            #expect(all.contains("`trueup run backfill`."))
+            #expect(all.contains("But max_own_fault objects to more than the size"))
+            #expect(
+                all.contains("trueup run backfill --lift-guard max_own_fault --reason 'the plan"))
+            #expect(!all.contains("--lift-guard max_changes"))
+        }
+    }
+
+    @Test func `every command is whole: with its options, its settings and the plan's path`() {
+        let head = PlanHead(database: "d", plannedBy: "run-7", job: "nightly", scope: [])
+        let seal = PlanSeal(sha256: String(repeating: "a", count: 64), head: head, changes: 3)
+        var outcome = PlanOutcome(breaches: breaches)
+        outcome.seal = seal
+        var guarded = decision(outcome)
+        guarded.commands = RunCommands(
+            own: ["trueup", "run", "nightly", "--ids-file", "my ids.txt"],
+            check: ["trueup", "check", "nightly"], settings: ["--config", "/etc/trueup.yaml"])
+        let told = guarded.messages.joined(separator: " ")
+        #expect(
+            told.contains("trueup run nightly --ids-file 'my ids.txt' --lift-guard max_changes"))
+        #expect(told.contains("is right' --config /etc/trueup.yaml` (adding"))
+        #expect(told.contains("trueup show plan run-7 --config /etc/trueup.yaml` lists it"))
+
+        outcome.breaches = []
+        var check = decision(outcome, mode: .check)
+        #expect(check.messages.isEmpty)
+        check.commands.report = "reports/2026-11-20/run-7"
+        #expect(
+            check.messages == [
+                "Nothing is written yet. `trueup show plan run-7` shows what would be; this writes "
+                    + "exactly that: `trueup apply reports/2026-11-20/run-7/plan.json --approve "
+                    + "\(seal.sha256)`"
+            ])
     }
 
     private func lift(by run: String, breach: String?) -> GuardLift {

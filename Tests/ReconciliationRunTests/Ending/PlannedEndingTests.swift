@@ -20,6 +20,9 @@ import Testing
             end: end, appleAnswered: nil, totals: totals, walks: false, unresolved: [:],
             failOn: nil, plan: PlanOutcome(breaches: breaches), mode: .apply, job: "apply nightly",
             runID: "run-7", incompleteReadings: [])
+        decision.commands = RunCommands(
+            own: ["trueup", "apply", "reports/latest"], check: ["trueup", "check", "nightly"],
+            settings: ["--config", "/etc/my app.yaml"])
         decision.planned = PlannedEnding(source: source, unwritten: unwritten, undo: undo)
         return decision
     }
@@ -49,7 +52,10 @@ import Testing
         let tooMany = GuardBreach(name: .maxChanges, sentence: "Too many.")
         #expect(decision(.plan("p"), breaches: [tooMany]).statuses == [.guarded])
         let text = decision(.plan("p"), breaches: [tooMany]).messages.joined(separator: "\n")
-        #expect(text.contains("trueup apply PLAN --lift-guard max_changes"))
+        #expect(
+            text.contains(
+                "trueup apply reports/latest --lift-guard max_changes --reason 'the plan of run "
+                    + "run-7 was read and is right' --config '/etc/my app.yaml'"), "\(text)")
         #expect(decision(.plan("p"), end: .signal(2)).statuses == [.interrupted])
     }
 
