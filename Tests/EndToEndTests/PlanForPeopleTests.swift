@@ -30,6 +30,17 @@ import Testing
         #expect(lines[0].contains("rows of subscriptions"))
         #expect(lines.contains { $0.contains(" → ") && $0.contains("; because ") })
 
+        // The check's own files say the same, and hold against each other.
+        #expect(try place.report("summary.txt").contains("\nPLAN\n"))
+        let csv = try place.report("corrections.csv").components(separatedBy: "\r\n")
+        #expect(csv.count > changes + 1)
+        #expect(csv.dropFirst().dropLast().allSatisfy { $0.hasSuffix(",planned") })
+        #expect(try place.reportLines("corrections.jsonl").isEmpty)
+        let verified = try place.run("verify", "reports")
+        #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+        let causes = try self.causes(place)
+        #expect(!causes.isEmpty)
+
         // Under the last part of its name, too, and as JSON.
         let run = try #require(try place.summary()["run_id"] as? String)
         let short = try #require(run.split(separator: "-").last.map(String.init))
@@ -44,6 +55,20 @@ import Testing
         let applied = try place.run(words)
         #expect([0, 2].contains(applied.status), "\(applied.errors)")
         #expect(try place.reportLines("corrections.jsonl").count == changes)
+        // What the check found out about them is not forgotten.
+        let mended = try self.causes(place)
+        #expect(!mended.isEmpty)
+        for (id, cause) in mended { #expect(causes[id] == cause, "\(id)") }
+    }
+
+    /// The causes of the findings of the newest report that something corrects, by finding.
+    private func causes(_ place: Workplace) throws -> [String: String] {
+        let corrected = try place.reportLines("discrepancies.jsonl").filter {
+            ["planned", "corrected", "inserted"].contains($0["action"] as? String ?? "")
+        }
+        return Dictionary(
+            corrected.map { ($0["finding_id"] as? String ?? "", $0["cause"] as? String ?? "") }
+        ) { first, _ in first }
     }
 
     @Test(.timeLimit(.minutes(30)))

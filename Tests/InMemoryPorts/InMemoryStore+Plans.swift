@@ -16,8 +16,13 @@ extension InMemoryStore {
                 }
                 for finding in state.passes[plan.passID]?.findings ?? []
                 where finding.correction == item.number && !finding.isSuperseded {
+                    var copy = finding.finding
+                    let planner = state.runs.first {
+                        $0.header.runID == plan.seal.head.plannedBy
+                    }
+                    copy.cause = planner?.causes[finding.sequence] ?? copy.cause
                     state.store(
-                        finding.finding, of: finding.outcome, mendedBy: number, in: pass.passID)
+                        copy, of: finding.outcome, mendedBy: number, in: pass.passID)
                 }
             }
             guard try state.seal(pass, run).sha256 == sha256 else {

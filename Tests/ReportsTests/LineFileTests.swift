@@ -1,3 +1,4 @@
+import Foundation
 import Reports
 import Subscriptions
 import Testing
@@ -26,21 +27,54 @@ import Testing
                 ledger_entry,ledger_previous,ledger_hash,run_id,kinds,table,app,environment,\
                 original_transaction_id,transaction_id,field,before,after,evidence,\
                 evidence_renewal,apple_signed_date,written_at,actor,reason,undo_of,\
-                action,host,plan,row_version,access_continues_by
+                action,host,plan,row_version,access_continues_by,fate
                 1,\(ledger[0].previousHash),\(ledger[0].hash),20261120T031704Z-7f3c9a,\
                 access_missing expiry,subscriptions,\(head),2000000000000001,,expires_date,\
                 2026-11-18T00:00:00.000Z,2026-12-18T00:00:00.000Z,\(Samples.digest),\
                 \(Samples.renewalDigest),2026-11-20T03:17:05.123Z,2026-11-20T03:17:04.000Z,job@host,\
-                Apple says it is active.,,,,,,
+                Apple says it is active.,,,,,,,applied
                 1,\(ledger[0].previousHash),\(ledger[0].hash),20261120T031704Z-7f3c9a,\
                 access_missing expiry,subscriptions,\(head),2000000000000001,,status,2,1,\
                 \(Samples.digest),\(Samples.renewalDigest),2026-11-20T03:17:05.123Z,\
-                2026-11-20T03:17:04.000Z,job@host,Apple says it is active.,,,,,,
+                2026-11-20T03:17:04.000Z,job@host,Apple says it is active.,,,,,,,applied
                 2,\(ledger[0].hash),\(ledger[1].hash),20261120T031704Z-7f3c9a,missing_locally,\
                 subscriptions,\(head),2000000000000002,,status,,1,\(Samples.digest),,\
-                2026-11-20T03:17:04.000Z,2026-11-20T03:17:04.000Z,job@host,We did not hold it.,,,,,,
+                2026-11-20T03:17:04.000Z,2026-11-20T03:17:04.000Z,job@host,We did not hold it.,,,,,,,applied
 
                 """.replacingLineFeeds)
+    }
+
+    @Test func `the CSV of a check goes on with what it would change, marked as planned`() throws {
+        let place = try TemporaryFolder()
+        var run = try Samples.run()
+        run.corrections = []
+        run.planned = run.planned.map { ($0.0, .planned) }
+        var context = Samples.context
+        context.isPlanOnly = true
+        let text = try place.report(run, context: context).summaryText
+        let lines = try place.text("latest/corrections.csv")
+            .split(separator: "\r\n").map(String.init)
+        let fields = run.planned.reduce(0) { $0 + $1.0.changes.named.count }
+        #expect(lines.count == 1 + fields)
+        #expect(lines.dropFirst().allSatisfy { $0.hasPrefix(",,,") && $0.hasSuffix(",planned") })
+        #expect(try place.text("latest/corrections.jsonl").isEmpty)
+        #expect(text.contains("\nPLAN\n  2 subscriptions; rows of"), "\(text)")
+        #expect(text.contains("\n  ~ 2000000000000001 "), "\(text)")
+        #expect(text.contains("\n  + "), "\(text)")
+        #expect(!text.contains("more: `trueup show plan"))
+    }
+
+    @Test func `the summary of a check names twenty changes and counts the others`() throws {
+        let place = try TemporaryFolder()
+        var run = try Samples.run()
+        let one = try #require(run.planned.first?.0)
+        run.corrections = []
+        run.planned = Array(repeating: (one, .planned), count: 23)
+        var context = Samples.context
+        context.isPlanOnly = true
+        let text = try place.report(run, context: context).summaryText
+        #expect(text.components(separatedBy: "\n  ~ ").count == 21)
+        #expect(text.contains("\n  3 more: `trueup show plan \(run.runSummary.header.runID)`"))
     }
 
     @Test func `undecided rows carry their reason`() throws {

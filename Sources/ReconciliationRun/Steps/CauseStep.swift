@@ -26,9 +26,10 @@ struct CauseStep {
                 let search = CauseSearch(
                     history: app.flatMap { histories[$0] },
                     inboxIsKept: context.job.recover.inboxIsKept, now: now)
-                guard let cause = search.cause(of: item.finding, among: item.notifications) else {
-                    continue
-                }
+                guard
+                    let cause = adoptedCause(of: item.finding)
+                        ?? search.cause(of: item.finding, among: item.notifications)
+                else { continue }
                 tally.add(item, cause)
                 if cause.text != item.finding.cause { told[item.sequence] = cause.text }
             }
@@ -38,5 +39,11 @@ struct CauseStep {
             position = last.sequence
         }
         return []
+    }
+
+    /// What the run found that made the plan: it had read the history, and this one has not.
+    private func adoptedCause(of finding: Finding) -> FindingCause? {
+        guard case .plan = context.job.planSource else { return nil }
+        return finding.cause.map { FindingCause(text: $0) }
     }
 }

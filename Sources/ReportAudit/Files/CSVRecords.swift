@@ -4,6 +4,8 @@ import JSONWebSignature
 final class CSVRecords {
     private let lines: LineFile
     let columns: [String]
+    /// A record that was looked at and not yet returned.
+    private var ahead: [String: String]?
 
     init(_ path: String) throws(UnreadableFile) {
         lines = try LineFile(path)
@@ -17,12 +19,24 @@ final class CSVRecords {
     ///
     /// - Throws: Also when the record has another number of fields than the header.
     func next() throws(UnreadableFile) -> [String: String]? {
+        if let record = ahead {
+            ahead = nil
+            return record
+        }
         guard let fields = try Self.record(of: lines) else { return nil }
         guard fields.count == columns.count else {
             throw UnreadableFile(
                 "line \(lineNumber) has \(fields.count) fields instead of \(columns.count)")
         }
         return Dictionary(zip(columns, fields)) { first, _ in first }
+    }
+
+    /// Whether no record follows.
+    ///
+    /// - Throws: As `next` does.
+    func isAtEnd() throws(UnreadableFile) -> Bool {
+        if ahead == nil { ahead = try next() }
+        return ahead == nil
     }
 
     /// A quoted field may contain line feeds, so a record continues while a quote is open.

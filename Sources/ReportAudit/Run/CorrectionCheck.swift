@@ -8,6 +8,8 @@ struct CorrectionCheck {
     private static let perField: Set<String> = ["field", "before", "after"]
 
     let folder: String
+    /// Whether the run was not to write: then its CSV goes on with what it would change.
+    let isCheck: Bool
     let statements: StatementCheck
     let problems: RunProblems
 
@@ -39,13 +41,28 @@ struct CorrectionCheck {
             }
             checkPlace(of: entry, number, &trail, report)
             await checkEvidence(of: entry, number, trail, &audit, report)
-            checkCSV(of: entry, companions, line: lines.lineNumber)
+            checkCSV(of: entry, companions, agreeingWith: Self.name, line: lines.lineNumber)
             checkUndo(of: entry, companions, line: lines.lineNumber)
             if problems.count == before, audit.onErased == erasedBefore, !entry.states("undo_of") {
                 audit.reverifiedCorrections += 1
             }
         }
+        if isCheck { try checkPlanned(companions) }
         checkEnds(companions)
+    }
+
+    /// The CSV file of a check goes on with the plan, line by line and without ledger entries.
+    ///
+    /// Reports of versions that did not write it end before.
+    private func checkPlanned(_ companions: Companions) throws(UnreadableFile) {
+        guard let csv = companions.csv, try !csv.isAtEnd() else { return }
+        var plan = try SealedList(folder + "/" + PlanCheck.name)
+        // What is wrong with the list itself is found where it is checked.
+        while let item = try plan.next({ _, _ in }) {
+            checkCSV(
+                of: item, companions, agreeingWith: PlanCheck.name, line: plan.lineNumber)
+            guard companions.csv != nil else { return }
+        }
     }
 
     /// Checks hash, number and previous hash.
@@ -100,7 +117,9 @@ struct CorrectionCheck {
     }
 
     /// The CSV file has a line for each changed field, in the order of their names.
-    private func checkCSV(of entry: JSONRecord, _ companions: Companions, line: Int) {
+    private func checkCSV(
+        of entry: JSONRecord, _ companions: Companions, agreeingWith name: String, line: Int
+    ) {
         guard let csv = companions.csv else { return }
         let after = entry.record("after")
         let before = entry.record("before")
@@ -108,12 +127,14 @@ struct CorrectionCheck {
         for field in fields {
             do throws(UnreadableFile) {
                 guard let record = try csv.next() else {
-                    problems.add(Self.csvName, "it ends before line \(line) of \(Self.name)")
+                    problems.add(Self.csvName, "it ends before line \(line) of \(name)")
                     companions.csv = nil
                     return
                 }
+                let number = entry["ledger_entry"]
                 let agrees =
-                    record["field"]?.isSame(as: field) == true
+                    CSVField.agrees(record["ledger_entry"] ?? "", with: number)
+                    && record["field"]?.isSame(as: field) == true
                     && CSVField.agrees(record["before"] ?? "", with: before?[field])
                     && CSVField.agrees(record["after"] ?? "", with: after?[field])
                 let other = csv.columns.first { column in
@@ -123,7 +144,7 @@ struct CorrectionCheck {
                 if !agrees || other != nil {
                     problems.add(
                         Self.csvName, line: csv.lineNumber,
-                        "it does not say what line \(line) of \(Self.name) says of "
+                        "it does not say what line \(line) of \(name) says of "
                             + (other ?? field))
                 }
             } catch {

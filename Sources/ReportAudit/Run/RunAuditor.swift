@@ -92,8 +92,10 @@ struct RunAuditor {
             if let problem = trail.take(declaration: declaration) { report(problem) }
         }
         do throws(UnreadableFile) {
-            try await CorrectionCheck(folder: path, statements: statements, problems: problems)
-                .check(trail: &trail, audit: &audit)
+            try await CorrectionCheck(
+                folder: path, isCheck: manifest.record.text("mode") == "check",
+                statements: statements, problems: problems
+            ).check(trail: &trail, audit: &audit)
         } catch {
             problems.add(CorrectionCheck.name, error.reason)
         }

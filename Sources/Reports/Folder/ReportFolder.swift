@@ -96,7 +96,8 @@ package struct ReportFolder: Hashable, Sendable {
         let shown = context.shownDirectory?.withoutTrailingSlashes ?? directory
         let source = ReportSource(
             record: record, summary: summary, context: context,
-            shownPath: shown + "/" + relativePath)
+            shownPath: shown + "/" + relativePath,
+            plan: context.isPlanOnly ? try PlanExcerpt(of: record, runID: runID) : nil)
         var index = try RunIndex.read(in: directory)
         var seals = [try FileSystem.seal(logPath, named: ReportFile.log)]
         for file in ReportFile.all {
@@ -120,8 +121,9 @@ package struct ReportFolder: Hashable, Sendable {
         return FinishedReport(
             path: finalPath,
             summaryText: SummaryText.render(
-                summary, reportPath: source.shownPath, notice: context.trustedRoots.notice),
-            summary: summary, manifestDigest: manifestSeal.sha256)
+                summary, reportPath: source.shownPath, notice: context.trustedRoots.notice,
+                plan: source.plan),
+            summary: summary, plan: source.plan, manifestDigest: manifestSeal.sha256)
     }
 
     private func create(_ name: String, holding text: String) throws(ReportError) -> FileSeal {
@@ -208,6 +210,7 @@ package struct FinishedReport: Hashable, Sendable {
     package var summaryText: String
     /// What the text was made from, to render it again with colour.
     package var summary: RunSummary
+    package var plan: PlanExcerpt?
     /// SHA-256 of `manifest.json`: the link of the chain that the next run continues.
     package var manifestDigest: String
 }

@@ -31,12 +31,20 @@ extension ReportFile {
     }
 
     static let correctionsCSV = ReportFile(
-        name: "corrections.csv", purpose: "the same for a spreadsheet, one line a changed field"
+        name: "corrections.csv",
+        purpose:
+            "the same for a spreadsheet, one line a changed field; of a check, what it would change"
     ) { source, file in
         let table = Table.changedFields.stating(source.notice)
         try file.write(table.csvHeader)
         try source.record.forEachCorrection { entry in
             for field in entry.changedFields {
+                try file.append { table.appendCSV(field, to: &$0) }
+            }
+        }
+        guard source.context.isPlanOnly else { return }
+        try source.record.forEachPlanned { correction, fate in
+            for field in correction.changedFields(ofRun: source.runID, fate: fate) {
                 try file.append { table.appendCSV(field, to: &$0) }
             }
         }

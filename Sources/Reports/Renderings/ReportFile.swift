@@ -7,6 +7,8 @@ struct ReportSource: Sendable {
     let context: ReportContext
     /// The folder as `summary.txt` names it.
     let shownPath: String
+    /// What would be changed; `nil` unless the run was not to write.
+    let plan: PlanExcerpt?
 
     var runID: String { summary.header.runID }
 
@@ -46,6 +48,6 @@ extension ReportFile {
         try file.write(
             SummaryText.render(
                 source.summary, reportPath: source.shownPath,
-                notice: source.context.trustedRoots.notice))
+                notice: source.context.trustedRoots.notice, plan: source.plan))
     }
 }

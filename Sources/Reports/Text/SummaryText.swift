@@ -10,11 +10,11 @@ package enum SummaryText {
     /// The first line says what happened and the exit status; causes come before lines. Sections without content are left
     /// out, apart from the tie-out.
     /// `reportPath` is the run's folder, `nil` where there is none; `notice` says that another root
-    /// than Apple's was trusted. `isColoured` adds ANSI colours for a
+    /// than Apple's was trusted; `plan` is what a check would change. `isColoured` adds ANSI colours for a
     /// terminal; a file has none.
     package static func render(
         _ summary: RunSummary, reportPath: String?, notice: String? = nil,
-        isColoured: Bool = false
+        plan: PlanExcerpt? = nil, isColoured: Bool = false
     ) -> String {
         let palette = Palette(isColoured: isColoured)
         let headline = Headline(summary)
@@ -24,6 +24,7 @@ package enum SummaryText {
         ]
         let causes = CauseLines(summary).lines(palette)
         if !causes.isEmpty { blocks.append(causes) }
+        if let proposal = plan?.block(palette), !proposal.isEmpty { blocks.append(proposal) }
         let sections: [Section] = [
             SummarySections.tieOut(summary.totals), SummarySections.undecided(summary),
             SummarySections.coverage(summary), SummarySections.remainingRisk(summary),

@@ -79,24 +79,32 @@ struct PlanStaging {
         return written != nil
     }
 
-    /// Copies the findings that the correction resolves into the pass that writes it.
+    /// Copies the findings that the correction resolves into the pass that writes it, with the causes
+    /// that the run found which made the plan: what it read of Apple's history is no longer there.
     private func copyFindings(
         mendedBy number: Int64, in origin: RunReference, as id: Int64, outcome: SubscriptionKey
     ) throws {
         let columns = FindingStaging.columns.joined(separator: ", ")
+        let values = FindingStaging.columns.map { $0 == "cause" ? Self.foundCause : "f.\($0)" }
+            .joined(separator: ", ")
         try db.cachedStatement(
             sql: """
                 INSERT OR IGNORE INTO trueup_pass_findings (pass_id, correction_id, \(columns))
-                SELECT ?, ?, \(columns) FROM trueup_pass_findings
+                SELECT ?, ?, \(values) FROM trueup_pass_findings AS f
                 WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
                     AND outcome_original_transaction_id = ? AND correction_id = ?
                     AND ifnull(superseded_by > ?, 1)
                 """
         ).execute(
-            arguments: [run.passID, id, origin.passID] + outcome.arguments + [
+            arguments: [run.passID, id, origin.sequence, origin.passID] + outcome.arguments + [
                 number, origin.sequence,
             ])
     }
+
+    private static let foundCause = """
+        coalesce((SELECT c.cause FROM trueup_run_finding_causes AS c
+            WHERE c.run_seq = ? AND c.finding_seq = f.finding_seq), f.cause)
+        """
 
     /// The run that made a plan, as the tables name it.
     private static func origin(of plan: String, _ db: Database) throws -> RunReference {

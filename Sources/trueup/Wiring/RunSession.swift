@@ -209,6 +209,7 @@ struct RunSession {
                 toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
             let text = SummaryText.render(
                 report.summary, reportPath: report.path, notice: run.trustedRoots.notice,
+                plan: report.plan,
                 isColoured: isColoured)
             return try invocation.output.write(Array(text.utf8))
         }

@@ -105,6 +105,34 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func `a plan is taken up with the causes that its run found`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        for id in ["1", "2"] { try place.hold(subscription(id)) }
+        let check = try await Night(place, Night.header("check-1", mode: .check))
+        try await check.stage(drift("1", version: 1), drift("2", version: 1))
+        let found = try await place.ports.causes.findingsToExplain(
+            after: nil, limit: 10, in: check.pass)
+        let first = try #require(found.first)
+        try await place.ports.causes.explain(
+            [first.sequence: "did not reach us"], in: check.pass, run: check.run)
+        let seal = try await place.ports.ledger.sealPlan(of: check.pass, run: check.run)
+        try await check.conclude()
+
+        let night = try await Night(place, header("apply-1", after: 1))
+        try await place.ports.plans.stagePlan(seal.sha256, in: night.pass, run: night.run)
+        let copies = try await place.ports.causes.findingsToExplain(
+            after: nil, limit: 10, in: night.pass)
+        #expect(copies.count == found.count)
+        let same = copies.filter { $0.finding.key == first.finding.key }
+        #expect(same.contains { $0.finding.cause == "did not reach us" })
+        #expect(
+            copies.filter { $0.finding.key != first.finding.key }
+                .allSatisfy { $0.finding.cause != "did not reach us" })
+    }
+
+    @Test(arguments: Implementation.allCases)
     func `what a killed run wrote under a plan counts as applied`(
         store: Implementation
     ) async throws {
