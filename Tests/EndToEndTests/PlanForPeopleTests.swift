@@ -36,7 +36,7 @@ import Testing
         #expect(csv.count > changes + 1)
         #expect(csv.dropFirst().dropLast().allSatisfy { $0.hasSuffix(",planned") })
         #expect(try place.reportLines("corrections.jsonl").isEmpty)
-        let verified = try place.run("verify", "reports")
+        let verified = try place.run("verify")
         #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
         let causes = try self.causes(place)
         #expect(!causes.isEmpty)

@@ -52,7 +52,12 @@ final class HandMadeReports {
     }
 
     /// Adds a night with these corrections, and moves `latest` to it.
-    func addNight(_ corrections: [Correction], isListed: Bool = true) throws {
+    ///
+    /// A check has a plan instead, and in its CSV the lines that are told of it.
+    func addNight(
+        _ corrections: [Correction], isListed: Bool = true, mode: String = "apply",
+        planned: [[String: Any]] = [], plannedLines: [String] = []
+    ) throws {
         let number = runs.count + 1
         let runID = "2025112\(number)T031704Z-00000\(number)"
         let name = "2025-11-2\(number)/\(runID)"
@@ -63,19 +68,19 @@ final class HandMadeReports {
         files["corrections.jsonl"] = written.map { Self.canonical($0) + "\n" }.joined()
         files["corrections.csv"] =
             "ledger_entry,field,before,after\r\n"
-            + written.flatMap(Self.csvLines).map { $0 + "\r\n" }.joined()
+            + (written.flatMap(Self.csvLines) + plannedLines).map { $0 + "\r\n" }.joined()
         let inverses = written.map(Self.inverse)
         files["undo.json"] = Self.sealed(["run_id": runID], "inverses", inverses)
         let shared: [String: Any] = [
             "ended": "2025-11-2\(number)T03:20:00.000Z", "job": "nightly", "ledger_head": head,
-            "mode": "apply", "run_id": runID, "started": "2025-11-2\(number)T03:17:04.000Z",
+            "mode": mode, "run_id": runID, "started": "2025-11-2\(number)T03:17:04.000Z",
             "totals": [
                 "in_scope": 1, "matched": 1, "discrepant": 0, "undecided": 0, "excluded": 0,
             ],
         ]
         files["plan.json"] = Self.sealed(
             shared.filter { ["job", "mode", "run_id", "started"].contains($0.key) }, "corrections",
-            [])
+            planned)
         files["summary.json"] = Self.canonical(
             shared.merging(["corrections": ["applied": written.count]]) { $1 })
         let manifest = shared.merging([
@@ -101,7 +106,7 @@ final class HandMadeReports {
         previousManifest = digest
         runs.append(name)
         let line = """
-            \(runID),\(name),\(digest),nightly,apply,2025-11-2\(number)T03:17:04.000Z,\
+            \(runID),\(name),\(digest),nightly,\(mode),2025-11-2\(number)T03:17:04.000Z,\
             2025-11-2\(number)T03:20:00.000Z,,,1,1,0,0,0,0,\(written.count),,
             """
         let lines = index + [line]
