@@ -23,9 +23,8 @@ package struct RenderedRun: Sendable {
         let header = summary.header
         let folder = ReportFolder.relativePath(ofRun: header.runID, started: header.started)
         let directory = (context.shownDirectory ?? ".").withoutTrailingSlashes
-        source = ReportSource(
-            record: record, summary: summary, context: context,
-            shownPath: directory + "/" + folder)
+        source = try ReportSource(
+            record, summary, context: context, shownPath: directory + "/" + folder)
     }
 
     /// Renders one file, handing on its bytes as they are made.

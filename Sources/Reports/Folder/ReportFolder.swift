@@ -94,10 +94,8 @@ package struct ReportFolder: Hashable, Sendable {
                 "the stored run is \(summary.header.runID), the report folder is of \(runID)")
         }
         let shown = context.shownDirectory?.withoutTrailingSlashes ?? directory
-        let source = ReportSource(
-            record: record, summary: summary, context: context,
-            shownPath: shown + "/" + relativePath,
-            plan: context.isPlanOnly ? try PlanExcerpt(of: record, runID: runID) : nil)
+        let source = try ReportSource(
+            record, summary, context: context, shownPath: shown + "/" + relativePath)
         var index = try RunIndex.read(in: directory)
         var seals = [try FileSystem.seal(logPath, named: ReportFile.log)]
         for file in ReportFile.all {

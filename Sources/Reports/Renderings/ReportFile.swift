@@ -10,6 +10,18 @@ struct ReportSource: Sendable {
     /// What would be changed; `nil` unless the run was not to write.
     let plan: PlanExcerpt?
 
+    /// - Throws: What reading the plan of a check throws.
+    init(
+        _ record: any RunRecord, _ summary: RunSummary, context: ReportContext, shownPath: String
+    ) throws {
+        self.record = record
+        self.summary = summary
+        self.context = context
+        self.shownPath = shownPath
+        plan =
+            context.isPlanOnly ? try PlanExcerpt(of: record, runID: summary.header.runID) : nil
+    }
+
     var runID: String { summary.header.runID }
 
     /// Every narrowing in words, or null for the whole job: stated wherever a file has a head.
