@@ -99,7 +99,7 @@ import Testing
             }
         }
         guard case .noPlan(let text) = try failure(of: others[6], in: folder) else { return }
-        #expect(text.contains("trueup undo RUN"))
+        #expect(text.contains("trueup undo \(folder.path)"))
         #expect(throws: PlanFileError.self) { try PlanDocument.read(folder.path + "/absent") }
         #expect(throws: PlanFileError.self) { try PlanDocument.read(folder.path) }
     }

@@ -55,7 +55,7 @@ extension ExitDecision {
     /// for it, too.
     private var pastFirstFill: String? {
         let others = plan.breaches.map(\.name).filter { !$0.isAboutSize }
-        guard !others.isEmpty else { return nil }
+        guard firstFill != nil, !others.isEmpty else { return nil }
         let names = others.map(\.rawValue).joined(separator: " and ")
         let command = commands.lifting(others, in: "backfill", because: reason)
         return

@@ -38,6 +38,7 @@ import Testing
         #expect(decision.statuses.isEmpty)
         #expect(decision.messages.count == 2)
         #expect(decision.messages[0].contains("would stop this job: guard max_changes"))
+        #expect(decision.messages[1].contains("would stop this job: guard max_own_fault"))
     }
 
     @Test func `a first fill is pointed to the job for it, and not to lifting a guard`() {

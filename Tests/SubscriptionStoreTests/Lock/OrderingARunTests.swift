@@ -15,7 +15,8 @@ import Testing
     }
 
     @Test func `are read as they were given`() throws {
-        let file = RunOrdersFile(besideDatabaseAt: try TemporaryDatabase().path)
+        let database = try TemporaryDatabase()
+        let file = RunOrdersFile(besideDatabaseAt: database.path)
         #expect(file.read(forRun: runID, process: 17) == RunOrders(runID: runID, process: 17))
         #expect(file.give(orders) == nil)
         #expect(file.read(forRun: runID, process: 17) == orders)
@@ -24,7 +25,8 @@ import Testing
     }
 
     @Test func `are void for every other run and process`() throws {
-        let file = RunOrdersFile(besideDatabaseAt: try TemporaryDatabase().path)
+        let database = try TemporaryDatabase()
+        let file = RunOrdersFile(besideDatabaseAt: database.path)
         #expect(file.give(orders) == nil)
         #expect(file.read(forRun: "20261121T031704Z-7f3c9a", process: 17).pause == nil)
         #expect(file.read(forRun: runID, process: 18).pause == nil)
