@@ -17,16 +17,35 @@ struct CompactPayload {
     private static let signatureBytes = 64
     private static let dot = UInt8(ascii: ".")
 
+    /// The three parts of a compact JWS, as text.
+    private struct Segments {
+        let header: Data
+        let payload: Data
+        let signature: Data
+
+        /// `nil` where there are not three, or the header is empty.
+        ///
+        /// The text is searched as an array, for the same reason as in `Base64URL`.
+        init?(_ jws: Data) {
+            let bytes = [UInt8](jws)
+            guard let first = bytes.firstIndex(of: dot), first > 0,
+                let last = bytes.lastIndex(of: dot), first < last,
+                !bytes[(first + 1)..<last].contains(dot)
+            else { return nil }
+            header = Data(bytes[..<first])
+            payload = Data(bytes[(first + 1)..<last])
+            signature = Data(bytes[(last + 1)...])
+        }
+    }
+
     /// How many statements the payload makes: its own and those of the payloads inside.
     var statements: Int { 1 + cuts.count }
 
     /// The digests of the payloads that one carries inside its own.
     static func digests(insideOf jws: Data) -> [String] {
-        let segments = jws.split(separator: dot, omittingEmptySubsequences: false)
-        guard segments.count == 3, !segments[0].isEmpty,
-            let payload = Base64URL.decode(Data(segments[1]))
+        guard let segments = Segments(jws), let payload = Base64URL.decode(segments.payload)
         else { return [] }
-        let opening = Data(segments[0]) + [dot]
+        let opening = segments.header + [dot]
         var digests: [String] = []
         var position = payload.startIndex
         while let found = payload.range(of: opening, in: position..<payload.endIndex) {
@@ -40,13 +59,11 @@ struct CompactPayload {
 
     /// `nil` when rebuilding would not give the very same bytes.
     init?(_ jws: Data) {
-        let segments = jws.split(separator: Self.dot, omittingEmptySubsequences: false)
-        guard segments.count == 3, !segments[0].isEmpty,
-            let payload = Base64URL.decode(segments[1]),
-            let signature = Base64URL.decode(segments[2]),
+        guard let segments = Segments(jws), let payload = Base64URL.decode(segments.payload),
+            let signature = Base64URL.decode(segments.signature),
             signature.count == Self.signatureBytes
         else { return nil }
-        header = Data(segments[0])
+        header = segments.header
         (rest, cuts) = Self.cut(header + [Self.dot], outOf: payload, andAppend: signature)
         guard text == jws else { return nil }
     }
