@@ -54,9 +54,19 @@ final class HandMadeReports {
     /// Adds a night with these corrections, and moves `latest` to it.
     ///
     /// A check has a plan instead, and in its CSV the lines that are told of it.
+    ///
+    /// - Parameters:
+    ///   - corrections: What was written.
+    ///   - derivations: The lines of `derivations.jsonl`, without what is the correction's; `nil` as
+    ///     in older reports, which have no such file.
+    ///   - isListed: Whether the index has its line.
+    ///   - mode: Of the run.
+    ///   - planned: The items of its plan.
+    ///   - plannedLines: The lines of its CSV that are told of the plan.
+    /// - Throws: What writing the files throws.
     func addNight(
-        _ corrections: [Correction], isListed: Bool = true, mode: String = "apply",
-        planned: [[String: Any]] = [], plannedLines: [String] = []
+        _ corrections: [Correction], derivations: [[String: Any]]? = nil, isListed: Bool = true,
+        mode: String = "apply", planned: [[String: Any]] = [], plannedLines: [String] = []
     ) throws {
         let number = runs.count + 1
         let runID = "2025112\(number)T031704Z-00000\(number)"
@@ -69,6 +79,16 @@ final class HandMadeReports {
         files["corrections.csv"] =
             "ledger_entry,field,before,after\r\n"
             + (written.flatMap(Self.csvLines) + plannedLines).map { $0 + "\r\n" }.joined()
+        if let derivations {
+            files["derivations.jsonl"] = zip(derivations, written).map { line, entry in
+                let shared = Set([
+                    "app", "environment", "evidence", "evidence_renewal", "ledger_entry",
+                    "original_transaction_id", "run_id",
+                ])
+                return Self.canonical(
+                    entry.filter { shared.contains($0.key) }.merging(line) { $1 }) + "\n"
+            }.joined()
+        }
         let inverses = written.map(Self.inverse)
         files["undo.json"] = Self.sealed(["run_id": runID], "inverses", inverses)
         let shared: [String: Any] = [

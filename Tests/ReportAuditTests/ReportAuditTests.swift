@@ -96,6 +96,72 @@ import Testing
         #expect(result.reverifiedCorrections == 1)
     }
 
+    /// What the hand-made payloads give: paid until 1 December, no charge failed.
+    private static var derivation: [String: Any] {
+        let fields: [(String, Any)] = [
+            ("signedDate", HandMadeReports.signedDate), ("expiresDate", "2025-12-01T17:03:45.000Z"),
+            ("renewalDate", NSNull()), ("revocationDate", NSNull()),
+            ("revocationType", NSNull()), ("isUpgraded", false),
+            ("isInBillingRetryPeriod", NSNull()), ("gracePeriodExpiresDate", NSNull()),
+        ]
+        let told = fields.map { name, value in
+            "\(name) \(value is NSNull ? "none" : "\(value)")"
+        }
+        return [
+            "derivation": "status 1: expiresDate is after signedDate ("
+                + told.joined(separator: ", ") + ")",
+            "derived_status": 1, "fields": Dictionary(uniqueKeysWithValues: fields), "status": 1,
+        ]
+    }
+
+    private static var status: Correction {
+        Correction(before: ["status": 2], after: ["status": 1], action: "update")
+    }
+
+    @Test func `passes a status that follows from the signed fields`() async throws {
+        let reports = try HandMadeReports()
+        try reports.addNight([Self.status], derivations: [Self.derivation])
+        // Older reports state no derivation.
+        try reports.addNight([Self.status])
+        let (result, problems, _) = try await reports.audit()
+        #expect(problems == [])
+        #expect(result.reverifiedCorrections == 2)
+    }
+
+    @Test(arguments: [
+        ("derived_status", "2", "from the signed fields follows 1"),
+        ("status", "2", "its status is not the one that was written"),
+        ("derivation", "\"status 1: so it is\"", "its derivation is not what"),
+        ("fields", "null", "its fields are not what Apple signed"),
+        ("ledger_entry", "7", "its ledger_entry is not that of the correction"),
+    ])
+    func `holds the derivation of a status against its payloads`(
+        member: String, value: String, problem: String
+    ) async throws {
+        let reports = try HandMadeReports()
+        var line = Self.derivation
+        line[member] = try JSONSerialization.jsonObject(
+            with: Data(value.utf8), options: [.fragmentsAllowed])
+        try reports.addNight([Self.status], derivations: [line])
+        let problems = try await reports.audit().problems
+        #expect(problems.count == 1)
+        #expect(
+            problems.contains { $0.contains("derivations.jsonl:1") && $0.contains(problem) },
+            "\(problems)")
+    }
+
+    @Test func `finds a derivation that is left out, or one too many`() async throws {
+        for lines in [[], [Self.derivation, Self.derivation]] {
+            let reports = try HandMadeReports()
+            let corrections =
+                lines.isEmpty
+                ? [Self.status] : [Self.status, Self.product]
+            try reports.addNight(corrections, derivations: lines)
+            #expect(
+                try await reports.audit().problems.contains { $0.contains("derivations.jsonl") })
+        }
+    }
+
     @Test func `says when the entry that is taken back is out of sight`() async throws {
         let reports = try HandMadeReports()
         try reports.addNight([Self.product])

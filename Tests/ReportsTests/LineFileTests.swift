@@ -27,19 +27,21 @@ import Testing
                 ledger_entry,ledger_previous,ledger_hash,run_id,kinds,table,app,environment,\
                 original_transaction_id,transaction_id,field,before,after,evidence,\
                 evidence_renewal,apple_signed_date,written_at,actor,reason,undo_of,\
-                action,host,plan,row_version,access_continues_by,fate
+                action,host,plan,row_version,access_continues_by,fate,derivation
                 1,\(ledger[0].previousHash),\(ledger[0].hash),20261120T031704Z-7f3c9a,\
                 access_missing expiry,subscriptions,\(head),2000000000000001,,expires_date,\
                 2026-11-18T00:00:00.000Z,2026-12-18T00:00:00.000Z,\(Samples.digest),\
                 \(Samples.renewalDigest),2026-11-20T03:17:05.123Z,2026-11-20T03:17:04.000Z,job@host,\
-                Apple says it is active.,,,,,,,applied
+                Apple says it is active.,,,,,,,applied,
                 1,\(ledger[0].previousHash),\(ledger[0].hash),20261120T031704Z-7f3c9a,\
                 access_missing expiry,subscriptions,\(head),2000000000000001,,status,2,1,\
                 \(Samples.digest),\(Samples.renewalDigest),2026-11-20T03:17:05.123Z,\
-                2026-11-20T03:17:04.000Z,job@host,Apple says it is active.,,,,,,,applied
+                2026-11-20T03:17:04.000Z,job@host,Apple says it is active.,,,,,,,applied,\
+                status 1: what Apple signed is not held
                 2,\(ledger[0].hash),\(ledger[1].hash),20261120T031704Z-7f3c9a,missing_locally,\
                 subscriptions,\(head),2000000000000002,,status,,1,\(Samples.digest),,\
-                2026-11-20T03:17:04.000Z,2026-11-20T03:17:04.000Z,job@host,We did not hold it.,,,,,,,applied
+                2026-11-20T03:17:04.000Z,2026-11-20T03:17:04.000Z,job@host,We did not hold it.,,,,,,,applied,\
+                status 1: what Apple signed is not held
 
                 """.replacingLineFeeds)
     }

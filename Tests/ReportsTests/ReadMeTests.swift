@@ -46,6 +46,20 @@ import Testing
           tr A-F a-f | tr -d '\n' > fingerprint
         """#
 
+    /// Signs a transaction and a renewal info by the leaf that `signing` made.
+    static let signingBoth = #"""
+        sign() {
+          printf '%s.%s' "$header" "$(printf '%s' "$1" | url)" > signed
+          openssl dgst -sha256 -sign leaf.key -out signature.der signed
+          numbers=$(openssl asn1parse -inform DER -in signature.der | sed -n 's/.*INTEGER *://p')
+          for n in $numbers; do printf '%64s' "$n"; done | tr ' ' 0 | xxd -r -p > signature
+          printf '%s.%s' "$(cat signed)" "$(url < signature)"
+        }
+        at=$(date +%s)
+        sign '{"expiresDate":4102444800123,"signedDate":'"$at"'000,"transactionId":"9"}'           > transaction
+        sign '{"isInBillingRetryPeriod":false,"renewalDate":4102444800000,"signedDate":'"$at"'000}'           > renewal
+        """#
+
     /// The commands of the page: what is set in by four columns or more after the heading.
     static func commands(of text: String) throws -> String {
         let start = try #require(text.range(of: "HOW TO CHECK THEM BY HAND"))
@@ -88,6 +102,44 @@ import Testing
         for word in ["broken", "edited", "other payload"] {
             #expect(!result.output.contains(word), "\(result.output)")
         }
+    }
+
+    @Test(.enabled(if: toolsAreHere, "needs openssl and xxd"))
+    func `its commands lead from a corrected status to the fields that Apple signed`() throws {
+        let folder = try TemporaryFolder()
+        let made = try shell(Self.signing + "\n" + Self.signingBoth, in: folder.path)
+        try #require(made.status == 0, "\(made.output)")
+        let payloads = try ["transaction", "renewal"].map { name in
+            let jws = try folder.text(name)
+            return SignedPayload(digest: EvidenceDigest(hexadecimal: try sha256(jws)), jws: jws)
+        }
+        var update = Samples.update
+        update.evidence = payloads[0].digest
+        update.evidenceRenewal = payloads[1].digest
+        var run = try Samples.run()
+        var entry = LedgerEntry(
+            number: 1, previousHash: LedgerEntry.firstPreviousHash, runID: Samples.header().runID,
+            correction: update, writtenAt: Samples.started, actor: "job@host")
+        entry.hash = try sha256(entry.previousHash + entry.canonicalWithoutHash.rendered)
+        run.corrections = [entry]
+        run.evidence = payloads.sorted { $0.digest.hexadecimal < $1.digest.hexadecimal }
+        let report = try folder.report(run)
+        let line = try folder.text("latest/derivations.jsonl")
+        #expect(line.contains("\"derived_status\":1,"), "\(line)")
+        #expect(line.contains("status 1: expiresDate is after signedDate (signedDate "))
+        let commands = try Self.commands(of: try folder.text("latest/README.txt"))
+        let result = try shell(commands, in: report.path)
+        #expect(result.status == 0, "\(result.output)")
+        for stated in [
+            "\nexpiresDate 2100-01-01T00:00:00.123Z\n", "\nrenewalDate 2100-01-01T00:00:00.000Z\n",
+            "\nisInBillingRetryPeriod false\n",
+        ] {
+            #expect(result.output.contains(stated), "\(result.output)")
+        }
+        #expect(result.output.hasSuffix(line), "\(result.output)")
+        let table = try folder.text("latest/corrections.csv").split(separator: "\r\n")
+        let status = try #require(table.first { $0.contains(",status,2,1,") })
+        #expect(status.contains("\"status 1: expiresDate is after signedDate ("), "\(status)")
     }
 
     @Test(.enabled(if: toolsAreHere, "needs openssl and xxd"))

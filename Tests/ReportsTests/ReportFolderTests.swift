@@ -25,7 +25,8 @@ import Testing
         #expect(
             try folder.names(in: "latest") == [
                 "README.txt", "SHA256SUMS", "corrections.csv", "corrections.jsonl",
-                "discrepancies.csv", "discrepancies.jsonl", "evidence.jsonl", "manifest.json",
+                "derivations.jsonl", "discrepancies.csv", "discrepancies.jsonl", "evidence.jsonl",
+                "manifest.json",
                 "not_found.csv", "notifications.csv", "plan.json", "report.html", "run.log.jsonl",
                 "summary.json", "summary.txt", "undecided.csv", "undo.json",
             ])
@@ -114,6 +115,9 @@ import Testing
             func summary() throws -> RunSummary { Samples.summary() }
             func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws { throw Broken() }
             func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {}
+            func forEachEvidencedCorrection(
+                _ body: (ReportedCorrection) throws -> Void
+            ) throws {}
             func forEachPlanned(
                 _ body: (PlannedCorrection, CorrectionFate) throws -> Void
             ) throws {}

@@ -33,6 +33,9 @@ import Testing
         }
 
         func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {}
+        func forEachEvidencedCorrection(
+            _ body: (ReportedCorrection) throws -> Void
+        ) throws {}
         func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws {}
         func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws {}
         func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {}

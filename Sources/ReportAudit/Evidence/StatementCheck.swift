@@ -12,6 +12,8 @@ struct StatementCheck {
         var problems: [String]
         /// Whether its evidence was erased, so that it could not be verified.
         var restsOnErased = false
+        /// What the verified evidence says; `nil` where it does not hold or was erased.
+        var values: StatedValues?
     }
 
     /// The evidence of a correction.
@@ -40,7 +42,7 @@ struct StatementCheck {
         else { return Outcome(problems: ["its app is none of the manifest's"]) }
         do throws(UnreadableFile) {
             switch try await statements(of: entry, app) {
-            case .values(let values): return Outcome(problems: holding(values))
+            case .values(let values): return Outcome(problems: holding(values), values: values)
             case .erased(let time):
                 return Outcome(problems: problems(of: entry, erased: time), restsOnErased: true)
             }

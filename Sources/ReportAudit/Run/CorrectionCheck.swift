@@ -11,6 +11,8 @@ struct CorrectionCheck {
     /// Whether the run was not to write: then its CSV goes on with what it would change.
     let isCheck: Bool
     let statements: StatementCheck
+    /// Whether the manifest names `derivations.jsonl`.
+    let hasDerivations: Bool
     let problems: RunProblems
 
     private final class Companions {
@@ -23,6 +25,8 @@ struct CorrectionCheck {
     ) async throws(UnreadableFile) {
         let lines = try LineFile(folder + "/" + Self.name)
         let companions = Companions()
+        let derivations = DerivationCheck(
+            folder: folder, isListed: hasDerivations, problems: problems)
         companions.csv = try? CSVRecords(folder + "/" + Self.csvName)
         companions.undo = try? SealedList(folder + "/" + UndoCheck.name)
         if companions.undo?.head.map({ !problems.isOfRun($0) }) ?? false {
@@ -40,8 +44,11 @@ struct CorrectionCheck {
                 problems.add(Self.name, line: lines.lineNumber, entry: number, text)
             }
             checkPlace(of: entry, number, &trail, report)
-            await checkEvidence(of: entry, number, trail, &audit, report)
-            checkCSV(of: entry, companions, agreeingWith: Self.name, line: lines.lineNumber)
+            let outcome = await checkEvidence(of: entry, number, trail, &audit, report)
+            let derivation = derivations.check(entry, outcome, correctionLine: lines.lineNumber)
+            checkCSV(
+                of: entry, companions, agreeingWith: Self.name, line: lines.lineNumber,
+                derivation: derivation)
             checkUndo(of: entry, companions, line: lines.lineNumber)
             if problems.count == before, audit.onErased == erasedBefore, !entry.states("undo_of") {
                 audit.reverifiedCorrections += 1
@@ -49,6 +56,7 @@ struct CorrectionCheck {
         }
         if isCheck { try checkPlanned(companions) }
         checkEnds(companions)
+        derivations.checkEnd()
     }
 
     /// The CSV file of a check goes on with the plan, line by line and without ledger entries.
@@ -60,7 +68,8 @@ struct CorrectionCheck {
         // What is wrong with the list itself is found where it is checked.
         while let item = try plan.next({ _, _ in }) {
             checkCSV(
-                of: item, companions, agreeingWith: PlanCheck.name, line: plan.lineNumber)
+                of: item, companions, agreeingWith: PlanCheck.name, line: plan.lineNumber,
+                derivation: nil)
             guard companions.csv != nil else { return }
         }
     }
@@ -80,22 +89,24 @@ struct CorrectionCheck {
     private func checkEvidence(
         of entry: JSONRecord, _ number: Int64, _ trail: LedgerTrail, _ audit: inout RunAudit,
         _ report: (String) -> Void
-    ) async {
+    ) async -> StatementCheck.Outcome {
         guard entry.states("undo_of") else {
-            take(await statements.check(entry), &audit, report)
-            return
+            let outcome = await statements.check(entry)
+            take(outcome, &audit, report)
+            return outcome
         }
         audit.undone += 1
-        take(await statements.check(undoing: entry), &audit, report)
+        let outcome = await statements.check(undoing: entry)
+        take(outcome, &audit, report)
         guard let undone = entry.integer("undo_of"), undone < number else {
             report("its undo_of is no earlier entry")
-            return
+            return outcome
         }
         guard let original = trail.entry(undone) else {
             audit.notes.append(
                 "ledger entry \(number) takes back entry \(undone), which is not in the folders at "
                     + "hand: what it was taken back to is not checked")
-            return
+            return outcome
         }
         for name in ["app", "environment", "original_transaction_id", "table", "evidence"]
         where !JSONValue.areSame(original[name], entry[name]) {
@@ -107,6 +118,7 @@ struct CorrectionCheck {
         where values?[column] == nil || !JSONValue.areSame(after?[column], values?[column]) {
             report("its \(column) does not go back to what entry \(undone) found")
         }
+        return outcome
     }
 
     private func take(
@@ -118,7 +130,8 @@ struct CorrectionCheck {
 
     /// The CSV file has a line for each changed field, in the order of their names.
     private func checkCSV(
-        of entry: JSONRecord, _ companions: Companions, agreeingWith name: String, line: Int
+        of entry: JSONRecord, _ companions: Companions, agreeingWith name: String, line: Int,
+        derivation: String?
     ) {
         guard let csv = companions.csv else { return }
         let after = entry.record("after")
@@ -140,6 +153,13 @@ struct CorrectionCheck {
                 let other = csv.columns.first { column in
                     !Self.perField.contains(column) && entry.names.contains(column)
                         && !CSVField.agrees(record[column] ?? "", with: entry[column])
+                }
+                if let derivation, let stated = record[DerivationCheck.column],
+                    !CSVField.agrees(stated, withText: field == "status" ? derivation : "")
+                {
+                    problems.add(
+                        Self.csvName, line: csv.lineNumber,
+                        "its derivation is not the one in \(DerivationCheck.name)")
                 }
                 if !agrees || other != nil {
                     problems.add(

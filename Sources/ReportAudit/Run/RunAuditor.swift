@@ -94,7 +94,8 @@ struct RunAuditor {
         do throws(UnreadableFile) {
             try await CorrectionCheck(
                 folder: path, isCheck: manifest.record.text("mode") == "check",
-                statements: statements, problems: problems
+                statements: statements,
+                hasDerivations: manifest.files[DerivationCheck.name] != nil, problems: problems
             ).check(trail: &trail, audit: &audit)
         } catch {
             problems.add(CorrectionCheck.name, error.reason)

@@ -37,8 +37,8 @@ extension ReportFile {
     ) { source, file in
         let table = Table.changedFields.stating(source.notice)
         try file.write(table.csvHeader)
-        try source.record.forEachCorrection { entry in
-            for field in entry.changedFields {
+        try source.record.forEachEvidencedCorrection { correction in
+            for field in correction.changedFields {
                 try file.append { table.appendCSV(field, to: &$0) }
             }
         }

@@ -141,5 +141,45 @@ extension ReportFile {
            that finding says. A line with "erased_at" is the tombstone of a payload that was erased on
            purpose before this report was written: its digest is all that is left.
 
+        6. A corrected status follows from signed fields: Apple signs no status, its number only stands
+           beside the two payloads. The first of these that holds gives it:
+
+           5 revoked        revocationDate is stated, and revocationType is not REFUND_PRORATED
+           4 grace period   gracePeriodExpiresDate is after signedDate
+           3 billing retry  isInBillingRetryPeriod is true
+           2 expired        isUpgraded is true: another transaction has taken its place
+           1 active         expiresDate, or renewalDate, is after signedDate
+           2 expired        otherwise
+
+           signedDate is the later one of the two payloads. derivations.jsonl has a line for each such
+           correction with the fields and what they give, "derived_status". Where that is another number
+           than "status", the fields allow both, and Apple's unsigned number decided: it never takes
+           away access that the fields state, nor gives what they deny. This takes the number of one
+           line of corrections.jsonl, its "ledger_entry", to Apple's signature and to the fields; then
+           it is done for the first one (none: no status was corrected).
+
+            stated() {
+              sed -n '/^{/,$p' | tr -d ' ' | tr ',{}' '\n\n\n' | tr -d '"' | while IFS=: read -r name value
+              do
+                case $name in
+                  *Date) at=$(date -u -d "@${value%???}" +%Y-%m-%dT%H:%M:%S)
+                    echo "$name $at.${value#"${value%???}"}Z" ;;
+                  revocationType | isUpgraded | isInBillingRetryPeriod) echo "$name $value" ;;
+                esac
+              done
+            }
+            status() {
+              line=$(grep -F "\"ledger_entry\":$1," corrections.jsonl)
+              for name in evidence evidence_renewal; do
+                digest=$(printf '%s' "$line" | sed "s/.*\"$name\":\"\([0-9a-f]*\)\".*/\1/")
+                checked=$(check "$digest")
+                printf '%s\n' "$checked"
+                printf '%s\n' "$checked" | stated
+              done
+              grep -F "\"ledger_entry\":$1," derivations.jsonl
+            }
+            sed -n '/"fields":{/s/.*"ledger_entry":\([0-9]*\),.*/\1/p' derivations.jsonl |
+              head -n 1 | while read -r entry; do status "$entry"; done
+
         """#
 }

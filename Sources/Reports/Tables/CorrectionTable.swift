@@ -19,6 +19,21 @@ struct ChangedField {
     fileprivate let undoOf: Int64?
     fileprivate let action: RowAction?
     fileprivate let accessContinuesBy: String?
+    /// From which signed fields a status follows; `nil` for other columns.
+    var derivation: String?
+}
+
+extension ReportedCorrection {
+    /// The changed columns by name, a status with what it follows from.
+    var changedFields: [ChangedField] {
+        entry.changedFields.map { field in
+            var field = field
+            if field.field == SubscriptionField.status.rawValue {
+                field.derivation = CorrectedStatus(self)?.sentence
+            }
+            return field
+        }
+    }
 }
 
 extension LedgerEntry {
@@ -86,5 +101,6 @@ extension Table where Record == ChangedField {
         ("row_version", { Cell($0.entry?.rowVersion) }),
         ("access_continues_by", { Cell($0.accessContinuesBy) }),
         ("fate", { .own($0.fate.rawValue) }),
+        ("derivation", { Cell($0.derivation) }),
     ])
 }

@@ -41,13 +41,33 @@ package struct SQLiteRunRecord: Sendable {
         }
     }
 
+    private static let reportedEntries = """
+        SELECT \(LedgerEntry.columns) FROM \(ReportedEntries.source) AS r
+        JOIN trueup_ledger AS l ON l.entry = r.entry
+        WHERE r.run_id = ? ORDER BY l.entry
+        """
+
     package func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {
-        let sql = """
-            SELECT \(LedgerEntry.columns) FROM \(ReportedEntries.source) AS r
-            JOIN trueup_ledger AS l ON l.entry = r.entry
-            WHERE r.run_id = ? ORDER BY l.entry
-            """
-        try forEachRow("corrections", sql, [runID]) { try body(LedgerEntry($0)) }
+        try forEachRow("corrections", Self.reportedEntries, [runID]) { try body(LedgerEntry($0)) }
+    }
+
+    package func forEachEvidencedCorrection(
+        _ body: (ReportedCorrection) throws -> Void
+    ) throws {
+        try store.stream("reading corrections of \(runID)") { db in
+            let vault = EvidenceVault(db: db)
+            let rows = try Row.fetchCursor(db, sql: Self.reportedEntries, arguments: [runID])
+            while let row = try rows.next() {
+                var correction = ReportedCorrection(entry: try LedgerEntry(row))
+                if correction.entry.statedStatus != nil {
+                    correction.transaction = try vault.reported(correction.entry.evidence)
+                    correction.renewal = try correction.entry.evidenceRenewal.flatMap {
+                        try vault.reported($0)
+                    }
+                }
+                try body(correction)
+            }
+        }
     }
 
     package func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws {
@@ -150,11 +170,8 @@ package struct SQLiteRunRecord: Sendable {
             let digests = try String.fetchCursor(
                 db, sql: sql, arguments: [sequence, runID, passID])
             while let digest = try digests.next() {
-                let digest = EvidenceDigest(hexadecimal: digest)
-                if let payload = try vault.payload(digest) {
-                    try body(.payload(payload))
-                } else if let tombstone = try vault.tombstone(digest) {
-                    try body(.erased(tombstone))
+                if let evidence = try vault.reported(EvidenceDigest(hexadecimal: digest)) {
+                    try body(evidence)
                 }
             }
         }
@@ -167,5 +184,13 @@ package struct SQLiteRunRecord: Sendable {
             let rows = try Row.fetchCursor(db, sql: sql, arguments: arguments)
             while let row = try rows.next() { try body(row) }
         }
+    }
+}
+
+extension EvidenceVault {
+    /// A payload or its tombstone, as a report shows it; `nil` where neither is there.
+    fileprivate func reported(_ digest: EvidenceDigest) throws -> ReportedEvidence? {
+        if let payload = try payload(digest) { return .payload(payload) }
+        return try tombstone(digest).map { .erased($0) }
     }
 }

@@ -19,6 +19,34 @@ package struct EvidenceTombstone: Hashable, Sendable {
     }
 }
 
+/// A written correction; where it states a status, with the two payloads that this follows from.
+package struct ReportedCorrection: Hashable, Sendable {
+    package var entry: LedgerEntry
+    /// `nil` where it states no status, or nothing is left of the payload.
+    package var transaction: ReportedEvidence?
+    /// The same of the renewal info.
+    package var renewal: ReportedEvidence?
+
+    package init(
+        entry: LedgerEntry, transaction: ReportedEvidence? = nil, renewal: ReportedEvidence? = nil
+    ) {
+        self.entry = entry
+        self.transaction = transaction
+        self.renewal = renewal
+    }
+}
+
+extension LedgerEntry {
+    /// The status that was written on Apple's word; `nil` where none was.
+    ///
+    /// What takes an entry back restores what stood before, whatever Apple says.
+    package var statedStatus: Int64? {
+        guard undoOf == nil, case .integer(let status) = changes.ofSubscription[.status]?.after
+        else { return nil }
+        return status
+    }
+}
+
 /// A row that was not judged.
 package struct UndecidedRow: Hashable, Sendable {
     package var key: SubscriptionKey

@@ -36,7 +36,7 @@ extension ForgedReports {
         try writeObjects(lines, run, "evidence.jsonl")
         for file in [
             "corrections.jsonl", "discrepancies.jsonl", "discrepancies.csv", "plan.json",
-            "notifications.csv", "not_found.csv",
+            "notifications.csv", "not_found.csv", "derivations.jsonl",
         ] {
             let before = try text(run, file)
             try write(before.replacingOccurrences(of: digest, with: new), run, file)

@@ -185,6 +185,7 @@ final class ForgedReports {
             lines = [lines[0]] + separated + [""]
         }
         try seal(run, "undo.json")
+        let derivations = try rebuildDerivations(of: entries, run)
         let header = try text(run, "corrections.csv").components(separatedBy: "\r\n")[0]
         var rows = [header]
         for entry in entries {
@@ -194,12 +195,36 @@ final class ForgedReports {
                 values["field"] = field
                 values["after"] = after[field]
                 values["before"] = (entry["before"] as? [String: Any])?[field]
+                if field == "status", let number = entry["ledger_entry"] as? Int {
+                    values["derivation"] = derivations[number]
+                }
                 rows.append(
                     header.split(separator: ",").map { Self.csv(values[String($0)]) }
                         .joined(separator: ","))
             }
         }
         try write(rows.map { $0 + "\r\n" }.joined(), run, "corrections.csv")
+    }
+
+    /// Keeps the lines of entries that are still there.
+    ///
+    /// - Returns: The sentences by entry.
+    private func rebuildDerivations(
+        of entries: [[String: Any]], _ run: Int
+    ) throws -> [Int: String] {
+        let numbers = Set(entries.compactMap { $0["ledger_entry"] as? Int })
+        let lines = try text(run, "derivations.jsonl").split(separator: "\n")
+        var sentences: [Int: String] = [:]
+        var kept = ""
+        for (line, object) in zip(lines, try objects(run, "derivations.jsonl")) {
+            guard let number = object["ledger_entry"] as? Int, numbers.contains(number) else {
+                continue
+            }
+            sentences[number] = object["derivation"] as? String
+            kept += line + "\n"
+        }
+        try write(kept, run, "derivations.jsonl")
+        return sentences
     }
 
     private static func csv(_ value: Any?) -> String {

@@ -147,6 +147,39 @@ extension Tampering {
             }
             try remake(reports)
         },
+        Tampering(
+            "a field that a status follows from is edited", names: "derivations.jsonl:1",
+            "what Apple signed"
+        ) { reports in
+            try reports.editLines(Night.first, "derivations.jsonl") { lines in
+                lines[0] = lines[0].replacing(
+                    /"renewalDate":[^,]*,/, with: "\"renewalDate\":\"2031-01-01T00:00:00.000Z\",")
+            }
+            try reports.relink(from: Night.first)
+        },
+        Tampering(
+            "what a status follows from is told otherwise", names: "derivations.jsonl:1",
+            "its derivation is not what the signed fields give"
+        ) { reports in
+            try reports.editLines(Night.first, "derivations.jsonl") { lines in
+                lines[0] = lines[0].replacing("\"derivation\":\"", with: "\"derivation\":\"So: ")
+            }
+            try reports.relink(from: Night.first)
+        },
+        Tampering(
+            "the spreadsheet derives a status otherwise", names: "corrections.csv:",
+            "its derivation is not the one in derivations.jsonl"
+        ) { reports in
+            try reports.editLines(Night.first, "corrections.csv") { lines in
+                let place = try #require(lines.firstIndex { $0.contains("after signedDate") })
+                lines[place] = lines[place].replacing("after signedDate", with: "long past")
+            }
+            try reports.relink(from: Night.first)
+        },
+        Tampering("a derivation is left out", names: "derivations.jsonl") { reports in
+            try reports.editLines(Night.first, "derivations.jsonl") { $0.removeLast() }
+            try reports.relink(from: Night.first)
+        },
         Tampering("the date of Apple's signature is edited", names: "apple_signed_date") {
             reports in
             try reports.editCorrection(Night.first, reports.correction(Night.first)) {

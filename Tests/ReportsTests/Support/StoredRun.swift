@@ -23,6 +23,22 @@ struct StoredRun: RunRecord {
         for entry in corrections { try body(entry) }
     }
 
+    func forEachEvidencedCorrection(_ body: (ReportedCorrection) throws -> Void) throws {
+        func find(_ digest: EvidenceDigest) -> ReportedEvidence? {
+            evidence.first { $0.digest == digest }.map { .payload($0) }
+        }
+        for entry in corrections {
+            guard entry.statedStatus != nil else {
+                try body(ReportedCorrection(entry: entry))
+                continue
+            }
+            try body(
+                ReportedCorrection(
+                    entry: entry, transaction: find(entry.evidence),
+                    renewal: entry.evidenceRenewal.flatMap(find)))
+        }
+    }
+
     func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws {
         for (correction, fate) in planned { try body(correction, fate) }
     }

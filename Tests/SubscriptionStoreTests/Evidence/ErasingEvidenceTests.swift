@@ -54,6 +54,28 @@ import Testing
         #expect(tombstones.allSatisfy { $0.erasedAt == now && $0.reason == "customer" })
     }
 
+    @Test func `a correction comes with the payloads that its status follows from, or what is left`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        let record = try await night(store, "run-1", ids: ["1", "2"])
+        let now = Timestamp(unixMilliseconds: Night.start + day)
+        _ = try await store.eraseEvidence(ofCustomer: "customer 1", at: now)
+        var found: [ReportedCorrection] = []
+        try record.forEachEvidencedCorrection { found.append($0) }
+        #expect(found.map(\.entry) == (try record.entries()))
+        guard found.count == 2, case .erased(let tombstone) = found[0].transaction,
+            case .erased = found[0].renewal
+        else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(tombstone.erasedAt == now)
+        #expect(found[1].transaction == .payload(payload("transaction2-2")))
+        #expect(found[1].renewal == .payload(payload("renewal2-2")))
+    }
+
     @Test func `it says so when a reader keeps the old pages on the disk`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()
