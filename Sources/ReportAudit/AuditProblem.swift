@@ -10,16 +10,25 @@ package struct AuditProblem: Hashable, Sendable, CustomStringConvertible {
     package var ledgerEntry: Int64?
     /// What is wrong, in one sentence without a full stop.
     package var text: String
+    package var kind: Kind
+
+    package enum Kind: Hashable, Sendable {
+        /// Something is not as it was written, or does not hold.
+        case tampering
+        /// Everything holds, but under a root that nobody but the report itself vouches for.
+        case unknownRoot
+    }
 
     package init(
         run: String? = nil, file: String? = nil, line: Int? = nil, ledgerEntry: Int64? = nil,
-        text: String
+        text: String, kind: Kind = .tampering
     ) {
         self.run = run
         self.file = file
         self.line = line
         self.ledgerEntry = ledgerEntry
         self.text = text
+        self.kind = kind
     }
 
     /// For example `2026-11-21/20261121T…/corrections.jsonl:3 (ledger entry 12): …`.
@@ -39,12 +48,15 @@ package struct ProblemList: Hashable, Sendable {
     package private(set) var problems: [AuditProblem] = []
     /// How many problems were found beyond the kept ones.
     package private(set) var omitted = 0
+    /// How many of all are about a root that only the report vouches for.
+    package private(set) var unknownRoots = 0
 
     package var isEmpty: Bool { problems.isEmpty }
 
     package var count: Int { problems.count + omitted }
 
     mutating func append(_ problem: AuditProblem) {
+        if problem.kind == .unknownRoot { unknownRoots += 1 }
         if problems.count < Self.kept {
             problems.append(problem)
         } else {
@@ -67,9 +79,13 @@ final class RunProblems {
 
     var count: Int { list.count }
 
-    func add(_ file: String?, line: Int? = nil, entry: Int64? = nil, _ text: String) {
+    func add(
+        _ file: String?, line: Int? = nil, entry: Int64? = nil,
+        kind: AuditProblem.Kind = .tampering, _ text: String
+    ) {
         list.append(
-            AuditProblem(run: folder, file: file, line: line, ledgerEntry: entry, text: text))
+            AuditProblem(
+                run: folder, file: file, line: line, ledgerEntry: entry, text: text, kind: kind))
     }
 
     /// Whether a record names this run; `true` when the manifest cannot be read.

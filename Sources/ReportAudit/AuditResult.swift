@@ -23,6 +23,12 @@ package struct RunAudit: Hashable, Sendable {
     /// Remarks that are no sign of tampering, such as what could not be checked.
     package var notes: [String] = []
 
+    /// Whether nothing is wrong but that all evidence leads to a root which only the report names:
+    /// a rehearsal's, as long as nobody vouches for that root.
+    package var isUnproven: Bool {
+        !problems.isEmpty && problems.unknownRoots == problems.count && roots.isEmpty
+    }
+
     init(folder: String, runID: String) {
         self.folder = folder
         self.runID = runID
@@ -70,6 +76,16 @@ package struct AuditResult: Hashable, Sendable {
 
     package var isIntact: Bool { problemCount == 0 }
 
+    /// How many of the problems are about a root that only the reports vouch for.
+    package private(set) var unknownRootCount = 0
+
+    /// Whether nothing is wrong but that all evidence leads to a root which only the reports name.
+    ///
+    /// Beside evidence under a trusted root, such a root is a sign of tampering.
+    package var isUnproven: Bool {
+        !isIntact && unknownRootCount == problemCount && roots.isEmpty
+    }
+
     init(isWholeFolder: Bool) {
         self.isWholeFolder = isWholeFolder
     }
@@ -93,5 +109,6 @@ package struct AuditResult: Hashable, Sendable {
         tombstones += run.tombstones
         roots.formUnion(run.roots)
         problemCount += run.problems.count
+        unknownRootCount += run.problems.unknownRoots
     }
 }

@@ -122,7 +122,7 @@ struct RunAuditor {
         if !verifier.rehearsalRoots.isEmpty { audit.reverifiedCorrections = 0 }
         for root in verifier.rehearsalRoots.sorted() {
             problems.add(
-                EvidenceFile.name,
+                EvidenceFile.name, kind: .unknownRoot,
                 "it rests on the rehearsal root \(root), which only this manifest names; if you "
                     + "mean to trust it, pass its certificate with --trusted-root, or settings that "
                     + "name it with --config")

@@ -17,7 +17,7 @@ package struct Inspect: Verb {
             are not read, and what is not given is not compared. Nothing of a payload is shown \
             before its signature and chain hold. No network access: revocation is not asked.
 
-            Exit status: 0 valid, 7 invalid, 3 undetermined.
+            Exit status: 0 valid, 7 invalid, 3 undetermined; 65 when there is nothing to judge.
             """)
 
     @Argument(help: "The file; - or nothing reads standard input.", completion: .file())
@@ -66,6 +66,7 @@ package struct Inspect: Verb {
             invocation.say("Reading standard input; end it with ^D.")
         }
         let bytes = try InspectionInput.bytes(of: file ?? "-")
+        try InspectionInput.refuseEmpty(bytes, from: file ?? "-")
         let inspection: Inspection
         let setup = try InspectionSetup(self, in: invocation)
         switch setup.inspector {

@@ -25,7 +25,9 @@ struct VerifyReport {
     static func lines(of run: RunAudit, quiet: Bool, _ ink: Ink) -> [String] {
         var lines: [String] = []
         if !quiet {
-            let mark = run.problems.isEmpty ? ink.good("ok      ") : ink.bad("TAMPERED")
+            let mark =
+                run.problems.isEmpty
+                ? ink.good("ok      ") : ink.bad(run.isUnproven ? "UNPROVEN" : "TAMPERED")
             lines.append("\(mark)  \(run.folder)  \(summary(of: run))")
             lines += run.notes.map { "          note: \($0)" }
         }
@@ -58,6 +60,14 @@ struct VerifyReport {
         if quiet, result.isIntact { return lines }
         if !quiet { lines += result.notes.map { "note: \($0)" } }
         let runs = Self.counted(result.runs, "run")
+        guard !result.isUnproven else {
+            return lines + [
+                ink.bad("UNPROVEN") + ": not Apple's root. \(runs) of \(directory) "
+                    + "\(result.runs == 1 ? "is" : "are") as written, but the evidence leads to a "
+                    + "root that only the reports name: a rehearsal's "
+                    + "(exit status \(ExitStatus.tampered.code))"
+            ]
+        }
         guard result.isIntact else {
             return lines + [
                 ink.bad("TAMPERED") + ": \(Self.counted(result.problemCount, "problem")) in "
@@ -136,7 +146,8 @@ struct VerifyReport {
     func json(of result: AuditResult) -> CanonicalJSON {
         let status: ExitStatus = result.isIntact ? .ok : .tampered
         return .object([
-            "verdict": .string(result.isIntact ? "intact" : "tampered"),
+            "verdict": .string(
+                result.isIntact ? "intact" : result.isUnproven ? "unproven" : "tampered"),
             "exit_status": .integer(Int64(status.code)), "directory": .string(directory),
             "whole_folder": .boolean(result.isWholeFolder), "runs": .array(runs),
             "corrections": .integer(Int64(result.corrections)),

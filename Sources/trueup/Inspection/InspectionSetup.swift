@@ -93,6 +93,16 @@ enum InspectionInput {
         return try read(descriptor, named: file)
     }
 
+    /// Refuses what holds nothing but white space: no payload was there to judge.
+    ///
+    /// - Throws: 65.
+    static func refuseEmpty(_ bytes: [UInt8], from file: String) throws(CommandFailure) {
+        guard bytes.allSatisfy({ [0x09, 0x0A, 0x0D, 0x20].contains($0) }) else { return }
+        let name = file == "-" ? "standard input" : file
+        throw CommandFailure(
+            .data, "\(name): is empty; nothing was judged. Give it a JWS or an answer of Apple's")
+    }
+
     private static func read(
         _ descriptor: Int32, named name: String
     ) throws(CommandFailure) -> [UInt8] {

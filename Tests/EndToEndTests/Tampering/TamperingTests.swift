@@ -122,11 +122,26 @@ import Testing
     }
 
     @Test func `is said when only the report itself vouches for its root`() throws {
-        let (reports, root) = try forged()
+        let (reports, _) = try forged()
         let result = try verify(reports, [])
         #expect(result.status == 7)
         #expect(result.output.contains("rehearsal root"))
         #expect(result.output.contains("--trusted-root"))
+        // Nobody touched it: it is a rehearsal, and nothing but its root is in question.
+        #expect(result.output.contains("UNPROVEN: not Apple's root."), "\(result.output)")
+        #expect(!result.output.contains("TAMPERED"), "\(result.output)")
+        let json = try verify(reports, ["--json"])
+        #expect(json.status == 7)
+        #expect(json.output.contains("\"verdict\":\"unproven\""), "\(json.output)")
+        try reports.edit(0, "corrections.jsonl") { $0["reason"] = "Nothing to see." }
+        let edited = try verify(reports, [])
+        #expect(edited.status == 7)
+        #expect(edited.output.contains("TAMPERED"), "\(edited.output)")
+        #expect(!edited.output.contains("UNPROVEN:"), "\(edited.output)")
+    }
+
+    @Test func `is not what a rehearsal is whose root is trusted`() throws {
+        let (reports, root) = try forged()
         let trusted = try verify(reports, ["--trusted-root", root])
         #expect(trusted.output.contains("Not Apple's"))
     }

@@ -54,7 +54,7 @@ import Testing
         #expect(tombstones.allSatisfy { $0.erasedAt == now && $0.reason == "customer" })
     }
 
-    @Test func `a correction comes with the payloads that its status follows from, or what is left`()
+    @Test func `a correction comes with the payloads of its status, or what is left of them`()
         async throws
     {
         let database = try TemporaryDatabase()

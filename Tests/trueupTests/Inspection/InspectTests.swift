@@ -163,6 +163,16 @@ import trueup
         #expect(found.json.member("verdict")?.text == "undetermined")
     }
 
+    @Test(arguments: ["", "\n \t\r\n"])
+    func `says that there is nothing to judge in an empty file`(text: String) async throws {
+        let input = try folder.write(Array(text.utf8), to: "input")
+        for options in [[], ["--json"], ["--kind", "transaction"]] {
+            let outcome = await place.run(["inspect", "--trusted-root", root] + options + [input])
+            #expect(outcome.status == .data)
+            #expect(outcome.output.isEmpty)
+        }
+    }
+
     @Test func `takes a root that is no certificate for a refusal of everything`() async throws {
         let file = try folder.write(Array("nonsense".utf8), to: "root.pem")
         let input = try folder.write(Array(try chain.sign(Self.transaction).utf8), to: "input")
