@@ -10,6 +10,7 @@ import Testing
         "original_transaction_id", "transaction_id", "customer_id", "product_id", "field",
         "local_value", "apple_value", "local_as_of", "apple_as_of", "direction", "amount",
         "currency", "cause", "evidence", "action", "first_seen", "asked_because",
+        "amount_milliunits",
     ]
 
     @Test func `a finding has exactly the members of the contract, sorted, null where absent`()
@@ -18,7 +19,8 @@ import Testing
         let folder = try TemporaryFolder()
         _ = try folder.report()
         let line =
-            #"{"action":"none","amount":null,"app":"com.example.app","apple_as_of":null,"#
+            #"{"action":"none","amount":null,"amount_milliunits":null,"app":"com.example.app","#
+            + #""apple_as_of":null,"#
             + #""apple_value":null,"asked_because":null,"cause":null,"currency":null,"customer_id":null,"#
             + #""direction":"neutral","environment":"Production","evidence":null,"field":null,"#
             + #""finding_id":"f-2","first_seen":"2026-11-20T03:17:04.000Z","kind":"unknown_value","#
@@ -40,7 +42,7 @@ import Testing
                 == "f-1,20261120T031704Z-7f3c9a,access_missing,critical,corrected,com.example.app,"
                 + "Production,2000000000000001,2000000000000009,customer-1,pro.monthly,status,2,1,"
                 + "2026-11-01T00:00:00.000Z,2026-11-20T03:17:05.123Z,customer_loses,9990,USD,"
-                + "a renewal was missed,\(Samples.digest),corrected,2026-11-20T03:17:04.000Z,")
+                + "a renewal was missed,\(Samples.digest),corrected,2026-11-20T03:17:04.000Z,,9990")
     }
 
     /// The fast path of the lines against the one spelling of `CanonicalJSON`.

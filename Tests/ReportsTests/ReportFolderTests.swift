@@ -25,8 +25,8 @@ import Testing
         #expect(
             try folder.names(in: "latest") == [
                 "README.txt", "SHA256SUMS", "corrections.csv", "corrections.jsonl",
-                "derivations.jsonl", "discrepancies.csv", "discrepancies.jsonl", "evidence.jsonl",
-                "manifest.json",
+                "derivations.jsonl", "discrepancies.csv", "discrepancies.jsonl",
+                "discrepancies.xlsx", "evidence.jsonl", "manifest.json",
                 "not_found.csv", "notifications.csv", "plan.json", "report.html", "run.log.jsonl",
                 "summary.json", "summary.txt", "undecided.csv", "undo.json",
             ])
@@ -192,7 +192,7 @@ import Testing
         let report = try folder.report()
         let result = try shell("sha256sum -c SHA256SUMS", in: report.path)
         #expect(result.status == 0, "\(result.output)")
-        #expect(result.output.split(separator: "\n").count == 16)
+        #expect(result.output.split(separator: "\n").count == 17)
         #expect(result.output.contains("manifest.json: OK"))
         let text = try folder.text("latest/undecided.csv")
         try folder.write(

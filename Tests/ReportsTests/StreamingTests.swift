@@ -25,7 +25,7 @@ import Testing
                 // All of one length, so that all lines are.
                 reported.findingID = String(1_000_000 + number)
                 try body(reported)
-                guard number % 20_000 == 0 else { continue }
+                guard number % 5_000 == 0 else { continue }
                 let attributes = try? FileManager.default.attributesOfItem(atPath: file)
                 let bytes = (attributes?[.size] as? Int) ?? 0
                 progress.withLock { $0.append((number + 1, bytes)) }
@@ -51,16 +51,16 @@ import Testing
         let report = try ReportFolder.begin(
             in: folder.path, runID: Samples.header().runID, started: Samples.started)
         let file = report.logPath.replacing("run.log.jsonl", with: "discrepancies.jsonl")
-        let flood = Flood(count: 200_000, file: file)
+        let flood = Flood(count: 50_000, file: file)
         let finished = try report.finish(flood, context: Samples.context)
         let counted = try shell(
             "wc -l < discrepancies.jsonl; wc -l < discrepancies.csv; wc -c < discrepancies.jsonl",
             in: finished.path)
         let numbers = counted.output.split(separator: "\n").compactMap { Int($0) }
         try #require(numbers.count == 3)
-        #expect(numbers[0] == 200_000)
-        #expect(numbers[1] == 200_001)
-        let lineBytes = numbers[2] / 200_000
+        #expect(numbers[0] == 50_000)
+        #expect(numbers[1] == 50_001)
+        let lineBytes = numbers[2] / 50_000
         // The first pass over the findings is that of report.html, the second that of
         // discrepancies.jsonl.
         let progress = flood.progress.withLock { $0.dropFirst(10).prefix(10) }

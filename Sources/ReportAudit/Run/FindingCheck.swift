@@ -39,6 +39,12 @@ struct FindingCheck {
             if !problems.isOfRun(finding) {
                 problems.add(Self.name, line: lines.lineNumber, "it is a finding of another run")
             }
+            if finding.names.contains("amount_milliunits"),
+                !JSONValue.areSame(finding["amount_milliunits"], finding["amount"])
+            {
+                problems.add(
+                    Self.name, line: lines.lineNumber, "its amount_milliunits is not its amount")
+            }
             for problem in await evidence.problems(of: finding) {
                 problems.add(Self.name, line: lines.lineNumber, problem)
             }

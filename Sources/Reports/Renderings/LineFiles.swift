@@ -12,7 +12,7 @@ extension ReportFile {
     }
 
     static let discrepanciesCSV = ReportFile(
-        name: "discrepancies.csv", purpose: "the same findings for a spreadsheet"
+        name: "discrepancies.csv", purpose: "the same findings as CSV; amounts are milliunits"
     ) { source, file in
         let table = Table.findings.stating(source.notice)
         try file.write(table.csvHeader)

@@ -32,9 +32,13 @@ extension ReportFile {
             \(roots)
             THE FILES
 
-            JSON Lines is the canonical form: keys sorted, ids as text, times RFC 3339 in UTC, money in
-            milliunits (10990 is 10.99). The CSV files are for spreadsheets: a text that would run as a
-            formula has an apostrophe in front, NUL is shown as U+FFFD. Lines are counted as wc -l does.
+            People begin with report.html or summary.txt. To sort and filter findings, open
+            discrepancies.xlsx: ids stay text, amounts are numbers in units of their currency. Programs
+            read the JSON Lines (.jsonl), the canonical form: keys sorted, ids as text, times RFC 3339
+            in UTC, money in milliunits (10990 is 10.99). The CSV files have the same values for other
+            tools: "amount" and "amount_milliunits" are milliunits; a text that would run as a formula
+            has an apostrophe in front, NUL is shown as U+FFFD. Import their ids as text: a spreadsheet
+            rounds long numbers. Lines are counted as wc -l does.
 
 
             """

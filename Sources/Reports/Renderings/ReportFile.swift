@@ -42,7 +42,8 @@ struct ReportFile: Sendable {
 
     /// The files made from the stored run, in the order in which `README.txt` names them.
     static let all: [ReportFile] = [
-        .summaryText, .page, .summaryJSON, .discrepancies, .discrepanciesCSV, .notFound,
+        .summaryText, .page, .summaryJSON, .discrepancies, .discrepanciesCSV,
+        .discrepanciesWorkbook, .notFound,
         .corrections, .correctionsCSV, .derivations, .undecided, .notifications, .plan, .undo,
         .evidence,
         .readMe,

@@ -27,5 +27,7 @@ extension Table where Record == ReportedFinding {
         ("action", { .own($0.finding.action.rawValue) }),
         ("first_seen", { Cell($0.firstSeen) }),
         ("asked_because", { Cell($0.finding.askedBecause?.rawValue) }),
+        // The amount once more, under a name that says what it counts.
+        ("amount_milliunits", { Cell($0.finding.amount) }),
     ])
 }

@@ -1,0 +1,129 @@
+import Subscriptions
+
+/// The findings as the rows of one sheet, handed over row by row.
+struct FindingSheet {
+    /// The rows of a sheet, as every spreadsheet program takes them.
+    static let rowLimit = 1_048_576
+    /// Bytes of a sheet, so that an archive without zip64 holds it.
+    static let byteLimit = 4_000_000_000
+
+    private struct Column: Sendable {
+        let name: String
+        /// What its cells are called, without the row.
+        var letters = ""
+        let cell: @Sendable (ReportedFinding) -> WorkbookCell
+    }
+
+    private let source: ReportSource
+    private let columns: [Column]
+    private let rowLimit: Int
+
+    /// - Parameters:
+    ///   - source: The run.
+    ///   - rowLimit: Rows with the heading; fewer in a test.
+    init(_ source: ReportSource, rowLimit: Int = FindingSheet.rowLimit) {
+        self.source = source
+        self.rowLimit = rowLimit
+        let named = Table.findings.stating(source.notice).columns
+        columns = named.enumerated().map { index, plain in
+            var column =
+                Self.typed[plain.name]
+                ?? Column(name: plain.name) { WorkbookCell(plain.cell($0)) }
+            column.letters = Self.letters(of: index)
+            return column
+        }
+    }
+
+    /// Columns whose values are more than text or a number there.
+    private static let typed: [String: Column] = [
+        "local_value": Column(name: "local_value") { WorkbookCell($0.finding.localValue) },
+        "apple_value": Column(name: "apple_value") { WorkbookCell($0.finding.appleValue) },
+        "local_as_of": Column(name: "local_as_of") { WorkbookCell($0.finding.localAsOf) },
+        "apple_as_of": Column(name: "apple_as_of") { WorkbookCell($0.finding.appleAsOf) },
+        "first_seen": Column(name: "first_seen") { WorkbookCell($0.firstSeen) },
+        "amount": Column(name: "amount_in_currency") { reported in
+            guard let amount = reported.finding.amount else { return .empty }
+            return .amount(milliunits: amount, currency: reported.finding.currency)
+        },
+    ]
+
+    /// The letters of the last column.
+    var lastColumn: String { columns.last?.letters ?? "A" }
+
+    /// Writes the sheet.
+    ///
+    /// - Parameter hand: Takes the next bytes.
+    /// - Returns: The last row that the filters cover.
+    /// - Throws: What reading the findings or `hand` throws.
+    func write(_ hand: ([UInt8]) throws -> Void) throws -> Int {
+        var written = 0
+        var row = 1
+        var isFull = false
+        try hand(Array(opening.utf8))
+        try hand(rowBytes(1) { WorkbookCell.heading($0.name) })
+        try source.record.forEachFinding { finding in
+            guard !isFull else { return }
+            let bytes = rowBytes(row + 1) { $0.cell(finding) }
+            written += bytes.count
+            // The last row is kept for the sentence that says so.
+            guard row + 1 < rowLimit, written < Self.byteLimit else {
+                isFull = true
+                return
+            }
+            row += 1
+            try hand(bytes)
+        }
+        if isFull {
+            var closing = Array("<row r=\"\(row + 1)\">".utf8)
+            WorkbookCell.text(Self.remark).append(at: "A\(row + 1)", to: &closing)
+            closing.append(contentsOf: "</row>\n".utf8)
+            try hand(closing)
+        }
+        let filter = "</sheetData><autoFilter ref=\"A1:\(lastColumn)\(row)\"/></worksheet>"
+        try hand(Array(filter.utf8))
+        return row
+    }
+
+    static let remark = "A sheet takes no more rows than these: discrepancies.csv has all findings."
+
+    /// Until the first row: the heading stays in sight, columns have a width to be read in.
+    private var opening: String {
+        let widths = columns.enumerated().map { index, column in
+            "<col min=\"\(index + 1)\" max=\"\(index + 1)\" width=\"\(Self.width(column.name))\" "
+                + "customWidth=\"1\"/>"
+        }.joined()
+        return WorkbookParts.declaration
+            + """
+            <worksheet xmlns="\(WorkbookParts.main)"><sheetViews>\
+            <sheetView tabSelected="1" workbookViewId="0">\
+            <pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>\
+            <selection pane="bottomLeft"/></sheetView></sheetViews>\
+            <sheetFormatPr defaultRowHeight="15"/><cols>\(widths)</cols><sheetData>
+
+            """
+    }
+
+    private static func width(_ column: String) -> Int {
+        switch column {
+        case "cause": 48
+        case "environment", "severity", "state", "currency", "action": 12
+        default: 22
+        }
+    }
+
+    private func rowBytes(_ row: Int, _ cell: (Column) -> WorkbookCell) -> [UInt8] {
+        let number = String(row)
+        var bytes = Array("<row r=\"\(number)\">".utf8)
+        bytes.reserveCapacity(2048)
+        for column in columns { cell(column).append(at: column.letters + number, to: &bytes) }
+        bytes.append(contentsOf: "</row>\n".utf8)
+        return bytes
+    }
+
+    /// `A` to `Z`, then `AA` and so on, counted from 0.
+    private static func letters(of index: Int) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        let (high, low) = max(0, index).quotientAndRemainder(dividingBy: alphabet.count)
+        return (high == 0 ? "" : letters(of: high - 1)) + String(alphabet[low])
+    }
+}
