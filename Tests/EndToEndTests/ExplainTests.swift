@@ -39,6 +39,7 @@ import Testing
         #expect(unjudged["last_check"] is NSNull)
         #expect(unjudged["row"] is [String: Any])
         #expect((unjudged["nights"] as? [Any])?.isEmpty == true)
+        #expect((unjudged["next_question"] as? [String: Any])?["reason"] as? String == "never")
 
         try #require(place.run("run", "delta").status == 0)
         let judged = try explain(id, in: place)
@@ -51,6 +52,7 @@ import Testing
         let written = try explain(id, in: place)
         let check = try #require(written["last_check"] as? [String: Any])
         #expect(check["row_written_since"] as? Bool == true)
+        #expect((written["next_question"] as? [String: Any])?["reason"] as? String == "changed")
 
         try #require(place.run("run", "delta").status == 0)
         let mended = try explain(id, in: place)
@@ -70,6 +72,12 @@ import Testing
         #expect(text.output.contains("product_id x → "), "\(text.output)")
         #expect(text.output.contains("asked, because of \"changed\""), "\(text.output)")
         #expect(text.output.contains("nothing is owed"))
+        #expect(text.output.contains("product (high) first reported: product_id, ours x, Apple's "))
+        #expect(text.output.contains("by the rules of product"), "\(text.output)")
+        #expect(text.output.contains("next question"), "\(text.output)")
+        let lines = text.output.components(separatedBy: "\nTime line\n").last ?? ""
+        let times = lines.split(separator: "\n").compactMap { $0.split(separator: " ").first }
+        #expect(times == times.sorted())
     }
 
     @Test(.timeLimit(.minutes(30)))

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 package import Subscriptions
 
@@ -131,16 +132,41 @@ private struct ExplanationReader {
             db,
             sql: """
                 SELECT notification_uuid, notification_type, subtype, signed_date, received_at,
-                    recovered_at, verdict, evidence
+                    recovered_at, verdict, evidence, attempts
                 FROM trueup_notifications
                 WHERE \(Self.isOfKey) ORDER BY signed_date, notification_uuid
                 """, arguments: key
         ).map { row in
-            StoredNotification(
+            var stored = StoredNotification(
                 notificationUUID: row.requiredText(at: 0), notificationType: row.text(at: 1),
                 subtype: row.text(at: 2), signedDate: row.time(at: 3),
                 receivedAt: row.time(at: 4), recoveredAt: row.time(at: 5), verdict: row.text(at: 6),
                 evidence: row.text(at: 7))
+            stored.attempts = Self.attempts(row.text(at: 8))
+            return stored
         }
+    }
+
+    /// One attempt as `NotificationRecorder` keeps it.
+    private struct KeptAttempt: Decodable {
+        let attemptDate: String
+        let result: String
+
+        enum CodingKeys: String, CodingKey {
+            case attemptDate = "attempt_date"
+            case result
+        }
+    }
+
+    /// Oldest first; none where the text is not of that form.
+    private static func attempts(_ text: String?) -> [SendAttempt] {
+        let kept = text.flatMap {
+            try? JSONDecoder().decode([KeptAttempt].self, from: Data($0.utf8))
+        }
+        return (kept ?? []).compactMap { attempt in
+            Timestamp(rfc3339: attempt.attemptDate).map {
+                SendAttempt(attemptDate: $0, result: attempt.result)
+            }
+        }.sorted { $0.attemptDate < $1.attemptDate }
     }
 }

@@ -83,6 +83,8 @@ package struct StoredNotification: Hashable, Sendable {
     /// `missed`, `lost`, `received`, `delivered` or `retrying`.
     package var verdict: String?
     package var evidence: String?
+    /// Apple's attempts to deliver it, oldest first, as its history told them last.
+    package var attempts: [SendAttempt] = []
 
     package init(
         notificationUUID: String, notificationType: String?, subtype: String?,

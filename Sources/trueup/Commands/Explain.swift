@@ -5,7 +5,7 @@ package import Subscriptions
 /// `trueup explain ID`: everything that is known about one subscription.
 package struct Explain: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Show one subscription: row, last check, agenda, findings, corrections, nights.",
+        abstract: "Show one subscription: both sides, what happened in order, what would be asked.",
         discussion: """
             Reads the database and changes nothing. The id is the original transaction id; every \
             app and environment that holds it is shown. An id of which nothing is known ends with \
@@ -35,15 +35,16 @@ package struct Explain: Verb {
                     + "notification has this original transaction id. The id of a renewal is "
                     + "another one.")
         }
+        let now = invocation.now()
         guard common.json else {
-            let texts = explanations.map { ExplainReport($0).text }
+            let texts = explanations.map { ExplainReport($0, at: now).text }
             try invocation.output.line(texts.joined(separator: "\n\n"))
             return .ok
         }
         try invocation.output.line(
             CanonicalJSON.object([
                 "original_transaction_id": .string(id),
-                "subscriptions": .array(explanations.map(\.json)),
+                "subscriptions": .array(explanations.map { $0.json(at: now) }),
             ]).rendered)
         return .ok
     }

@@ -3,8 +3,12 @@ import Subscriptions
 /// What `explain` shows of one subscription, for people.
 struct ExplainReport {
     private let explanation: SubscriptionExplanation
+    private let now: Timestamp
 
-    init(_ explanation: SubscriptionExplanation) { self.explanation = explanation }
+    init(_ explanation: SubscriptionExplanation, at now: Timestamp) {
+        self.explanation = explanation
+        self.now = now
+    }
 
     var text: String {
         let key = explanation.key
@@ -18,12 +22,13 @@ struct ExplainReport {
             [
                 ["last check", check], ["agenda", agenda],
                 explanation.absence.map { ["not found", absence($0)] },
+                explanation.nextQuestion(at: now).map { ["next question", $0.sentence] },
             ].compactMap(\.self), rightAligned: [])
         lines += ["", "Findings" + (explanation.findings.isEmpty ? ": none" : "")]
         lines += findings
-        lines += ["", "Time line" + (events.isEmpty ? ": nothing" : "")]
-        lines += TextTable.lines(
-            events.map { [$0.at?.rfc3339 ?? "time unknown", $0.what, $0.text] }, rightAligned: [])
+        let timeLine = ExplainTimeLine(explanation)
+        lines += ["", "Time line" + (timeLine.isEmpty ? ": nothing" : "")]
+        lines += TextTable.lines(timeLine.rows, rightAligned: [])
         return lines.joined(separator: "\n")
     }
 
@@ -84,60 +89,8 @@ struct ExplainReport {
         }
     }
 
-    private static func shown(_ value: FieldValue) -> String {
+    static func shown(_ value: FieldValue) -> String {
         value.isEmpty ? "nothing" : PlainText.of(value.plainText)
-    }
-
-    // MARK: What happened
-
-    private struct Event {
-        var at: Timestamp?
-        var what: String
-        var text: String
-    }
-
-    private var events: [Event] {
-        let events =
-            explanation.notifications.map(Self.event) + explanation.corrections.map(Self.event)
-            + explanation.nights.map(Self.event)
-        return events.enumerated().sorted { left, right in
-            let (first, second) = (left.element.at, right.element.at)
-            guard let first, let second, first != second else {
-                return first == second ? left.offset < right.offset : first == nil
-            }
-            return first < second
-        }.map(\.element)
-    }
-
-    private static func event(_ notification: StoredNotification) -> Event {
-        let name = [notification.notificationType, notification.subtype].compactMap(\.self)
-            .joined(separator: " ")
-        return Event(
-            at: notification.signedDate ?? notification.receivedAt, what: "notification",
-            text: PlainText.of(name.isEmpty ? notification.notificationUUID : name)
-                + (notification.receivedAt.map { ", received \($0.rfc3339)" } ?? "")
-                + (notification.recoveredAt.map { ", read in Apple's history \($0.rfc3339)" } ?? "")
-                + (notification.verdict.map { ": " + PlainText.of($0) } ?? ""))
-    }
-
-    private static func event(_ entry: LedgerEntry) -> Event {
-        let changes = entry.changes.named.map { name, change in
-            "\(PlainText.of(name)) \(shown(change.before)) → \(shown(change.after))"
-        }
-        return Event(
-            at: entry.writtenAt, what: "correction",
-            text: "entry \(entry.number) of run \(entry.runID)"
-                + (entry.transactionID.map { ", period \(PlainText.of($0))" } ?? "") + ": "
-                + changes.joined(separator: ", ") + "; evidence \(entry.evidence.hexadecimal)")
-    }
-
-    private static func event(_ night: SubscriptionNight) -> Event {
-        let status = night.exitStatus.map { "ended with \($0.code)" } ?? "not ended"
-        let scope = night.narrowing.isEmpty ? "" : ", narrowed"
-        return Event(
-            at: night.started, what: "run",
-            text: "\(night.runID) (\(PlainText.of(night.job)), \(night.mode)\(scope), \(status)): "
-                + night.look.sentence)
     }
 }
 

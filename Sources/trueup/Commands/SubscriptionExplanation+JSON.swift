@@ -2,7 +2,7 @@ import Subscriptions
 
 /// What `explain --json` prints.
 extension SubscriptionExplanation {
-    var json: CanonicalJSON {
+    func json(at now: Timestamp) -> CanonicalJSON {
         .object([
             "bundle_id": .string(key.bundleID), "environment": .string(key.environment),
             "row": row.map { row in
@@ -30,6 +30,9 @@ extension SubscriptionExplanation {
                     "first_day": .string(record.firstDay), "last_day": .string(record.lastDay),
                     "distinct_days": .integer(Int64(record.distinctDays)),
                 ])
+            } ?? .null,
+            "next_question": nextQuestion(at: now).map { next in
+                .object(["from": .time(next.from), "reason": .text(next.reason?.rawValue)])
             } ?? .null,
             "findings": .array(findings.map(\.json)),
             "corrections": .array(corrections.map(\.canonical)),
@@ -60,6 +63,13 @@ extension StoredNotification {
             "signed_date": .time(signedDate), "received_at": .time(receivedAt),
             "recovered_at": .time(recoveredAt), "verdict": .text(verdict),
             "evidence": .text(evidence),
+            "attempts": .array(
+                attempts.map { attempt in
+                    .object([
+                        "attempt_date": .time(attempt.attemptDate),
+                        "result": .string(attempt.result),
+                    ])
+                }),
         ])
     }
 }
