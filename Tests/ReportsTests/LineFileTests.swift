@@ -58,7 +58,7 @@ import Testing
             .split(separator: "\r\n").map(String.init)
         let fields = run.planned.reduce(0) { $0 + $1.0.changes.named.count }
         #expect(lines.count == 1 + fields)
-        #expect(lines.dropFirst().allSatisfy { $0.hasPrefix(",,,") && $0.hasSuffix(",planned") })
+        #expect(lines.dropFirst().allSatisfy { $0.hasPrefix(",,,") && $0.hasSuffix(",planned,") })
         #expect(try place.text("latest/corrections.jsonl").isEmpty)
         #expect(text.contains("\nPLAN\n  2 subscriptions; rows of"), "\(text)")
         #expect(text.contains("\n  ~ 2000000000000001 "), "\(text)")

@@ -84,8 +84,7 @@ import Testing
         let context = Samples.context
         var run = try Samples.run()
         run.findings = Array(repeating: Samples.finding, count: 5)
-        let source = ReportSource(
-            record: run, summary: run.runSummary, context: context, shownPath: "")
+        let source = try ReportSource(run, run.runSummary, context: context, shownPath: "")
         var bytes: [UInt8] = []
         let last = try FindingSheet(source, rowLimit: 4).write { bytes += $0 }
         let text = String(decoding: bytes, as: UTF8.self)
