@@ -106,5 +106,13 @@ import Testing
         let page = try page(try Samples.run())
         #expect(page.contains("There is no complete earlier run of the job to compare with."))
         #expect(!page.contains("no run</td>"))
+        // Nothing is missing before a first run, neither in the calendar nor in a drawing.
+        #expect(page.contains("1 with a run of this job, 0 without one since the first of them"))
+        #expect(!page.contains("class=\"missing\""))
+        #expect(page.contains("no run before 2026-11-20; 2026-11-20: "))
+        let drawing = try #require(
+            page.firstMatch(of: /(?s)rows not judged<\/title>(.*?)<\/svg>/)?.1)
+        #expect(!drawing.contains("class=\"gap\""))
+        #expect(drawing.ranges(of: "<rect").count == 1)
     }
 }

@@ -6,6 +6,8 @@ struct NightBars {
     let title: String
     /// The oldest first; `nil` where nothing ran or nothing was counted.
     let values: [(day: String, value: Int64?)]
+    /// The day of the first run that is known; days before it have no mark, as nothing is missing there.
+    let first: String
     /// How a value is written.
     let text: (Int64) -> String
 
@@ -31,7 +33,7 @@ struct NightBars {
             ) { drawing in
                 drawing.element("title", [.init("id", "t\(number)")], title)
                 drawing.element("desc", [.init("id", "d\(number)")], description)
-                for (index, night) in values.enumerated() {
+                for (index, night) in values.enumerated() where night.day >= first {
                     append(night.value, at: index, of: highest, to: &drawing)
                 }
                 drawing.shape(
@@ -81,7 +83,9 @@ struct NightBars {
 
     /// Every value, for those who do not see the drawing.
     private var description: String {
-        values.map { "\($0.day): \($0.value.map(text) ?? "not counted")" }
+        let held = values.filter { $0.day >= first }
+        let before = held.count < values.count ? ["no run before \(first)"] : []
+        return (before + held.map { "\($0.day): \($0.value.map(text) ?? "not counted")" })
             .joined(separator: "; ")
     }
 }

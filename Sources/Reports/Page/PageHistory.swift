@@ -40,6 +40,8 @@ struct PageHistory {
 
     /// Nights without a run since the first that has one.
     var missing: Int { nights.drop { $0.run == nil }.filter { $0.run == nil }.count }
+    /// The first day with a run; the run's own where there is no earlier one.
+    var first: String { nights.first { $0.run != nil }?.day ?? "" }
     /// Nights with a run.
     var held: Int { nights.filter { $0.run != nil }.count }
 }

@@ -13,9 +13,9 @@ struct PageNights {
         page.element(
             "p",
             "The \(nights.count.grouped) nights to \(nights.last?.day ?? ""), a bar a night, each "
-                + "drawing with a scale of its own. A mark below the line is a night without a complete "
-                + "run of the whole job, or one that did not count this. Of several runs of a day the "
-                + "last one stands.")
+                + "drawing with a scale of its own. A mark below the line is a night since the first run "
+                + "without a complete run of the whole job, or one that did not count this. Of several "
+                + "runs of a day the last one stands.")
         page.element("h3", "Findings by kind")
         let kinds = FindingKind.allCases.filter { kind in
             nights.contains { ($0.run?.figures?.kinds[kind.rawValue] ?? 0) > 0 }
@@ -85,7 +85,7 @@ struct PageNights {
                             }?.amount ?? 0
                         }
                     },
-                    text: { "\($0.amount(in: currency)) \(currency)" })
+                    first: history.first, text: { "\($0.amount(in: currency)) \(currency)" })
             }, &number, &page)
         let more = groups.count - Self.mostMoney
         if more > 0 {
@@ -106,7 +106,9 @@ struct PageNights {
     }
 
     private func chart(_ title: String, _ value: (EarlierRun) -> Int64?) -> NightBars {
-        NightBars(title: title, values: values(value)) { Int(clamping: $0).grouped }
+        NightBars(title: title, values: values(value), first: history.first) {
+            Int(clamping: $0).grouped
+        }
     }
 
     private func values(_ value: (EarlierRun) -> Int64?) -> [(day: String, value: Int64?)] {
@@ -120,7 +122,7 @@ struct PageNights {
     // MARK: The calendar
 
     func appendCalendar(to page: inout Markup) {
-        let first = history.nights.first { $0.run != nil }?.day ?? ""
+        let first = history.first
         page.element(
             "p",
             "\(history.nights.count.grouped) nights: \(history.held.grouped) with a run of this job, "
