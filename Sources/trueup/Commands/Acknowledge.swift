@@ -10,8 +10,8 @@ package struct Acknowledge: Verb {
             The finding stays in every report as acknowledged, with who said so and why. It does \
             not count for fail_on until it says something else than it said then, until the date \
             passes, or until --undo. Every decision is kept in a ledger of its own. \
-            discrepancies.csv and summary.txt name the findings' ids; the beginning of one is \
-            enough.
+            discrepancies.csv names every finding's id, report.html the beginnings of those of open \
+            findings; the beginning of one is enough.
             """)
 
     @Argument(help: ArgumentHelp("The finding_id, or its beginning.", valueName: "finding"))
