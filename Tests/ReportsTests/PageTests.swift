@@ -83,6 +83,7 @@ import Testing
             #expect(drawing.2.contains("<desc"))
         }
         let ids = page.matches(of: #/ id="([^"]*)"/#).map { String($0.1) }
+        #expect(ids.filter { !$0.contains(/^[td][0-9]/) } == PageSection.allCases.map(\.rawValue))
         #expect(Set(ids).count == ids.count)
         for link in page.matches(of: /href="#([^"]*)"/) { #expect(ids.contains(String(link.1))) }
     }
@@ -117,7 +118,7 @@ import Testing
         #expect(words.contains("status 2 1"))
         #expect(words.contains("status 2 → 1"))
         #expect(words.contains(Samples.digest))
-        #expect(words.contains(Samples.renewalDigest))
+        #expect(words.contains("renewal info " + Samples.renewalDigest))
         #expect(words.contains("2 corrections; corrections.csv has them, too."))
         #expect(
             words.contains(
@@ -166,6 +167,20 @@ import Testing
         }
         // The age of the oldest word, as a drawing in words.
         #expect(page.contains("<b>age of Apple’s oldest word, in days</b>: 7 this time"))
+    }
+
+    @Test func `rows of no configured app are a number of their own`() throws {
+        var run = try Samples.run()
+        run.runSummary.totals.excluded[.appNotConfigured] = 1_234
+        #expect(
+            words(try page(run)).contains("of no configured app 1,234 left out, not judged"))
+    }
+
+    @Test func `with nothing to do next, neither a heading nor a link says so`() throws {
+        let clean = try page(StoredRun(runSummary: Situations.match))
+        #expect(!clean.contains("What to do next"))
+        #expect(!clean.contains("#next"))
+        #expect(clean.contains("Check it by hand"))
     }
 
     @Test func `says for how long customers were without access`() throws {

@@ -56,7 +56,7 @@ struct Page {
         opening.append(to: &body)
         body.element("main") { main in
             opening.appendFigures(to: &main)
-            for section in PageSection.allCases {
+            for section in facts.sections {
                 main.element("section", [.init("aria-labelledby", section.rawValue)]) { part in
                     part.heading(section)
                     content(of: section, &part)

@@ -53,6 +53,12 @@ struct PageFacts {
         }
     }
 
+    /// The parts of the page; what to do next only where there is something.
+    var sections: [PageSection] {
+        let hasNext = !SummarySections.next(summary).isEmpty
+        return PageSection.allCases.filter { $0 != .next || hasNext }
+    }
+
     private mutating func readCorrections(_ record: any RunRecord) throws {
         var shown: Set<[FindingKind]> = []
         var others: [LedgerEntry] = []

@@ -6,7 +6,7 @@ struct PageLists {
 
     func append(_ section: PageSection, to page: inout Markup) {
         switch section {
-        case .open: open(&page)
+        case .open: PageOpenFindings(worst: facts.worst).append(to: &page)
         case .examples: examples(&page)
         case .corrections: corrections(&page)
         case .absent: absent(&page)
@@ -24,50 +24,6 @@ struct PageLists {
             ? "The first \(shown.grouped) of \(all.of(noun)); \(file) has them all."
             : "\(all.of(noun)); \(file) has \(all == 1 ? "it" : "them"), too."
         page.element("p", text)
-    }
-
-    private func open(_ page: inout Markup) {
-        let worst = facts.worst.sorted
-        guard !worst.isEmpty else {
-            page.element("p", "No finding is open.")
-            return
-        }
-        let (shown, all) = (worst.count, facts.worst.count)
-        page.element(
-            "p",
-            shown < all
-                ? "The worst \(shown.grouped) of \(all.of("open finding")), by severity, new ones "
-                    + "first; discrepancies.csv has them all, with the whole digests of their evidence."
-                : "\(all.of("open finding")), by severity, new ones first; discrepancies.csv has "
-                    + "\(all == 1 ? "it" : "them") with the whole digest of the evidence.")
-        let columns = [
-            "severity", "kind", "state", "subscription", "customer", "product", "field", "ours",
-            "Apple’s", "first seen", "list price", "evidence",
-        ].map { name in
-            Markup.Column(
-                name,
-                name == "list price" ? .number : Self.dates.contains(name) ? .date : .text)
-        }
-        page.table("Open findings, worst first", columns, named: "dense") { table in
-            for finding in worst { row(of: finding, columns, &table) }
-        }
-    }
-
-    private func row(
-        of reported: ReportedFinding, _ columns: [Markup.Column], _ table: inout Markup
-    ) {
-        let finding = reported.finding
-        let price = finding.amount.flatMap { amount in
-            finding.currency.map { "\(amount.amount(in: $0)) \($0)" }
-        }
-        let cells = [
-            finding.severity.rawValue, finding.kind.rawValue, reported.state.rawValue,
-            finding.key?.originalTransactionID ?? finding.bundleID, finding.customerID ?? "",
-            finding.productID ?? "", finding.field ?? "", Self.shown(finding.localValue),
-            Self.shown(finding.appleValue), reported.firstSeen.utcDay, price ?? "",
-            finding.evidence.map { String($0.hexadecimal.prefix(12)) } ?? "",
-        ]
-        table.row(cells, columns)
     }
 
     private func examples(_ page: inout Markup) {
@@ -97,7 +53,7 @@ struct PageLists {
                 line.text("Signed by Apple \(entry.appleSignedDate.readable) UTC: ")
                 line.element("code", entry.evidence.hexadecimal)
                 if let renewal = entry.evidenceRenewal {
-                    line.text(", renewal preference ")
+                    line.text(", renewal info ")
                     line.element("code", renewal.hexadecimal)
                 }
             }
@@ -118,14 +74,19 @@ struct PageLists {
             Markup.Column("because of"), Markup.Column("before → after"),
             Markup.Column("evidence"),
         ]
-        page.table("Written corrections, in the order of the ledger", columns, named: "dense") {
+        page.table("Written corrections, in the order of the ledger", columns, named: "dense stack")
+        {
             table in
             for entry in facts.corrections {
                 table.element("tr") { row in
-                    row.element("td", [.named("n")], String(entry.number))
+                    row.element(
+                        "td", [.named("n"), .init("data-label", "entry")], String(entry.number))
                     row.element("th", [.init("scope", "row")]) { cell in
-                        cell.text(entry.subscription.originalTransactionID)
-                        if let period = entry.transactionID { cell.text(", period \(period)") }
+                        cell.kept(entry.subscription.originalTransactionID)
+                        if let period = entry.transactionID {
+                            cell.text(", period ")
+                            cell.kept(period)
+                        }
                     }
                     row.element("td", Self.kinds(of: entry))
                     row.element("td", [.named("long")]) { cell in
@@ -204,7 +165,7 @@ struct PageLists {
     }
 
     private static let dates: Set<String> = [
-        "first seen", "first day", "last day", "Apple’s last word",
+        "first day", "last day", "Apple’s last word",
     ]
 
     private static func kinds(of entry: LedgerEntry) -> String {

@@ -53,7 +53,7 @@ struct PageOpening {
     private func contents(_ head: inout Markup) {
         head.element("nav", [.init("aria-label", "Contents")]) { nav in
             nav.element("ul") { list in
-                for section in PageSection.allCases {
+                for section in facts.sections {
                     list.element("li") { item in
                         item.element(
                             "a", [.init("href", "#" + section.rawValue)], section.title)
@@ -141,6 +141,10 @@ struct PageOpening {
             ("findings open", open.grouped, "\(new.grouped) of them new"),
             ("not judged", totals.undecidedCount.grouped, "never taken for a match"),
         ]
+        // Nobody asked for these to be left out, so the run is incomplete by them, too.
+        if let strangers = totals.excluded[.appNotConfigured], strangers > 0 {
+            figures.append(("of no configured app", strangers.grouped, "left out, not judged"))
+        }
         return figures
     }
 

@@ -19,7 +19,7 @@ enum PageStyle {
         --bar:#8fb3d6}}
         *{box-sizing:border-box}
         body{margin:0;background:var(--ground);color:var(--ink);\
-        font:1rem/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
+        font:1rem/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;overflow-wrap:break-word}
         header,main,footer{max-width:70rem;margin:0 auto;padding:0 1.5rem}
         header{padding-top:2.5rem}
         footer{border-top:1px solid var(--line);margin-top:3.5rem;padding-top:1rem;padding-bottom:3rem;\
@@ -35,7 +35,8 @@ enum PageStyle {
         .soft{color:var(--soft)}
         .good{color:var(--good)}.notable{color:var(--notable)}.alarming{color:var(--alarm)}
         .good,.notable,.alarming{font-weight:600}
-        .caution{border:1px solid var(--alarm);border-left-width:.4rem;padding:.6rem 1rem;margin:1rem 0}
+        .caution{border:1px solid var(--alarm);border-left-width:.4rem;padding:.6rem 1rem;margin:1rem 0;\
+        overflow-wrap:anywhere}
         .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:0;margin:1.6rem 0;\
         border-top:1px solid var(--ink);border-bottom:1px solid var(--line)}
         .figures div{padding:.7rem .9rem .7rem 0}
@@ -43,7 +44,11 @@ enum PageStyle {
         .figures dd{margin:0;font-size:1.6rem;line-height:1.2;font-variant-numeric:tabular-nums}
         .figures .more{display:block;font-size:.85rem;color:var(--soft)}
         .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:0 3rem}
-        .wide{overflow-x:auto}
+        .wide{overflow-x:auto;background:linear-gradient(to right,var(--ground) 30%,transparent),\
+        linear-gradient(to left,var(--ground) 30%,transparent) 100% 0,\
+        linear-gradient(to right,var(--line),transparent),\
+        linear-gradient(to left,var(--line),transparent) 100% 0;background-repeat:no-repeat;\
+        background-size:4rem 100%,4rem 100%,1.4rem 100%,1.4rem 100%;background-attachment:local,local,scroll,scroll}
         table{border-collapse:collapse;width:100%;margin:.8rem 0 1rem;font-size:.92rem}
         caption{text-align:left;font-weight:600;padding-bottom:.3rem}
         th,td{text-align:left;vertical-align:top;padding:.32rem .9rem .32rem 0;border-bottom:1px solid var(--line)}
@@ -56,7 +61,10 @@ enum PageStyle {
         pre{background:var(--panel);padding:.7rem 1rem;overflow-x:auto;margin:.5rem 0 1rem}
         .long{overflow-wrap:anywhere}
         .d{white-space:nowrap;font-variant-numeric:tabular-nums}
-        .dense{font-size:.8rem}.dense th,.dense td{padding-right:.7rem}
+        .keep{white-space:nowrap;overflow-wrap:normal}.part{display:inline-block;max-width:100%}
+        .open tbody th,.open td:last-child{width:1%}
+        .dense{font-size:.8rem;line-height:1.4}.dense th,.dense td{padding-right:1.1rem;overflow-wrap:anywhere}
+        td p:first-child{margin-top:0}
         .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,20rem),1fr));gap:1.4rem 2rem}
         figure{margin:0;display:flex;flex-direction:column;justify-content:flex-end}
         figcaption{font-size:.88rem;color:var(--soft)}
@@ -75,9 +83,15 @@ enum PageStyle {
         @media print{:root{--ground:#fff;--panel:#f4f4f4;--ink:#000;--soft:#444;--line:#bbb;--strong:#777;\
         --good:#0b4d2a;--notable:#5e3800;--alarm:#8a0f18;--bar:#444;color-scheme:light}
         :root{font-size:9.5pt}nav{display:none}header,main,footer{max-width:none;padding-left:0;padding-right:0}
-        .wide{overflow:visible}h2,h3,caption{break-after:avoid}tr,figure,.caution{break-inside:avoid}
-        thead{display:table-header-group}table.dense,table.dense thead th{font-size:6.5pt}
-        .dense .d{white-space:normal}.dense th,.dense td{overflow-wrap:anywhere;padding-right:.4rem}@page{margin:16mm 14mm}}
+        .wide{overflow:visible;background:none}h2,h3,caption{break-after:avoid}tr,figure,.caution{break-inside:avoid}
+        thead{display:table-header-group}table.dense,table.dense thead th{font-size:7.3pt;line-height:1.3}
+        .dense th,.dense td{padding:.14rem .6rem .14rem 0}@page{margin:14mm 12mm}}
+        @media screen and (max-width:40rem){.stack,.stack tbody,.stack tr,.stack th,.stack td{display:block}
+        .stack caption{display:block}
+        .stack thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+        .stack tr{padding:.5rem 0;border-bottom:1px solid var(--line)}
+        .stack th,.stack td,.open tbody th,.open td:last-child{border:0;padding:.1rem 0;text-align:left;width:auto}
+        .stack [data-label]::before{content:attr(data-label) ": ";color:var(--soft)}}
 
         """
 }

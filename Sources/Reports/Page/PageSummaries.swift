@@ -64,10 +64,12 @@ struct PageSummaries {
             Markup.Column("what they have in common"),
         ]
         let all = causes.causes.reduce(0) { $0 + $1.findings }
-        page.table("Causes of \(all.of("finding"))", columns) { table in
+        page.table("Causes of \(all.of("finding"))", columns, named: "stack") { table in
             for cause in causes.told {
                 table.element("tr") { row in
-                    row.element("td", [.named("n")], cause.findings.grouped)
+                    row.element(
+                        "td", [.named("n"), .init("data-label", "findings")],
+                        cause.findings.grouped)
                     row.element("th", [.init("scope", "row"), .named(cause.ink.name)], cause.title)
                     row.element("td") { cell in
                         for sentence in cause.sentences { cell.element("p", sentence) }

@@ -70,6 +70,9 @@ extension Markup {
         lineFeed()
     }
 
+    /// A text that is never broken, so that it can be read, searched and copied: an id, a name of ours.
+    mutating func kept(_ text: String) { element("span", [.named("keep")], text) }
+
     /// A section of the summary as a table, with the words of `summary.txt`.
     ///
     /// `first` is the heading of the first column, `last` that of a column without one.

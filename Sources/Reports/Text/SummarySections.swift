@@ -129,7 +129,7 @@ enum SummarySections {
 }
 
 extension Severity {
-    fileprivate var ink: Ink {
+    var ink: Ink {
         switch self {
         case .critical: .alarming
         case .high: .notable
