@@ -48,18 +48,6 @@ struct DatabaseFile: Sendable {
         return connection
     }
 
-    /// Why a database that is there could not be opened.
-    func openingFailure(_ error: any Error, doing: String) -> StoreError {
-        guard let error = error as? DatabaseError, error.resultCode == .SQLITE_CANTOPEN,
-            exists, isWritable
-        else { return StoreError(error, doing: doing) }
-        // The file is there and may be written: it is what SQLite keeps beside it.
-        return .notWritten(
-            "The files that belong to the database \(path) (-wal, -shm) cannot be made: the "
-                + "disk is full, or nobody may write to its folder. Nothing was changed. Make "
-                + "room or check the rights, then run again.")
-    }
-
     /// Whether a commit has reached the disk when it returns (`PRAGMA synchronous` FULL or EXTRA).
     static func syncsEveryCommit(_ db: Database) throws -> Bool {
         (try Int.fetchOne(db, sql: "PRAGMA synchronous") ?? 0) >= 2

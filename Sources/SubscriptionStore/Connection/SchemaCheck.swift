@@ -48,6 +48,7 @@ struct SchemaCheck {
                     + "written. Nothing was changed. Restore a backup; or, if there never were "
                     + "rows, delete the file and run `trueup init`.")
         }
+        try file.refuseLeavingFiles()
         return try file.connectToRead().read(refuseForeign)
     }
 

@@ -6,6 +6,10 @@ enum StoreLimits {
     static let checkpointPatienceMilliseconds = 2000
     /// How often a transaction is tried when the lock does not come free: 40 s in all.
     static let busyAttempts = 4
+    /// How long a lock is waited for that keeps a run from opening the database.
+    static let patienceOfReaders = Duration.seconds(busyTimeoutSeconds)
+    /// How long a lock is waited for that keeps a run from writing.
+    static let patienceOfWriters = Duration.seconds(busyTimeoutSeconds * Double(busyAttempts))
     /// Page cache of a connection; the memory of a job must not depend on the table.
     static let cacheKibibytes = 8 * 1024
     /// Page caches of a connection that loads a file: its index is written in random order.

@@ -12,6 +12,8 @@ package struct ForeignLock: Hashable, Sendable {
     package var program: String?
     /// Whether the database cannot even be read meanwhile.
     package var excludesReaders: Bool
+    /// How long a run would wait for it before it ends (exit 75).
+    package var patience: Duration
 
     // SQLite's own bytes: os_unix.c and https://sqlite.org/walformat.html#locks.
     private static let fileLocks: (start: Int, length: Int) = (0x4000_0000, 512)
@@ -33,25 +35,32 @@ package struct ForeignLock: Hashable, Sendable {
         defer { close(file) }
         for bytes in readLocks {
             guard let lock = holder(of: bytes, against: F_RDLCK, in: file) else { continue }
-            return ForeignLock(lock, excludesReaders: true)
+            return ForeignLock(
+                lock, excludesReaders: true, patience: StoreLimits.patienceOfReaders)
         }
         var version: UInt8 = 0
         let isRead = unsafe pread(file, &version, 1, off_t(writeVersionByte)) == 1
         guard isRead, version == 2 else {
             // A run turns WAL mode on first, for which nobody else may even read.
             return holder(of: fileLocks, against: F_WRLCK, in: file)
-                .map { ForeignLock($0, excludesReaders: false) }
+                .map {
+                    ForeignLock(
+                        $0, excludesReaders: false, patience: StoreLimits.patienceOfReaders)
+                }
         }
         let log = unsafe open(path + "-shm", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard log >= 0 else { return nil }
         defer { close(log) }
         return holder(of: logWriteLock, against: F_WRLCK, in: log)
-            .map { ForeignLock($0, excludesReaders: false) }
+            .map {
+                ForeignLock($0, excludesReaders: false, patience: StoreLimits.patienceOfWriters)
+            }
     }
 
-    private init(_ process: Int32, excludesReaders: Bool) {
+    private init(_ process: Int32, excludesReaders: Bool, patience: Duration) {
         self.process = process > 0 ? process : nil
         self.excludesReaders = excludesReaders
+        self.patience = patience
         guard process > 0, let name = FileManager.default.contents(atPath: "/proc/\(process)/comm")
         else { return }
         program = String(decoding: name.prefix { $0 != 0x0A }, as: UTF8.self)
@@ -74,22 +83,18 @@ package struct ForeignLock: Hashable, Sendable {
 }
 
 extension SQLiteStore {
-    /// A lock that another program does not give back in all the time that is waited for it.
+    /// A lock that another program does not give back in all the time that a run waits for it.
     ///
     /// Services write for milliseconds; whoever has a transaction open for minutes keeps a run from
     /// its first write (exit 75). The database must not be open in this process.
     ///
-    /// - Parameters:
-    ///   - path: The database.
-    ///   - patience: How long a lock is waited for.
+    /// - Parameter path: The database.
     /// - Returns: The lock as it was seen last; `nil` once nobody has one.
-    package static func foreignLock(
-        onDatabaseAt path: String, patience: Duration
-    ) async -> ForeignLock? {
+    package static func foreignLock(onDatabaseAt path: String) async -> ForeignLock? {
         let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        let end = ContinuousClock.now + patience
+        let begun = ContinuousClock.now
         while let lock = ForeignLock.current(onDatabaseAt: path) {
-            guard ContinuousClock.now < end else { return lock }
+            guard ContinuousClock.now < begun + lock.patience else { return lock }
             do {
                 try await Task.sleep(for: .milliseconds(50))
             } catch {

@@ -104,26 +104,3 @@ extension SQLiteStore {
         return file.readNote()
     }
 }
-
-extension SQLiteStore {
-    /// Why a run could not use one of the files beside the database: its locks and its log.
-    ///
-    /// Nothing is made or changed.
-    ///
-    /// - Parameter path: The database.
-    /// - Returns: `nil` where it could.
-    package static func obstacle(besideDatabaseAt path: String) -> String? {
-        let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        for ending in ["-lock", "-tell-lock", "-wal", "-shm"] {
-            let file = path + ending
-            var status = stat()
-            guard unsafe lstat(file, &status) == 0 else { continue }
-            if unsafe stat(file, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-                return "\(file) is in the way: it is not a file"
-            }
-            guard unsafe Glibc.access(file, R_OK | W_OK) != 0 else { continue }
-            return "\(file) cannot be written: \(unsafe String(cString: strerror(errno)))"
-        }
-        return nil
-    }
-}

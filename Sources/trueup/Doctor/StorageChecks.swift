@@ -9,9 +9,6 @@ struct StorageChecks {
     let jobs: [JobSettings]
     let now: Timestamp
 
-    /// Longer than any transaction of a service should be; a run waits a little longer.
-    private static let lockPatience = Duration.seconds(10)
-
     /// The opened store too, for whoever needs a stored id.
     func all() async -> (diagnoses: [Diagnosis], store: SQLiteStore?) {
         let (database, store) = await self.database()
@@ -30,8 +27,7 @@ struct StorageChecks {
             return (diagnosis, nil)
         }
         // Looked for before the database is opened here, as the kernel's rule for such locks asks.
-        let foreign = await SQLiteStore.foreignLock(
-            onDatabaseAt: path, patience: Self.lockPatience)
+        let foreign = await SQLiteStore.foreignLock(onDatabaseAt: path)
         if let foreign, foreign.excludesReaders { return (held(by: foreign), nil) }
         let store: SQLiteStore
         let mode: String
@@ -57,18 +53,24 @@ struct StorageChecks {
         return .failed(
             "database", nil,
             "\(holder) has kept \(settings.databasePath) locked for "
-                + "\(Self.lockPatience.components.seconds) s; \(what)",
+                + "\(lock.patience.components.seconds) s, as long as a run waits; \(what)",
             fix: "have it end its transaction, or end it", .busy)
     }
 
     /// Whether a run, which writes, would find what it needs.
     private func writing(inMode mode: String) -> Diagnosis {
         let path = settings.databasePath
-        for place in [path, SettingsPath.directory(of: path)] {
-            guard let reason = FileSystemFacts.obstacle(toWriting: place) else { continue }
+        if let reason = FileSystemFacts.obstacle(toWriting: path) {
             return .failed(
-                "database", nil, "\(place) cannot be written: \(reason)",
-                fix: "give this user the right to write there", .output)
+                "database", nil, "\(path) cannot be written: \(reason)",
+                fix: FileObstacle.fix(ofUnwritable: path, holdsRows: true), .output)
+        }
+        let folder = SettingsPath.directory(of: path)
+        if let reason = FileSystemFacts.obstacle(toWriting: folder) {
+            return .failed(
+                "database", nil, "\(folder) cannot be written: \(reason)",
+                fix: "give the user of the job the right to write there (chown USER \(folder))",
+                .output)
         }
         guard mode == "wal" else {
             return .warning(
@@ -103,9 +105,7 @@ struct StorageChecks {
 
     private var lock: Diagnosis {
         if let obstacle = SQLiteStore.obstacle(besideDatabaseAt: settings.databasePath) {
-            return .failed(
-                "lock", nil, obstacle,
-                fix: "move it away, or give this user the right to write it", .output)
+            return .failed("lock", nil, obstacle.text, fix: obstacle.fix, .output)
         }
         guard let holder = SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath) else {
             return .ok("lock", nil, "free")

@@ -1,0 +1,110 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+/// What happens to the files of a database that several users of the machine touch.
+@Suite(.enabled(if: OtherUser.isThere), .timeLimit(.minutes(5)))
+struct `Another user than the job's` {
+    private let place: Workplace
+    private let files = FileManager.default
+
+    init() throws {
+        place = try Workplace(on: RunningSimulator(["--customers", "3", "--seed", "5"]))
+        try #require(place.run("init", "--quiet").status == 0)
+        for name in try files.subpathsOfDirectory(atPath: place.folder.url.path) + [""] {
+            try give(name, to: OtherUser.number)
+        }
+    }
+
+    private func path(_ name: String) -> String {
+        place.folder.url.appendingPathComponent(name).path
+    }
+
+    private func give(_ name: String, to user: Int, mode: Int? = nil) throws {
+        try files.setAttributes([.ownerAccountID: user], ofItemAtPath: path(name))
+        guard let mode else { return }
+        try files.setAttributes([.posixPermissions: mode], ofItemAtPath: path(name))
+    }
+
+    private func names() throws -> [String] {
+        try files.contentsOfDirectory(atPath: place.folder.url.path).sorted()
+    }
+
+    private func runAsOther(_ arguments: String...) throws -> BuiltExecutable.Result {
+        try OtherUser.run(arguments, in: place.folder.url)
+    }
+
+    /// The lines of `doctor` about one check.
+    private func doctor(_ check: String) throws -> String {
+        try runAsOther("doctor").output.split(separator: "\n")
+            .filter { $0.contains("  \(check) ") }.joined(separator: "\n")
+    }
+
+    @Test func `leaves no file beside a database that it may only read`() throws {
+        try give("trueup.sqlite", to: 0, mode: 0o444)
+        let before = try names()
+        for command in ["doctor", "status", "export"] {
+            let result = try runAsOther(command)
+            #expect(try names() == before, "\(command)")
+            #expect(result.status != 0, "\(command): \(result.output)")
+        }
+        let line = try doctor("database")
+        #expect(line.contains("FAILED"), "\(line)")
+        #expect(line.contains("never move or delete it"), "\(line)")
+        #expect(line.contains("chown USER"), "\(line)")
+        try give("trueup.sqlite", to: OtherUser.number, mode: 0o644)
+        #expect(try runAsOther("status").status == 0)
+        #expect(try doctor("database").contains("ok "))
+    }
+
+    @Test(arguments: [0o444, 0o000])
+    func `is not told to move away what holds committed rows`(mode: Int) throws {
+        for ending in ["-wal", "-shm"] {
+            // Open, so that the log keeps what was committed.
+            let service = try DatabaseQueue(path: path("trueup.sqlite"))
+            try service.writeWithoutTransaction {
+                try $0.execute(sql: "CREATE TABLE IF NOT EXISTS theirs (id INTEGER)")
+            }
+            for name in ["trueup.sqlite", "trueup.sqlite-wal", "trueup.sqlite-shm"] {
+                try give(name, to: OtherUser.number, mode: 0o600)
+            }
+            try give("trueup.sqlite" + ending, to: 0, mode: mode)
+            let found = try runAsOther("doctor").output
+            #expect(!found.contains("move it away"), "\(found)")
+            #expect(!found.contains("the disk is full"), "\(found)")
+            #expect(found.contains("trueup.sqlite\(ending) cannot be written"), "\(found)")
+            #expect(
+                found.contains(
+                    "never move or delete it: it holds committed rows; give the user of the job the "
+                        + "right to write it (chown USER "), "\(found)")
+            try give("trueup.sqlite" + ending, to: OtherUser.number, mode: 0o600)
+            try service.close()
+        }
+    }
+}
+
+/// A user who is not root, under whom a test of root's can run the program.
+enum OtherUser {
+    static let number = 65_534
+
+    private static let tool = "/usr/bin/setpriv"
+
+    /// Whether there is a way to become that user, who can reach the program.
+    static var isThere: Bool {
+        guard getuid() == 0, FileManager.default.isExecutableFile(atPath: tool) else {
+            return false
+        }
+        return (try? run(["--version"], in: nil).status) == 0
+    }
+
+    static func run(_ arguments: [String], in folder: URL?) throws -> BuiltExecutable.Result {
+        let user = String(number)
+        return try BuiltExecutable("setpriv", in: URL(fileURLWithPath: "/usr/bin")).run(
+            [
+                "--reuid", user, "--regid", user, "--clear-groups",
+                BuiltExecutable("trueup").url.path,
+            ]
+                + arguments, in: folder)
+    }
+}
