@@ -18,6 +18,7 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
     case keyIsOpen = "others may read the key"
     case keyIsNone = "the key file holds something else"
     case keyIsRefused = "Apple refuses the key"
+    case bundleIsWrong = "the settings name an app that is not the key's and has no rows"
     case clockIsAhead = "the clock is an hour ahead of Apple's"
     case clockIsBehind = "the clock is two hours behind Apple's"
     case settingIsUnknown = "the settings have an unknown key"
@@ -39,7 +40,9 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
             73
         case .lockIsAFolder: 74
         case .databaseIsLocked, .runGoesOn, .reportsAreLocked, .quotaIsRefused: 75
-        case .keyIsOpen, .keyIsNone, .keyIsRefused, .clockIsAhead, .clockIsBehind: 77
+        case .keyIsOpen, .keyIsNone, .keyIsRefused, .bundleIsWrong, .clockIsAhead,
+            .clockIsBehind:
+            77
         case .settingIsUnknown, .settingsAreOpen, .jobIsUnknown, .jobsAreMissing,
             .databaseIsForeign, .reportsAreAnothers:
             78
@@ -57,7 +60,7 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
         case .databaseIsLocked, .databaseIsForeign: "database"
         case .quotaIsRefused: "quota"
         case .keyIsOpen, .keyIsNone: "key"
-        case .keyIsRefused: "apple"
+        case .keyIsRefused, .bundleIsWrong: "apple"
         case .clockIsAhead, .clockIsBehind: "clock"
         case .settingIsUnknown, .settingsAreOpen: "settings"
         case .jobIsUnknown, .jobsAreMissing: "jobs"
@@ -186,6 +189,8 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
             try writeApp(
                 replacing: place.simulator.ready.issuerID,
                 by: "00000000-0000-0000-0000-000000000000")
+        case .bundleIsWrong:
+            try writeApp(replacing: place.simulator.ready.bundleID, by: "com.wrong")
         case .settingIsUnknown:
             try place.writeSettings(apps: [place.simulator.appYAML(extra: ["quota_shares: 1"])])
         case .settingsAreOpen:

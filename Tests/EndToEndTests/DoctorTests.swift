@@ -86,6 +86,8 @@ import Testing
         let refused = try examine()
         #expect(refused.status == 77)
         #expect(refused.checks["apple"]?.detail.contains("it is the key") == true)
+        let lines = try place.run("doctor").output
+        #expect(!lines.contains(".. "), "\(lines)")
     }
 
     @Test func `ends with the gravest failure and goes on after each`() throws {

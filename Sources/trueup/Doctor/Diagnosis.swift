@@ -58,6 +58,16 @@ package struct Diagnosis: Hashable, Sendable {
         return failed(check, app, report.message, fix: nil, report.status)
     }
 
+    /// What a run only warns of, in the words of a failure.
+    static func warning(
+        _ check: String, _ app: AppIdentity? = nil, _ error: any Error
+    ) -> Diagnosis {
+        var diagnosis = failed(check, app, error)
+        diagnosis.outcome = .warning
+        diagnosis.status = .ok
+        return diagnosis
+    }
+
     var json: CanonicalJSON {
         .object([
             "check": .string(check),
@@ -82,8 +92,9 @@ package struct Diagnosis: Hashable, Sendable {
         var text = isColoured ? "\u{1B}[\(colour)m\(word)\u{1B}[0m" : word
         text += "  " + check.padded(to: 12) + "  "
         if let app { text += "\(app.bundleID) \(app.environment.rawValue): " }
-        text += PlainText.of(detail)
-        if let fix { text += ". Fix: " + PlainText.of(fix) }
+        let detail = PlainText.of(detail)
+        text += detail
+        if let fix { text += (detail.hasSuffix(".") ? " Fix: " : ". Fix: ") + PlainText.of(fix) }
         return text
     }
 }

@@ -32,9 +32,10 @@ struct RowChecks {
                 "add that app to apps in \(settingsFile), or correct its bundle_id or "
                 + "environment there or in the rows"
             guard !judged.isEmpty else {
+                // Such a run ends, too, but only once Apple has accepted the key.
                 return .failed(
                     "rows", nil, detail + ", which is not configured; no row can be judged",
-                    fix: fix, .config)
+                    fix: fix, stopped.isEmpty ? .incomplete : .guarded)
             }
             guard !stopped.isEmpty else {
                 return .warning(
