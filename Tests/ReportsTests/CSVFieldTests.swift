@@ -16,7 +16,7 @@ import Testing
         try #require(line.hasPrefix(before))
         return String(
             line.dropFirst(before.count).dropLast(
-                ",,,,,,neutral,,,,,none,2026-11-20T03:17:04.000Z,\r\n".count))
+                ",,,,,,neutral,,,,,none,2026-11-20T03:17:04.000Z,,\r\n".count))
     }
 
     @Test(arguments: [
