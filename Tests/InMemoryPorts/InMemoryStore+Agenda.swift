@@ -126,14 +126,14 @@ extension InMemoryStore {
     ) async throws(StoreError) {
         try transaction { state throws(StoreError) in
             _ = try state.run(run, in: pass)
-            for (_, open) in state.open.sorted(by: { $0.key < $1.key }) {
-                let finding = open.finding
-                guard open.job == run.job, let key = finding.key,
+            for (id, finding) in state.open.sorted(by: { $0.key < $1.key }) {
+                guard state.reportedBy[id]?.contains(run.job) == true, let key = finding.key,
                     finding.kind == .missingLocally || state.table.rows[key] != nil,
                     state.passes[pass.passID]?.looked(at: key, for: finding.kind) == false
                 else { continue }
                 var carried = finding
                 carried.action = finding.action == .refused ? .refused : .none
+                carried.askedBecause = nil
                 state.store(carried, of: nil, mendedBy: nil, in: pass.passID)
             }
         }
@@ -220,9 +220,8 @@ extension State {
         let standing = pass.findings.filter { !$0.isSuperseded }
         let isMended: Set<FindingAction> = [.corrected, .inserted, .recovered]
         if resolves {
-            open = open.filter { _, item in
-                let finding = item.finding
-                return finding.key.map { !pass.looked(at: $0, for: finding.kind) } ?? true
+            open = open.filter { _, finding in
+                finding.key.map { !pass.looked(at: $0, for: finding.kind) } ?? true
             }
         }
         for staged in standing where staged.finding.key != nil {
@@ -232,7 +231,8 @@ extension State {
             let isDone =
                 pass.fate(of: staged.correction) == .applied
                 || isMended.contains(finding.action)
-            open[id] = isDone ? nil : (finding, pass.began.job)
+            open[id] = isDone ? nil : finding
+            reportedBy[id, default: []].insert(pass.began.job)
         }
     }
 }

@@ -61,8 +61,10 @@ struct State {
     var agenda: [SubscriptionKey: Owed] = [:]
     /// When the first run of an unfinished round began, by job.
     var rounds: [String: Timestamp] = [:]
-    /// The findings that were open after the last run that looked, with its job.
-    var open: [String: (finding: Finding, job: String)] = [:]
+    /// The findings that were open after the last run that looked.
+    var open: [String: Finding] = [:]
+    /// The jobs that have reported a finding.
+    var reportedBy: [String: Set<String>] = [:]
     var runs: [Run] = []
     var passes: [Int64: Pass] = [:]
     var watermarks: [AppIdentity: Timestamp] = [:]

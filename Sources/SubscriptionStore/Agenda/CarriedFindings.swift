@@ -3,6 +3,8 @@ import Subscriptions
 
 /// Open findings of the job's earlier nights that nobody looked at in a pass: they are still true, as
 /// far as anybody knows, and every report of the job says so until a look finds them mended.
+///
+/// Another job may have seen them since: what it said last is what is carried.
 struct CarriedFindings {
     let db: Database
     let passID: Int64
@@ -17,7 +19,8 @@ struct CarriedFindings {
                     WHERE state IN \(FindingResolution.unresolved) AND finding_id >= ?
                     ORDER BY finding_id LIMIT 1 OFFSET \(StoreLimits.correctionsPerChunk)
                     """), arguments: [first])
-        let columns = FindingStaging.columns.filter { $0 != "action" }
+        // Nobody was asked about them tonight.
+        let columns = FindingStaging.columns.filter { $0 != "action" && $0 != "asked_because" }
         try db.execute(
             sql: """
                 INSERT OR IGNORE INTO trueup_pass_findings
@@ -32,8 +35,8 @@ struct CarriedFindings {
                 WHERE h.state IN \(FindingResolution.unresolved)
                     AND h.finding_id >= ?2 AND h.finding_id < ?3
                     AND h.original_transaction_id IS NOT NULL
-                    AND EXISTS (SELECT 1 FROM trueup_runs AS r
-                        WHERE r.pass_id = h.last_pass_id AND r.job = ?4)
+                    AND EXISTS (SELECT 1 FROM trueup_finding_jobs AS j
+                        WHERE j.finding_id = h.finding_id AND j.job = ?4)
                     AND h.kind NOT IN ('notification_missed', 'notification_lost')
                     AND \(Self.isAboutSomething) AND NOT \(Self.wasLookedAt)
                 """, arguments: [passID, first, next ?? "~", job])

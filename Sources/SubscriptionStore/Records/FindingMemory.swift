@@ -59,6 +59,15 @@ struct FindingMemory: Sendable {
                     corrected_by = ifnull(excluded.corrected_by, corrected_by)
                 """
         ).execute(arguments: [sequence, first, next ?? Int64.max])
+        try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO trueup_finding_jobs
+                SELECT f.finding_id, u.job FROM trueup_run_findings AS r
+                JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
+                JOIN trueup_runs AS u ON u.run_seq = r.run_seq
+                WHERE r.run_seq = ? AND r.finding_seq >= ? AND r.finding_seq < ?
+                """
+        ).execute(arguments: [sequence, first, next ?? Int64.max])
         return next
     }
 

@@ -197,6 +197,30 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func `an open finding stays with every job that has reported it`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        for id in ["1", "2"] { try place.hold(subscription(id)) }
+        var refused = drift("1", version: 1)
+        refused.corrections = []
+        refused.look = .statement
+        refused.askedBecause = .never
+        for (number, job) in ["nightly", "audit", "nightly", "backfill"].enumerated() {
+            let night = try await Night(
+                place, Night.header("run-\(number)", after: 25 * Int64(number), job: job))
+            // The audit looks at it, too; the second night has no reason to.
+            try await night.stage(number < 2 ? refused : outcome("2", .match))
+            try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+            try await night.conclude()
+            let isReported = job != "backfill"
+            #expect(
+                try place.report(ofRun: "run-\(number)")?.kinds
+                    == (isReported ? [.accessUnpaid] : []), "\(job)")
+        }
+    }
+
+    @Test(arguments: Implementation.allCases)
     func `an open finding is carried until somebody has looked`(
         store: Implementation
     ) async throws {
