@@ -102,6 +102,47 @@ import Testing
         #expect(text.output.contains("declared break") && text.output.contains("host-1 died"))
     }
 
+    @Test(arguments: [false, true])
+    func `a restored database is looked at row by row, also by a job that asks few`(
+        declaredFirst: Bool
+    ) throws {
+        let place = try begun()
+        try place.folder.write(
+            """
+            steps: [walk]
+            mode: apply
+            coverage: delta
+            settle: 0s
+            sample: 1
+            guards: {max_changes: 100000, max_change_share: 1, max_not_found_share: 1}
+
+            """, to: "jobs/delta.yaml")
+        func asked() throws -> Int {
+            let run = try place.run("run", "delta")
+            try #require([0, 2].contains(run.status), "\(run.errors)")
+            let coverage = try place.summary()["coverage"] as? [String: Any]
+            return try #require(coverage?["asked"] as? Int)
+        }
+        let everybody = try asked()
+        #expect(try asked() < everybody)
+        let backup = place.folder.url.appendingPathComponent("backup.sqlite")
+        let database = place.folder.url.appendingPathComponent("trueup.sqlite").path
+        try DatabaseQueue(path: database).backup(to: DatabaseQueue(path: backup.path))
+        try place.sql("UPDATE subscriptions SET status = 2 WHERE status = 1")
+        #expect(try asked() < everybody)
+        try #require(!place.reportLines("corrections.jsonl").isEmpty)
+
+        try remove(place)
+        try FileManager.default.moveItem(
+            at: backup, to: place.folder.url.appendingPathComponent("trueup.sqlite"))
+        if declaredFirst {
+            #expect(try place.run("restored", "--reason", "the disk died").status == 0)
+        }
+        #expect(try asked() == everybody)
+        // Once.
+        #expect(try asked() < everybody)
+    }
+
     @Test func `a rebuilt database begins a ledger, once that is declared`() throws {
         let place = try begun()
         try night(place)

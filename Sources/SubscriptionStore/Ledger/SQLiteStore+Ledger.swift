@@ -106,6 +106,45 @@ extension SQLiteStore {
         }
     }
 
+    /// Forgets by what the rows were judged, so that every one is asked about again: the database was
+    /// restored, and what it remembers of Apple's words is older than what the reports tell.
+    ///
+    /// Once for each loss, however often it is noticed; a killed process leaves the rest to the next.
+    ///
+    /// - Parameters:
+    ///   - lostHash: The hash of the newest entry that only the reports have.
+    ///   - now: When it was noticed.
+    /// - Throws: `StoreError` when the database cannot be read or written.
+    package func lookAtEveryRowAgain(
+        afterLossOf lostHash: String, at now: Timestamp
+    ) async throws(StoreError) {
+        let doing = "marking every row to be looked at again after a restore"
+        let isNoticed = try await read(doing) { db in
+            try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_restores WHERE lost_hash = ?)",
+                arguments: [lostHash]) ?? false
+        }
+        guard !isNoticed else { return }
+        while try await write(
+            doing,
+            { db in
+                try db.execute(
+                    sql: """
+                        DELETE FROM trueup_checks
+                        WHERE (bundle_id, environment, original_transaction_id) IN (
+                            SELECT bundle_id, environment, original_transaction_id
+                            FROM trueup_checks LIMIT \(StoreLimits.rowsPerChunk))
+                        """)
+                return db.changesCount > 0
+            })
+        {}
+        try await write(doing) { db in
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO trueup_restores VALUES (?, ?)",
+                arguments: [lostHash, now.unixMilliseconds])
+        }
+    }
+
     /// Whether all entries of a range only declare breaks.
     package func isDeclaration(
         ofEntry first: Int64, through last: Int64

@@ -17,17 +17,29 @@ struct Restoration {
     /// All reports are read in that case only: a run must not take longer the more nights came before it.
     func notice(of store: SQLiteStore) throws -> String? {
         let directory = settings.reportDirectory
-        guard let head = ReportedLedger.newestHead(in: directory),
-            try store.ledgerHead().hash != head, try store.ledgerEntry(withHash: head) == nil
-        else { return nil }
+        guard try lostHead(of: store) != nil else { return nil }
         // Where the exact entries cannot be found, the loss itself is still reported.
         let lost = (try? self.lost(try ReportedLedger(directory), store)) ?? []
         let entries = lost.isEmpty ? "" : " " + lost.map(\.sentence).joined(separator: " ")
         return
             "The ledger in \(settings.databasePath) does not hold the entry that the newest report "
-            + "in \(directory) ends with.\(entries) If the database was restored from a backup, "
+            + "in \(directory) ends with.\(entries) Every row is looked at again. If the database was restored from a backup, "
             + "declare it with \"trueup restored --reason TEXT\"; until then \"trueup verify\" "
             + "takes it for tampering."
+    }
+
+    /// Has every row looked at again where the newest report proves what the database does not have.
+    func lookAtEveryRowAgain(in store: SQLiteStore) async throws {
+        guard let lost = try lostHead(of: store) else { return }
+        try await store.lookAtEveryRowAgain(afterLossOf: lost, at: invocation.now())
+    }
+
+    /// The hash of the newest reported entry; `nil` where the database has it.
+    private func lostHead(of store: SQLiteStore) throws -> String? {
+        guard let head = ReportedLedger.newestHead(in: settings.reportDirectory),
+            try store.ledgerHead().hash != head, try store.ledgerEntry(withHash: head) == nil
+        else { return nil }
+        return head
     }
 
     /// Writes the declaration into the ledger, and a report that shows it into the chain.
@@ -53,6 +65,7 @@ struct Restoration {
             settings: settings)
         let folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: header.runID, started: started)
+        try await lookAtEveryRowAgain(in: store)
         let entries = try await store.declareRestored(
             lost, reason: reason, manifest: reported.newestManifest, run: header, at: started)
         try claim.bind(database)

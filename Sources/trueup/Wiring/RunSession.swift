@@ -63,9 +63,10 @@ struct RunSession {
         let folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: runID, started: run.header.started)
         try await recordReportsPublished(in: store)
-        let gap = try Restoration(settings: settings, holder: holder, invocation: invocation)
-            .notice(of: store)
+        let restoration = Restoration(settings: settings, holder: holder, invocation: invocation)
+        let gap = try restoration.notice(of: store)
         if let gap { warn(gap) }
+        try await restoration.lookAtEveryRowAgain(in: store)
 
         // The log, the terminal and the signals.
         let sink = try RunLog.Sink(path: folder.logPath)
