@@ -58,6 +58,26 @@ struct `Another user than the job's` {
         #expect(try doctor("database").contains("ok "))
     }
 
+    @Test func `reads in plain words why a leftover of root's run stays`() throws {
+        let key = try place.folder.write(
+            String(contentsOfFile: place.simulator.ready.keyFile, encoding: .utf8), to: "key.p8")
+        try give("key.p8", to: OtherUser.number, mode: 0o600)
+        try place.writeSettings(apps: [
+            place.simulator.appYAML().replacingOccurrences(
+                of: place.simulator.ready.keyFile, with: key)
+        ])
+        let day = "reports/" + Date().formatted(.iso8601.year().month().day())
+        let leftover = day + "/20261120T031704Z-7f3c9a.partial"
+        try files.createDirectory(atPath: path(leftover), withIntermediateDirectories: true)
+        try place.folder.write("half", to: leftover + "/summary.txt")
+        for name in ["reports", day] { try give(name, to: OtherUser.number) }
+        let run = try runAsOther("run", "nightly")
+        #expect(run.status == 73, "\(run.errors)")
+        #expect(run.errors.contains("cannot remove the leftover"), "\(run.errors)")
+        #expect(run.errors.contains("summary.txt: Permission denied; let"), "\(run.errors)")
+        #expect(!run.errors.contains("UserInfo"), "\(run.errors)")
+    }
+
     @Test(arguments: [0o444, 0o000])
     func `is not told to move away what holds committed rows`(mode: Int) throws {
         for ending in ["-wal", "-shm"] {

@@ -17,6 +17,8 @@ package struct OutageNotice: Hashable, Sendable {
 
     package var sentence: String {
         let name = "\(endpoint.rawValue) of \(app.bundleID) (\(app.environment.rawValue))"
+        // Apple's own words are often a sentence.
+        let cause = cause.hasSuffix(".") ? String(cause.dropLast()) : cause
         switch event {
         case .waits(let until, let givesUpAt):
             return "\(name) does not work: \(cause). Waiting until \(until.rfc3339) before asking"

@@ -58,12 +58,25 @@ enum FileSystem {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
+    /// Removes what an earlier run left unfinished.
     static func removeTree(_ path: String) throws(ReportError) {
-        do {
-            try FileManager.default.removeItem(atPath: path)
-        } catch {
-            throw .cannotCreate("cannot remove the leftover \(path) of an earlier run: \(error)")
+        guard let (place, code) = remainder(afterRemoving: path) else { return }
+        throw .cannotCreate(sentence("cannot remove the leftover of an earlier run", place, code))
+    }
+
+    /// The first entry that could not be removed, and why; `nil` once all of them are gone.
+    private static func remainder(afterRemoving path: String) -> (place: String, code: Int32)? {
+        guard entry(at: path) == .folder else {
+            return unsafe unlink(path) == 0 ? nil : (path, errno)
         }
+        for name in names(in: path) {
+            if let remainder = remainder(afterRemoving: path + "/" + name) { return remainder }
+        }
+        guard unsafe rmdir(path) != 0 else { return nil }
+        let code = errno
+        // What a folder that cannot be read holds was not seen above.
+        guard code == ENOTEMPTY, unsafe access(path, R_OK | X_OK) != 0 else { return (path, code) }
+        return (path, EACCES)
     }
 
     static func rename(_ source: String, to target: String) throws(ReportError) {
@@ -138,6 +151,7 @@ enum FileSystem {
         let advice =
             switch code {
             case ENOSPC, EDQUOT: "; free space and run again"
+            case EEXIST: "; move away what stands there or change report.directory"
             case EACCES, EPERM, EROFS: "; let the job's user write there or set report.directory"
             default: ""
             }

@@ -1,8 +1,9 @@
-import AppStoreServerAPI
 import HTTPTransport
 import Subscriptions
 import Synchronization
 import Testing
+
+@testable import AppStoreServerAPI
 
 /// What is told of the pace, and when.
 @Suite struct `A notice of the pace` {
@@ -104,5 +105,17 @@ import Testing
         let bench = bench(rate: 5) { _, _ in .answer(200) }
         for _ in 0..<(5 * 3600 + 500) { _ = await bench.ask() }
         #expect(heard.events.isEmpty, "\(heard.events)")
+    }
+
+    @Test func `ends what Apple said with one full stop`() {
+        let app = AppIdentity(bundleID: "com.example.app", environment: .production)
+        let time = Timestamp(unixMilliseconds: Bench.now)
+        for event in [OutageNotice.Event.waits(until: time, givesUpAt: time), .gaveUp] {
+            for cause in ["503 5000000: An unknown error occurred.", "the connection broke"] {
+                let notice = OutageNotice(
+                    app: app, endpoint: .subscriptionStatuses, event: event, cause: cause)
+                #expect(!notice.sentence.contains(".."), "\(notice.sentence)")
+            }
+        }
     }
 }
