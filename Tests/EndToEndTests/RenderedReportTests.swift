@@ -72,8 +72,11 @@ import Testing
         let day = published.deletingLastPathComponent().lastPathComponent
         let night = try place.run("report", "night", day)
         #expect(night.status == 0, "\(night.errors)")
-        #expect(night.output.contains(run))
+        #expect(night.output.contains(try #require(run.split(separator: "T").last)))
         #expect(try place.run("report", "night", "2001-01-01").status == 64)
+        let unnamed = try place.run("report", "")
+        #expect(unnamed.status == 64)
+        #expect(unnamed.errors.contains("trueup status"), "\(unnamed.errors)")
         #expect(try place.run("report", "night").status == 64)
     }
 }

@@ -26,12 +26,12 @@ import Testing
             night.text == """
                 2026-11-20 (UTC): 3 runs, the gravest end is incomplete (exit status 3), 1 killed.
 
-                RUN                        job            end         in scope  differ  undecided  corrected  open  new
-                  20261120T031704Z-000001  nightly apply  incomplete     2,000      37          3         31    12    8
-                  20261120T041704Z-000002  nightly apply  findings       2,000      37          3         31    12    8
-                  20261120T051704Z-000003  nightly apply  killed             0       0          0          –     –    –
-                                                                      --------  ------  ---------  ---------  ----  ---
-                  all                                                    4,000      74          6         62    24   16
+                RUN               job      end         rows  differ  undecided  corrected  open  new
+                  031704Z-000001  nightly  incomplete  2,000      37          3         31    12    8
+                  041704Z-000002  nightly  findings    2,000      37          3         31    12    8
+                  051704Z-000003  nightly  killed          0       0          0          –     –    –
+                                                       -----  ------  ---------  ---------  ----  ---
+                  all                                  4,000      74          6         62    24   16
                   - The sums add the runs: a row or finding that two of them saw counts twice.
                   - A dash: the run was killed, or what it listed is past retention.
 

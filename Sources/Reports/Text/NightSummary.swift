@@ -74,11 +74,18 @@ package struct NightSummary: Sendable {
         }
     }
 
+    /// The end of its id, by which every command knows it: the headline states the day.
+    private func name(of listing: RunListing) -> String {
+        let day = day.filter { $0 != "-" } + "T"
+        let id = listing.runID
+        return id.hasPrefix(day) ? String(id.dropFirst(day.count)) : id
+    }
+
     private var table: Section {
         var section = Section(
             title: "RUN",
             headings: [
-                "job", "end", "in scope", "differ", "undecided", "corrected", "open", "new",
+                "job", "end", "rows", "differ", "undecided", "corrected", "open", "new",
             ],
             numbers: Set(3...8))
         for run in runs {
@@ -86,7 +93,8 @@ package struct NightSummary: Sendable {
             let totals = listing.totals
             section.rows.append(
                 .init([
-                    listing.runID, "\(listing.job) \(listing.mode.rawValue)",
+                    name(of: listing),
+                    listing.job + (listing.mode == .apply ? "" : " \(listing.mode.rawValue)"),
                     listing.exitStatus?.name ?? "killed", totals.inScope.grouped,
                     totals.discrepant.grouped, totals.undecidedCount.grouped,
                     summary?.applied.grouped ?? "–", summary?.open.grouped ?? "–",

@@ -12,7 +12,12 @@ package enum CommandExamples {
             "trueup acknowledge 3f9a1c --reason \"a family shares this account\"",
             "trueup acknowledge 3f9a1c --undo",
         ],
-        "import": ["trueup import rows.csv", "trueup import --transactions periods.jsonl"],
+        "import": [
+            "trueup import --dry-run rows.csv", "trueup import rows.csv",
+            "trueup import --map otid=original_transaction_id --ignore plan users.csv",
+            "trueup import --transactions periods.jsonl",
+            "trueup import --receipts receipts.jsonl",
+        ],
         "export": ["trueup export > rows.csv", "trueup export --transactions > periods.csv"],
         "status": ["trueup status", "trueup status --json"],
         "explain": ["trueup explain 2000000123456789", "trueup explain 2000000123456789 --json"],

@@ -15,7 +15,10 @@ package struct Throttle: Verb {
     @Argument(help: ArgumentHelp("The running job.", valueName: "job"), completion: .jobs)
     package var job: String
 
-    @Argument(help: ArgumentHelp("Requests a second, or off.", valueName: "n"))
+    @Argument(
+        help: ArgumentHelp(
+            "Requests a second, 0.01 or more, or off.", valueName: "n"),
+        transform: RateOption.init(named:))
     package var rate: RateOption
 
     @OptionGroup package var common: CommonOptions
@@ -60,21 +63,25 @@ package struct Throttle: Verb {
 }
 
 /// The rate that `throttle` orders.
-package enum RateOption: ExpressibleByArgument, Hashable, Sendable {
+package enum RateOption: Hashable, Sendable {
     case off
     case requestsPerSecond(Double)
 
     /// A call every hundred seconds; whoever wants less pauses the job.
     private static let lowest = 0.01
 
-    package init?(argument: String) {
+    package init(named argument: String) throws {
         if argument == "off" {
             self = .off
             return
         }
         guard argument.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
             let rate = Double(argument), rate.isFinite, rate >= Self.lowest
-        else { return nil }
+        else {
+            throw ValidationError(
+                "give a number of requests a second, \(Self.lowest) or more, or \"off\"; who wants "
+                    + "none gives \"trueup pause\"")
+        }
         self = .requestsPerSecond(rate)
     }
 }

@@ -70,7 +70,7 @@ package enum CommandRunner {
     private static func endOfParsing(
         _ error: any Error, arguments: [String], in invocation: Invocation
     ) -> ExitStatus {
-        let text = TrueUp.fullMessage(for: error)
+        let text = HelpLines.wrappingUsage(of: TrueUp.fullMessage(for: error))
         guard TrueUp.exitCode(for: error).isSuccess else {
             let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
             invocation.say(
@@ -88,18 +88,5 @@ package enum CommandRunner {
         } catch {
             return error.status
         }
-    }
-}
-
-/// The exit statuses as they stand at the end of every help text, from the one table.
-package enum ExitStatusHelp {
-    package static var text: String {
-        let sorted = ExitStatus.allCases.sorted { $0.code < $1.code }
-        let nameWidth = sorted.map(\.name.count).max() ?? 0
-        let lines = sorted.map { status in
-            "  " + String(status.code).padded(to: 5) + status.name.padded(to: nameWidth + 2)
-                + status.meaning
-        }
-        return "EXIT STATUS:\n" + lines.joined(separator: "\n")
     }
 }

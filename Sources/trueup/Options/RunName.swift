@@ -11,8 +11,13 @@ struct RunName {
 
     /// The id of the run that is meant; an unknown name is left as it is, for the command to refuse.
     ///
-    /// - Throws: 64 where there is no report yet, or more than one run has the name.
+    /// - Throws: 64 where nothing is named, there is no report yet, or more than one run has the name.
     func whole(_ settings: Settings) throws -> String {
+        guard text.contains(where: { !$0.isWhitespace }) else {
+            throw CommandFailure(
+                .usage,
+                "the name of the run is empty; give one that \"trueup status\" lists, or latest")
+        }
         let name = try lastPart(settings)
         let known = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
             .runIDs(named: name)
