@@ -42,6 +42,27 @@ import Testing
         try service.close()
     }
 
+    @Test func `names what is in the way of opening, and not a full disk`() throws {
+        let database = try TemporaryDatabase()
+        let log = database.path + "-wal"
+        try FileManager.default.createDirectory(atPath: log, withIntermediateDirectories: true)
+        do {
+            _ = try database.open(.readOnly)
+            Issue.record("a folder is no log")
+        } catch let error as StoreError {
+            #expect(error.exitStatus == .output)
+            #expect(error.description.contains("\(log) is in the way"), "\(error)")
+            #expect(!error.description.contains("disk is full"), "\(error)")
+        }
+        #expect(SQLiteStore.obstacle(besideDatabaseAt: database.path)?.fix == "move it away")
+    }
+
+    @Test func `advises to mend the owner of what holds rows, never to move it`() {
+        let fix = FileObstacle.fix(ofUnwritable: "/var/t.sqlite-wal", holdsRows: true)
+        #expect(fix.hasPrefix("never move or delete it"))
+        #expect(fix.hasSuffix("(chown USER /var/t.sqlite-wal)"))
+    }
+
     @Test func `refuses to write`() throws {
         let database = try TemporaryDatabase()
         let store = try database.open(.readOnly)
