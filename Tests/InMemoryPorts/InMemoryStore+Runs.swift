@@ -65,13 +65,12 @@ extension State {
         }.map(\.finding)
     }
 
-    /// How long a pass is gone on with.
+    /// After how long an open pass is dropped, whatever it is about.
     private static let passLifetime: Int64 = 24 * 60 * 60 * 1000
 
     mutating func begin(_ run: RunHeader) -> OpenPass {
         let open = passes.filter { $0.value.standing == .open && $0.value.began.job == run.job }
-        let adopted = open.filter { $0.value.isContinued(by: run, within: Self.passLifetime) }
-            .keys.max()
+        let adopted = open.filter { $0.value.isContinued(by: run) }.keys.max()
         let passID = adopted ?? number()
         let resumedFrom = runs.last { $0.passID == adopted }?.header.runID
         if adopted == nil { passes[passID] = Pass(began: run) }
@@ -180,10 +179,10 @@ extension State {
 }
 
 extension Pass {
-    fileprivate func isContinued(by run: RunHeader, within lifetime: Int64) -> Bool {
+    fileprivate func isContinued(by run: RunHeader) -> Bool {
         began.mode == run.mode && began.settingsDigest == run.settingsDigest
             && began.narrowing == run.narrowing && began.coversEveryRow == run.coversEveryRow
-            && isYoung(at: run.started, lifetime)
+            && isYoung(at: run.started, run.continuesWithinMilliseconds)
     }
 
     fileprivate func isYoung(at now: Timestamp, _ lifetime: Int64) -> Bool {

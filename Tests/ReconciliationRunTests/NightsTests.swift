@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [(hours: Int64(23), isContinued: true), (hours: 24, isContinued: false)])
-    func `go on with a killed one within a day and not after`(
+    func `go on with a killed walk over every row within a day and not after`(
         hours: Int64, isContinued: Bool
     ) async throws {
         let rows = 3 * RunLimits.rowsPerPage

@@ -66,7 +66,9 @@ struct World {
             runID: runID, job: job.name, mode: job.mode, started: now, apps: [Self.app],
             actor: "ops@host", toolVersion: "1.0", settingsDigest: "digest",
             narrowing: job.narrowing.isNarrowed ? ["narrowed"] : [], notFoundConfirmations: 3)
-        header.coversEveryRow = job.steps.contains(.walk) && job.planSource == .judgement
+        let asksEverybody = job.coverage == .full || job.narrowing.ids != nil
+        header.coversEveryRow =
+            asksEverybody && job.steps.contains(.walk) && job.planSource == .judgement
         apple.newRun()
         return try await Reconciler(
             job: job, header: header, appStores: [apple], ports: RunPorts(store),

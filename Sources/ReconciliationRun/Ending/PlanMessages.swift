@@ -106,8 +106,10 @@ extension ExitDecision {
                 "The canary could not be judged: the corrections of \(all) subscriptions were "
                     + "written, and asked again, \(reasons.values.reduce(0, +)) of them brought no "
                     + "verdict (\(reasons.keys.map(\.rawValue).sorted().joined(separator: ", "))). "
-                    + "Nothing more was written. The next run of this job within a day asks about "
-                    + "them again before it writes the rest."
+                    + "Nothing more was written. The next run of this job asks about them again before "
+                    + "it writes the rest, if it starts within 6 hours of this one (with coverage: "
+                    + "full within a day); a later one asks about every row anew that was not "
+                    + "written."
             ]
         case .interrupted(_, let subscriptions):
             [

@@ -63,8 +63,7 @@ struct PassOpening {
                 """,
             arguments: [
                 run.job, run.mode.rawValue, run.settingsDigest, TextList.encode(run.narrowing),
-                run.coversEveryRow, run.started.unixMilliseconds,
-                StoreLimits.passLifetimeMilliseconds,
+                run.coversEveryRow, run.started.unixMilliseconds, run.continuesWithinMilliseconds,
             ])
     }
 

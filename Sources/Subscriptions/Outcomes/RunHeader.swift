@@ -36,6 +36,15 @@ package struct RunHeader: Hashable, Sendable {
     /// and in one that works off a plan, it is out of scope.
     package var missesWhatItLeaves: Bool { narrowing.isEmpty && judgesRows }
 
+    /// A pass that began as long ago as this is not gone on with.
+    ///
+    /// A night that asks only where there is a reason is soon repeated, and what it owes does not
+    /// go with its pass. So the next night, however early it starts, looks at everything anew. A
+    /// walk over every row, or a plan, may need a day.
+    package var continuesWithinMilliseconds: Int64 {
+        (coversEveryRow || !judgesRows ? 24 : 6) * 60 * 60 * 1000
+    }
+
     /// The host of `actor`.
     package var host: String {
         actor.split(separator: "@").last.map(String.init) ?? actor

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
-    func `a killed pass is continued within a day, and not after`(
+    func `a killed pass over every row is continued within a day, and not after`(
         store: Implementation
     ) async throws {
         let place = try place(store)
@@ -25,6 +25,25 @@ import Testing
         #expect(third.pass.passID != first.pass.passID)
         #expect(third.pass.resumedFrom == nil)
         #expect(third.pass.walkedThrough == nil)
+        #expect(try await third.settled("1") == [])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `a killed pass that asks only what is due is continued within six hours, and not after`(
+        store: Implementation
+    ) async throws {
+        let place = try place(store)
+        func header(_ id: String, after hours: Int64) -> RunHeader {
+            Night.header(id, after: hours) { $0.coversEveryRow = false }
+        }
+        let first = try await Night(place, header("run-1", after: 0))
+        try await first.stage(outcome("1", .match), through: "1")
+        let second = try await Night(place, header("run-2", after: 5))
+        #expect(second.pass.passID == first.pass.passID)
+        #expect(try await second.settled("1") == ["1"])
+        let third = try await Night(place, header("run-3", after: 6))
+        #expect(third.pass.passID != first.pass.passID)
+        #expect(third.pass.resumedFrom == nil)
         #expect(try await third.settled("1") == [])
     }
 
