@@ -29,10 +29,7 @@ extension InMemoryStore {
                             && $0.appleSignedDate == state.table.rows[key]?.signedDate
                     }
             }
-            if let scheduled = staged.scheduled, staged.began.narrowing.isEmpty {
-                totals.tableCoverage = scheduled.rows
-                totals.routine = staged.routine
-            }
+            state.cover(&totals, as: staged)
             totals.lastRun =
                 state.runs.last {
                     $0.header.job == staged.began.job && $0.header.narrowing.isEmpty
@@ -51,10 +48,7 @@ extension InMemoryStore {
                 totals: report?.totals ?? RunTotals(), changes: 0,
                 notFound: origin?.rows.values.count(where: \.isAbsent) ?? 0,
                 verificationFailures: report?.kinds.count { $0 == .verificationFailed } ?? 0)
-            if let origin, let scheduled = origin.scheduled, origin.began.narrowing.isEmpty {
-                totals.tableCoverage = scheduled.rows
-                totals.routine = origin.routine
-            }
+            if let origin { state.cover(&totals, as: origin) }
             return totals
         }
     }
@@ -110,6 +104,17 @@ extension Pass {
 }
 
 extension State {
+    /// Shares are of the whole table where a pass asks about a part of it for reasons of its own.
+    fileprivate func cover(_ totals: inout PlanTotals, as pass: Pass) {
+        guard pass.began.narrowing.isEmpty else { return }
+        if let scheduled = pass.scheduled {
+            totals.tableCoverage = scheduled.rows
+            totals.routine = pass.routine
+        } else if !pass.began.coversEveryRow {
+            totals.tableCoverage = table.rows.count
+        }
+    }
+
     func plan(_ sha256: String) throws(StoreError) -> Plan {
         guard let plan = plans[sha256] else {
             throw .inconsistent("The plan \(sha256) is not known to this database.")

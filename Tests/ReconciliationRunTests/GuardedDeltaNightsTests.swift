@@ -29,6 +29,35 @@ import Testing
         #expect(world.status(of: World.id(9)) == 2)
     }
 
+    @Test(arguments: [10, 11])
+    func `a job that only reads notifications is judged by the whole table too`(
+        ended: Int
+    ) async throws {
+        let world = World(rows: 200)
+        try await world.night("run-1", `Delta nights`.delta())
+        for number in 0..<ended {
+            let ended = World.stated(World.id(number), .expired) {
+                $0.transaction.signedDate = World.start.adding(milliseconds: 12 * World.hour)
+                $0.renewal.signedDate = $0.transaction.signedDate
+            }
+            world.say([ended])
+            world.tell([World.notification("ended-\(number)", ended)])
+        }
+        let conclusion = try await world.night("run-2", after: 24) { job in
+            `Delta nights`.delta()(&job)
+            job.name = "recover"
+            job.steps = [.recover]
+            job.guards = GuardLimits()
+        }
+        // All of the rows in scope, and up to a twentieth of the table, which the guards allow.
+        #expect(world.apple.asked.count == ended)
+        #expect((conclusion.exitStatus == .guarded) == (ended > 10), "\(conclusion.messages)")
+        #expect(world.store.ledger.count == (ended > 10 ? 0 : ended))
+        if ended > 10 {
+            #expect(conclusion.messages.contains { $0.contains("11 of 200 rows covered") })
+        }
+    }
+
     @Test func `an App Store that calls everyone expired is stopped by those drawn at random`()
         async throws
     {

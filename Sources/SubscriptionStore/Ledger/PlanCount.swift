@@ -48,14 +48,15 @@ struct PlanCount {
             tableRowsBefore: before)
         plan.inFlightByOurselves = try inFlightByOurselves()
         plan.lastRun = try lastRun()
-        plan.tableCoverage = try tableCoverage()
-        plan.routine = try plan.tableCoverage.map { _ in try routine() }
+        let scheduled = try scheduledRows()
+        plan.tableCoverage = try scheduled ?? (asksOnlyWhatIsOwed() ? plan.tableRows : nil)
+        plan.routine = try scheduled.map { _ in try routine() }
         return plan
     }
 
     /// Rows in the table of which only the due ones were asked about; `nil` for a run that asks about
     /// every row, and for a narrowed one, which leaves out also rows that are due.
-    private func tableCoverage() throws -> Int? {
+    private func scheduledRows() throws -> Int? {
         try Int.fetchOne(
             db,
             sql: """
@@ -63,6 +64,18 @@ struct PlanCount {
                 WHERE pass_id = ? AND narrowing = '' AND scheduled_rows IS NOT NULL
                 """,
             arguments: [passID])
+    }
+
+    /// Whether the pass asks about rows of the whole table, but not about every one: as a job does
+    /// that only reads notifications.
+    private func asksOnlyWhatIsOwed() throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT narrowing = '' AND covers_every_row = 0 FROM trueup_passes
+                WHERE pass_id = ?
+                """,
+            arguments: [passID]) ?? false
     }
 
     func routine() throws -> RoutineRows {

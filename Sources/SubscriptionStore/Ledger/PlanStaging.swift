@@ -157,6 +157,15 @@ struct PlanStaging {
             plan.tableCoverage = coverage.rows
             plan.routine = coverage.routine
         }
+        if plan.tableCoverage == nil {
+            // A job without a walk counts no rows, and its shares are of the whole table all the same.
+            plan.tableCoverage = try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT (SELECT count(*) FROM subscriptions) FROM trueup_runs
+                    WHERE run_seq = ? AND narrowing = '' AND covers_every_row = 0
+                    """, arguments: [origin.sequence])
+        }
         return plan
     }
 }

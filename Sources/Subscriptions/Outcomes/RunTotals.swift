@@ -37,8 +37,8 @@ package struct PlanTotals: Hashable, Sendable {
     package var inFlightByOurselves = 0
     /// Rows in scope and the quiet ones, about which nobody had to be asked: what a share is of.
     package var coveredRows: Int { max(totals.inScope, tableCoverage ?? 0) }
-    /// How many rows the run would have asked about, had there been a reason; `nil` for those in
-    /// scope alone.
+    /// How many rows the run would have asked about, had there been a reason (a notification, for a
+    /// job that only reads these); `nil` for those in scope alone.
     package var tableCoverage: Int?
     /// Rows for which nothing spoke, among those in scope; `nil` where every row is in scope.
     package var routine: RoutineRows?
