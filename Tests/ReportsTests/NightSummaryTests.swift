@@ -26,7 +26,7 @@ import Testing
             night.text == """
                 2026-11-20 (UTC): 3 runs, the gravest end is incomplete (exit status 3), 1 killed.
 
-                RUN               job      end         rows  differ  undecided  corrected  open  new
+                RUN               job      end          rows  differ  undecided  corrected  open  new
                   031704Z-000001  nightly  incomplete  2,000      37          3         31    12    8
                   041704Z-000002  nightly  findings    2,000      37          3         31    12    8
                   051704Z-000003  nightly  killed          0       0          0          –     –    –
