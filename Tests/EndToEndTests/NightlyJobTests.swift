@@ -90,7 +90,7 @@ import Testing
             let open = try place.reportLines("discrepancies.jsonl")
                 .filter { $0["kind"] as? String == "not_found" }
             try #require(open.count >= 2)
-            let listed = try place.report("not_found.csv").split(separator: "\n").count - 1
+            let listed = try place.report("not_found.csv").components(separatedBy: "\r\n").count - 2
             #expect(listed == open.count, "night \(night)")
             // A look by hand takes nothing off the list.
             if night == 2 {

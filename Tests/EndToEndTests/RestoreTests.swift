@@ -114,7 +114,8 @@ import Testing
             coverage: delta
             settle: 0s
             sample: 1
-            guards: {max_changes: 100000, max_change_share: 1, max_not_found_share: 1}
+            guards: {max_changes: 100000, max_change_share: 1, max_not_found_share: 1,
+                max_same_direction_share: 1}
 
             """, to: "jobs/delta.yaml")
         func asked() throws -> Int {
