@@ -79,6 +79,8 @@ package struct Reconciler: Sendable {
         var end = RunEnd.completed
         var plan = PlanOutcome()
         var incompleteReadings: [String] = []
+        /// How many notifications the histories held; `nil` where none was read to its end.
+        var notifications: Int?
         /// Apps whose notification history was read and held nothing.
         var silentApps: [AppIdentity] = []
         /// The counts of reverting a run; `nil` in other runs.
@@ -100,6 +102,8 @@ package struct Reconciler: Sendable {
         defer {
             ending.incompleteReadings = recovered.sorted { $0.key < $1.key }.compactMap(
                 \.value.shortfall)
+            let counts = recovered.values.compactMap(\.notifications)
+            ending.notifications = counts.isEmpty ? nil : counts.reduce(0, +)
             ending.silentApps = recovered.filter { $0.value.notifications == 0 }.keys.sorted()
         }
         // A part of the rows says nothing about a whole history, so a narrowed run reads none.
@@ -196,6 +200,7 @@ package struct Reconciler: Sendable {
         if let commands = job.commands { decision.commands = commands }
         decision.lastFailure = context.tally.lastFailure
         decision.coveredRows = coverage?.rows
+        decision.notifications = ending.notifications
         if plan.changes > 0 { decision.silentApps = ending.silentApps }
         if ending.end != .completed {
             decision.unreached =

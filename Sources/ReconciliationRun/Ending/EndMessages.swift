@@ -23,6 +23,13 @@ extension ExitDecision {
                 + "Store Connect (App Information, App Store Server Notifications). Until one is, "
                 + "changes are found only on their dates and by the sweep."
         }
+        if judgesNothing, statuses.contains(.empty), let notifications {
+            sentences.append(
+                "\(notifications) notifications were read from Apple's history, and no row had to be "
+                    + "judged because of them: nothing was missed that concerns a row. Exit status "
+                    + "5 is no fault in a job without the step walk, as long as the table has rows."
+            )
+        }
         if totals.undecidedCount > 0 {
             sentences.append(
                 "\(totals.undecidedCount) rows could not be judged and were left as they are "

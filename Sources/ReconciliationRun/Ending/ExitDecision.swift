@@ -26,6 +26,8 @@ package struct ExitDecision: Hashable, Sendable {
     package var commands: RunCommands
     /// Histories, of notifications or of transactions, that could not be read to their end.
     package var incompleteReadings: [String]
+    /// How many notifications the histories held; `nil` where none was read.
+    package var notifications: Int?
     /// Apps whose notification history holds nothing, although rows had changed.
     package var silentApps: [AppIdentity] = []
     /// Set when the run worked off a plan or took a run back, and judged nothing itself.
@@ -95,6 +97,14 @@ package struct ExitDecision: Hashable, Sendable {
             // With no reason to ask about any row nothing was judged, so nothing is known to be right.
             held.append(coveredRows ?? 0 > 0 ? .incomplete : .empty)
         }
+        if judgesNothing, held.isEmpty { held.append(.empty) }
         return ExitStatus.allCases.filter(Set(held).contains)
+    }
+
+    /// Whether a run that only reads notifications came to its end, and none of them led to a row.
+    ///
+    /// What it found beside the rows (a subscription that nobody holds) decides before that.
+    var judgesNothing: Bool {
+        !walks && planned == nil && end == .completed && totals.inScope == 0
     }
 }

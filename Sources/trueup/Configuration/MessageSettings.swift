@@ -28,7 +28,7 @@ package struct MessageSettings: Hashable, Sendable, SettingsSection {
     static let declared: [Setting<MessageSettings>] = [
         Setting(
             "when", \.occasion, .choice, newPass: .no,
-            "problems = after a run that ended with anything but 0"),
+            "problems = after a run that ended with anything but 0, or 5 without the step walk"),
         Setting(
             "webhook", \.webhook, .optional(.webhook), newPass: .no, absent: .words("none"),
             example: "\"https://chat.example.com/hooks/trueup\"", "where the message is posted"),

@@ -80,7 +80,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                 Setting(
                     "success", \.ping.success, .optional(.webhook), newPass: .no,
                     absent: .words("none"), example: "\"https://ping.example.com/{job}\"",
-                    "is called when a run has ended with 0"),
+                    "is called when a run has ended with 0, or with 5 without the step walk"),
                 Setting(
                     "failure", \.ping.failure, .optional(.webhook), newPass: .no,
                     absent: .words("none"), example: "\"https://ping.example.com/{job}/fail\"",

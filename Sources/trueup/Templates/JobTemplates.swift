@@ -41,6 +41,7 @@ package enum JobTemplates {
         heading: """
             # Only gap recovery: read Apple's notification history and settle what it touched.
             # For the hours after an outage of your notification endpoint, or several times a day.
+            # Exit status 5 is fine here: no notification concerned a row that had to be judged.
             """,
         [
             .init("steps", "[recover]"), .init("mode", nil), .init("max_duration", "1h"),

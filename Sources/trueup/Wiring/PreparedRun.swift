@@ -25,6 +25,12 @@ struct PreparedRun {
     let forecastedJob: JobSettings?
     /// Whether it does what its job file says, with every row: then metrics and pings are about it.
     var isWholeRun = false
+    /// Whether a run that ended so needs nobody: a job that only reads notifications may have no row
+    /// to judge, and then nothing had been missed.
+    func isWell(_ status: ExitStatus) -> Bool {
+        status == .ok || status == .empty && !job.steps.contains(.walk)
+    }
+
     /// The apps that Apple is asked about: none where nothing is asked, and then no key is needed.
     let askedApps: [AppSettings]
 

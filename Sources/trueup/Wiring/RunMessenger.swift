@@ -25,10 +25,10 @@ struct RunMessenger {
         self.invocation = invocation
     }
 
-    /// Whether anybody is told of a run that ended so.
-    func isTold(of status: ExitStatus) -> Bool {
+    /// Whether anybody is told of a run that needs somebody, or nobody.
+    private func isTold(isWell: Bool) -> Bool {
         switch settings.occasion {
-        case .problems: status != .ok
+        case .problems: !isWell
         case .always: true
         case .never: false
         }
@@ -36,10 +36,12 @@ struct RunMessenger {
 
     /// Tells everybody.
     ///
-    /// - Parameter message: Of the run.
+    /// - Parameters:
+    ///   - message: Of the run.
+    ///   - isWell: Whether the run needs nobody.
     /// - Returns: Who could not be told, in sentences.
-    func send(_ message: RunMessage) async -> [String] {
-        guard isTold(of: message.status) else { return [] }
+    func send(_ message: RunMessage, isWell: Bool) async -> [String] {
+        guard isTold(isWell: isWell) else { return [] }
         let (now, mailer) = (invocation.now(), self.mailer)
         var problems: [String] = []
         var post: Post?

@@ -45,9 +45,10 @@ struct RunPings: Sendable {
 
     /// Says how the run has ended.
     ///
+    /// - Parameter isWell: Whether it needs nobody.
     /// - Returns: What could not be reached, in sentences.
-    func end(with status: ExitStatus) async -> [String] {
-        let last = status == .ok ? settings.success : settings.failure
+    func end(isWell: Bool) async -> [String] {
+        let last = isWell ? settings.success : settings.failure
         var problems = [await started?.value]
         if let last { problems.append(await Self.call(last, of: job, over: transport)) }
         await transport?.shutdown()

@@ -42,7 +42,8 @@ extension RunSession {
     /// Tells people of a whole run; of others somebody knows who gave the command.
     func send(_ message: RunMessage) async {
         guard run.isWholeRun else { return }
-        for problem in await RunMessenger(run.settings, in: invocation).send(message) {
+        let messenger = RunMessenger(run.settings, in: invocation)
+        for problem in await messenger.send(message, isWell: run.isWell(message.status)) {
             warn(problem)
         }
     }

@@ -33,7 +33,7 @@ struct RunSession {
         for connection in connections { await connection.shutdown() }
         await notifier.events?.shutdown()
         let message = message(of: ending)
-        for problem in await pings.end(with: message.status) { warn(problem) }
+        for problem in await pings.end(isWell: run.isWell(message.status)) { warn(problem) }
         await send(message)
         _ = try ending.get()
         return message.status

@@ -62,7 +62,32 @@ import Testing
             code {
                 $0.totals = RunTotals()
                 $0.walks = false
-            } == 0)
+            } == 5)
+    }
+
+    @Test func `notifications that led to no row are said, and other ends decide before that`() {
+        let read = decision {
+            $0.totals = RunTotals()
+            $0.walks = false
+            $0.notifications = 412
+        }
+        #expect(read.statuses == [.empty])
+        #expect(read.messages.contains { $0.hasPrefix("412 notifications were read") })
+        for mode in [RunMode.check, .apply] {
+            #expect(
+                code {
+                    $0.totals = RunTotals()
+                    $0.walks = false
+                    $0.mode = mode
+                    $0.unresolved = [.high: 1]
+                } == 2)
+        }
+        let unread = decision {
+            $0.totals = RunTotals()
+            $0.walks = false
+            $0.incompleteReadings = ["The history was not read to its end."]
+        }
+        #expect(unread.statuses == [.incomplete])
     }
 
     @Test func `a run that judged nothing, or left out rows that nobody excluded, is incomplete`() {

@@ -39,8 +39,11 @@ import Testing
         #expect(report.kinds.count { $0 == .notificationMissed } == 2)
         #expect(world.status(of: World.id(1)) == 2)
         #expect(try await world.watermark() != nil)
-        try await world.night("run-2", after: 24) { $0.steps = [.recover] }
+        let again = try await world.night("run-2", after: 24) { $0.steps = [.recover] }
+        // A run that judged no row is never 0, and nothing is wrong with it.
+        #expect(again.exitStatus == .empty)
         let second = try #require(world.store.report(ofRun: "run-2"))
+        #expect(second.totals.inScope == 0)
         #expect(!second.kinds.contains(.notificationMissed))
     }
 
