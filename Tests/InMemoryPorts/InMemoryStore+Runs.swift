@@ -70,7 +70,10 @@ extension State {
 
     mutating func begin(_ run: RunHeader) -> OpenPass {
         let open = passes.filter { $0.value.standing == .open && $0.value.began.job == run.job }
-        let adopted = open.filter { $0.value.isContinued(by: run) }.keys.max()
+        let adopted = open.filter { passID, pass in
+            let last = runs.last { $0.passID == passID }
+            return pass.isContinued(by: run, killed: last?.conclusion == nil)
+        }.keys.max()
         let passID = adopted ?? number()
         let resumedFrom = runs.last { $0.passID == adopted }?.header.runID
         if adopted == nil { passes[passID] = Pass(began: run) }
@@ -179,10 +182,10 @@ extension State {
 }
 
 extension Pass {
-    fileprivate func isContinued(by run: RunHeader) -> Bool {
+    fileprivate func isContinued(by run: RunHeader, killed: Bool) -> Bool {
         began.mode == run.mode && began.settingsDigest == run.settingsDigest
             && began.narrowing == run.narrowing && began.coversEveryRow == run.coversEveryRow
-            && isYoung(at: run.started, run.continuesWithinMilliseconds)
+            && isYoung(at: run.started, run.continuesWithinMilliseconds(killed: killed))
     }
 
     fileprivate func isYoung(at now: Timestamp, _ lifetime: Int64) -> Bool {

@@ -107,9 +107,8 @@ extension ExitDecision {
                     + "written, and asked again, \(reasons.values.reduce(0, +)) of them brought no "
                     + "verdict (\(reasons.keys.map(\.rawValue).sorted().joined(separator: ", "))). "
                     + "Nothing more was written. The next run of this job asks about them again before "
-                    + "it writes the rest, if it starts within 6 hours of this one (with coverage: "
-                    + "full within a day); a later one asks about every row anew that was not "
-                    + "written."
+                    + "it writes the rest, if it starts within 6 hours of this one; a later one plans "
+                    + "the rest anew."
             ]
         case .interrupted(_, let subscriptions):
             [

@@ -3,9 +3,9 @@ package import Subscriptions
 /// The port to the runs: how one begins, what it comes to, and how it ends.
 package protocol RunBook: Sendable {
     /// Records the run and opens its pass: the unfinished one of the same job, mode and settings
-    /// digest where it began less than `RunHeader.continuesWithinMilliseconds` before, else a new
-    /// one. Older unfinished passes of the job are dropped; their written corrections stay for the
-    /// next report.
+    /// digest where it began less than `RunHeader.continuesWithinMilliseconds(killed:)` before, else
+    /// a new one. Older unfinished passes of the job are dropped; their written corrections stay for
+    /// the next report.
     func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass
 
     /// How many rows that the run is about the pass has not settled.

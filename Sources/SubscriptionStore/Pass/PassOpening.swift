@@ -58,12 +58,17 @@ struct PassOpening {
             sql: """
                 SELECT pass_id FROM trueup_passes
                 WHERE state = 'open' AND job = ? AND mode = ? AND settings_digest = ?
-                    AND narrowing = ? AND covers_every_row = ? AND abs(? - began) < ?
+                    AND narrowing = ? AND covers_every_row = ?
+                    AND abs(? - began) < iif((SELECT r.ended FROM trueup_runs AS r
+                        WHERE r.pass_id = trueup_passes.pass_id
+                        ORDER BY r.run_seq DESC LIMIT 1) IS NULL, ?, ?)
                 ORDER BY pass_id DESC
                 """,
             arguments: [
                 run.job, run.mode.rawValue, run.settingsDigest, TextList.encode(run.narrowing),
-                run.coversEveryRow, run.started.unixMilliseconds, run.continuesWithinMilliseconds,
+                run.coversEveryRow, run.started.unixMilliseconds,
+                run.continuesWithinMilliseconds(killed: true),
+                run.continuesWithinMilliseconds(killed: false),
             ])
     }
 

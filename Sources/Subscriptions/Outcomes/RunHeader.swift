@@ -38,11 +38,16 @@ package struct RunHeader: Hashable, Sendable {
 
     /// A pass that began as long ago as this is not gone on with.
     ///
-    /// A night that asks only where there is a reason is soon repeated, and what it owes does not
-    /// go with its pass. So the next night, however early it starts, looks at everything anew. A
-    /// walk over every row, or a plan, may need a day.
-    package var continuesWithinMilliseconds: Int64 {
-        (coversEveryRow || !judgesRows ? 24 : 6) * 60 * 60 * 1000
+    /// A run that came to its end has left what it owes on the agenda, and which rows it judged among
+    /// the checks, so nothing goes with its pass, and the next night, however early it starts, looks
+    /// anew. A walk over every row that was killed, one that only checks, and a plan would begin from
+    /// the start, so they may take a day.
+    ///
+    /// - Parameter killed: Whether the pass's last run did not come to its end.
+    /// - Returns: Milliseconds since the pass began.
+    package func continuesWithinMilliseconds(killed: Bool) -> Int64 {
+        let beginsFromStart = coversEveryRow && (killed || !worksOffAgenda)
+        return (beginsFromStart || !judgesRows ? 24 : 6) * 60 * 60 * 1000
     }
 
     /// The host of `actor`.

@@ -28,6 +28,21 @@ import Testing
         #expect(try await third.settled("1") == [])
     }
 
+    @Test(arguments: Implementation.allCases, [RunMode.apply, .check])
+    func `a stopped pass over every row is continued within six hours, its check within a day`(
+        store: Implementation, mode: RunMode
+    ) async throws {
+        let place = try place(store)
+        let first = try await Night(place, Night.header("run-1", mode: mode))
+        try await first.stage(outcome("1", .match), through: "1")
+        try await first.conclude(closes: false)
+        let second = try await Night(place, Night.header("run-2", mode: mode, after: 5))
+        #expect(second.pass.passID == first.pass.passID)
+        try await second.conclude(closes: false)
+        let third = try await Night(place, Night.header("run-3", mode: mode, after: 6))
+        #expect((third.pass.passID == first.pass.passID) == (mode == .check))
+    }
+
     @Test(arguments: Implementation.allCases)
     func `a killed pass that asks only what is due is continued within six hours, and not after`(
         store: Implementation

@@ -4,7 +4,27 @@ import Subscriptions
 import Testing
 
 /// What a retry goes on with after a stopped night, and what the next night looks at anew.
-@Suite struct `Stopped delta nights` {
+@Suite struct `Stopped nights` {
+    @Test func `a stopped walk over every row does not keep the next night from looking`()
+        async throws
+    {
+        let world = World(rows: 6)
+        let stop = StopRequest()
+        world.apple.change { $0.beforeAnswer = { if $0 == 5 { stop.request(signal: 15) } } }
+        let stopped = try await world.night("run-1", stop: stop)
+        #expect(stopped.exitStatus == .terminated)
+        world.apple.change { $0.beforeAnswer = { _ in } }
+        let ended = World.stated(World.id(3), .expired) {
+            $0.transaction.signedDate = World.start.adding(milliseconds: 10 * World.hour)
+            $0.renewal.signedDate = $0.transaction.signedDate
+        }
+        world.say([ended])
+        world.tell([World.notification("ended", ended)])
+        let next = try await world.night("run-2", after: 23)
+        #expect(next.closesPass)
+        #expect(world.status(of: World.id(3)) == 2)
+    }
+
     @Test(arguments: [Int64(5), 6, 23])
     func `a night after a stopped one looks at everything anew, a retry does not`(
         hours: Int64
