@@ -40,7 +40,27 @@ struct CarriedFindings {
                     AND h.kind NOT IN ('notification_missed', 'notification_lost')
                     AND \(Self.isAboutSomething) AND NOT \(Self.wasLookedAt)
                 """, arguments: [passID, first, next ?? "~", job])
+        try dropMended(from: first, to: next ?? "~")
         return next
+    }
+
+    /// What an unpublished report would have called open, and this pass found mended, is nobody's
+    /// concern any more.
+    private func dropMended(from first: String, to end: String) throws {
+        try db.execute(
+            sql: """
+                UPDATE trueup_pass_findings AS f INDEXED BY trueup_pass_findings_owed
+                SET superseded_by = (
+                    SELECT max(run_seq) FROM trueup_runs WHERE pass_id = ?1)
+                WHERE f.pass_id = ?1 AND f.finding_id >= ?2 AND f.finding_id < ?3
+                    AND f.is_carried = \(OwedFindings.mark) AND f.superseded_by IS NULL
+                    AND f.action NOT IN ('corrected', 'inserted', 'recovered')
+                    AND f.kind NOT IN ('notification_missed', 'notification_lost')
+                    AND EXISTS (SELECT 1 FROM trueup_findings AS h
+                        WHERE h.finding_id = f.finding_id
+                            AND h.original_transaction_id IS NOT NULL
+                            AND (NOT \(Self.isAboutSomething) OR \(Self.wasLookedAt)))
+                """, arguments: [passID, first, end])
     }
 
     /// A finding about a row is nobody's any more once the row is gone.

@@ -36,7 +36,8 @@ struct PlanCount {
             db,
             sql: """
                 SELECT count(*) FROM trueup_pass_findings
-                WHERE pass_id = ? AND superseded_by IS NULL AND kind = 'verification_failed'
+                WHERE pass_id = ? AND superseded_by IS NULL AND is_carried = 0
+                    AND kind = 'verification_failed'
                 """,
             arguments: [passID])
         let rows = try Int.fetchOne(db, sql: "SELECT count(*) FROM subscriptions")

@@ -138,7 +138,7 @@ struct PlanStaging {
                     AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
                         WHERE f.key_bundle_id = n.bundle_id AND f.key_environment = n.environment
                             AND f.original_transaction_id = n.original_transaction_id
-                            AND f.kind = 'not_found' AND f.is_carried = 1
+                            AND f.kind = 'not_found' AND f.is_carried <> 0
                             AND EXISTS (SELECT 1 FROM trueup_run_findings AS r
                                 WHERE r.run_seq = n.run_seq AND r.finding_seq = f.finding_seq))
                 """),

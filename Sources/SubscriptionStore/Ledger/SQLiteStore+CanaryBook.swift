@@ -131,6 +131,7 @@ extension SQLiteStore {
                         SELECT DISTINCT kind FROM trueup_pass_findings
                         WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
                             AND outcome_original_transaction_id = ? AND superseded_by IS NULL
+                            AND is_carried = 0
                         """,
                     arguments: [pass.passID] + key.arguments)
                 return CanaryRow(

@@ -35,6 +35,14 @@ struct FindingStaging {
             finding.changedAt?.unixMilliseconds, finding.askedBecause?.rawValue,
             Self.mending(finding, among: corrections),
         ]
+        // What the pass states itself takes the place of what it repeats.
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_owed
+                SET superseded_by = ? WHERE pass_id = ? AND finding_id = ?
+                    AND is_carried = \(OwedFindings.mark) AND superseded_by IS NULL
+                """
+        ).execute(arguments: [run.sequence, run.passID, FindingIdentity.of(finding)])
         try db.cachedStatement(
             sql: """
                 INSERT OR IGNORE INTO trueup_pass_findings (

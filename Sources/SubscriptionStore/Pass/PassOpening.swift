@@ -11,10 +11,11 @@ struct PassOpening {
         let passID: Int64
         let sequence: Int64
         let resumedFrom: String?
+        /// Passes with which nobody goes on any more.
+        let dropped: [Int64]
     }
 
     func begin() throws -> Opened {
-        let unpublished = try ReportedEntries(db: db).passesOfUnpublished(except: run.runID)
         try ReportedEntries(db: db).takeUpUnpublished(except: run.runID)
         let adopted = try adoptable()
         let dropped = try Int64.fetchAll(
@@ -36,19 +37,17 @@ struct PassOpening {
                 arguments: [passID])
         }
         let passID = try adopted ?? insertPass()
+        let isTold = try lastReportIsPublished(in: passID)
         try insertRun(passID: passID, resumedFrom: resumedFrom)
         let sequence = db.lastInsertedRowID
-        for other in dropped { try carryNotifications(from: other, to: passID) }
-        for other in unpublished where other != passID {
-            try repeatNotifications(of: other, in: passID)
-        }
-        try forgetCarried(in: passID, by: sequence)
+        try forgetCarried(in: passID, by: sequence, isTold: isTold)
         if run.worksOffAgenda, run.coversEveryRow {
             try db.execute(
                 sql: "INSERT OR IGNORE INTO trueup_rounds VALUES (?, ?)",
                 arguments: [run.job, run.started.unixMilliseconds])
         }
-        return Opened(passID: passID, sequence: sequence, resumedFrom: resumedFrom)
+        return Opened(
+            passID: passID, sequence: sequence, resumedFrom: resumedFrom, dropped: dropped)
     }
 
     /// The pass that the run would go on with.
@@ -104,41 +103,31 @@ struct PassOpening {
             ])
     }
 
-    /// A missed notification is found only once, so a finding that no report has shown must not
-    /// be lost with its pass.
-    private func carryNotifications(from dropped: Int64, to passID: Int64) throws {
-        try db.execute(
+    /// Whether the newest run of the pass ended and its report stands.
+    private func lastReportIsPublished(in passID: Int64) throws -> Bool {
+        try Bool.fetchOne(
+            db,
             sql: """
-                UPDATE OR IGNORE trueup_pass_findings SET pass_id = ?
-                WHERE pass_id = ? AND kind IN ('notification_missed', 'notification_lost')
-                    AND NOT EXISTS (SELECT 1 FROM trueup_runs AS r
-                        JOIN trueup_run_findings AS x ON x.run_seq = r.run_seq
-                            AND x.finding_seq = trueup_pass_findings.finding_seq
-                        WHERE r.pass_id = ?)
-                """,
-            arguments: [passID, dropped, dropped])
+                SELECT ended IS NOT NULL
+                    AND run_id NOT IN (SELECT run_id FROM trueup_awaited_reports)
+                FROM trueup_runs WHERE pass_id = ? ORDER BY run_seq DESC LIMIT 1
+                """, arguments: [passID]) ?? false
     }
 
-    /// A run whose report nobody has seen has told nobody what it found of notifications, which no
-    /// later run finds again.
-    private func repeatNotifications(of other: Int64, in passID: Int64) throws {
-        let columns = FindingStaging.columns.joined(separator: ", ")
-        try db.execute(
-            sql: """
-                INSERT OR IGNORE INTO trueup_pass_findings (pass_id, \(columns))
-                SELECT ?, \(columns) FROM trueup_pass_findings
-                WHERE pass_id = ? AND superseded_by IS NULL
-                    AND kind IN ('notification_missed', 'notification_lost')
-                """,
-            arguments: [passID, other])
-    }
-
-    /// What an earlier run of the pass took over as open may be looked at after all.
-    private func forgetCarried(in passID: Int64, by sequence: Int64) throws {
+    /// What an earlier run of the pass took over as open may be looked at after all; what it owed is
+    /// told once its report stands.
+    private func forgetCarried(in passID: Int64, by sequence: Int64, isTold: Bool) throws {
         try db.execute(
             sql: """
                 UPDATE trueup_pass_findings SET superseded_by = ?
                 WHERE pass_id = ? AND is_carried = 1 AND superseded_by IS NULL
+                """, arguments: [sequence, passID])
+        guard isTold else { return }
+        try db.execute(
+            sql: """
+                UPDATE trueup_pass_findings
+                SET is_carried = 1, superseded_by = ifnull(superseded_by, ?)
+                WHERE pass_id = ? AND is_carried = \(OwedFindings.mark)
                 """, arguments: [sequence, passID])
     }
 
@@ -173,6 +162,7 @@ struct PassOpening {
                 UPDATE trueup_pass_findings SET superseded_by = ?
                 WHERE pass_id = ? AND (outcome_bundle_id, outcome_environment,
                     outcome_original_transaction_id) = (?, ?, ?) AND superseded_by IS NULL
+                    AND is_carried = 0
                 """)
         for key in keys {
             try findings.execute(arguments: [opened.sequence, opened.passID] + key.arguments)

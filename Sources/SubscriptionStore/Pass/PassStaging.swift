@@ -145,6 +145,7 @@ struct PassStaging {
                 UPDATE trueup_pass_findings SET superseded_by = ?
                 WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
                     AND outcome_original_transaction_id = ? AND superseded_by IS NULL
+                    AND is_carried = 0
                     AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
                         WHERE c.correction_id = trueup_pass_findings.correction_id
                             AND c.fate = 'applied')

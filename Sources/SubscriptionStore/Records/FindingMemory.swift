@@ -47,7 +47,12 @@ struct FindingMemory: Sendable {
             sql: """
                 INSERT INTO trueup_findings
                 SELECT f.finding_id, f.kind, f.severity, f.bundle_id, f.environment,
-                    f.original_transaction_id, r.first_seen, u.started, f.pass_id,
+                    f.original_transaction_id, r.first_seen, u.started,
+                    -- What is only repeated stays with the job that found it.
+                    CASE WHEN f.is_carried = \(OwedFindings.mark) AND r.state <> 'corrected'
+                        THEN ifnull((SELECT e.last_pass_id FROM trueup_findings AS e
+                            WHERE e.finding_id = f.finding_id), f.pass_id)
+                        ELSE f.pass_id END,
                     CASE WHEN r.state = 'corrected' THEN r.run_seq END, r.state
                 FROM trueup_run_findings AS r
                 JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
@@ -132,8 +137,8 @@ struct FindingResolution {
 
     /// That the pass does not state the finding itself.
     private static let wasNotFound = """
-        (h.last_pass_id <> ?1 OR NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
-            WHERE f.pass_id = ?1 AND f.finding_id = h.finding_id AND f.superseded_by IS NULL))
+        NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+            WHERE f.pass_id = ?1 AND f.finding_id = h.finding_id AND f.superseded_by IS NULL)
         """
 
     /// Every status answer shows the price of the current period; older ones only the history.

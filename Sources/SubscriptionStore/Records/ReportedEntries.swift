@@ -40,17 +40,6 @@ struct ReportedEntries {
             arguments: [runID, entry, entry])
     }
 
-    /// The passes of runs that have ended and whose reports were never published.
-    func passesOfUnpublished(except runID: String) throws -> [Int64] {
-        try Int64.fetchAll(
-            db,
-            sql: """
-                SELECT DISTINCT r.pass_id FROM trueup_awaited_reports AS a
-                JOIN trueup_runs AS r ON r.run_id = a.run_id
-                WHERE a.run_id <> ? AND r.ended IS NOT NULL
-                """, arguments: [runID])
-    }
-
     /// Releases the entries of runs whose reports were never published.
     func takeUpUnpublished(except runID: String) throws {
         try db.execute(
@@ -59,7 +48,21 @@ struct ReportedEntries {
                     SELECT run_id FROM trueup_awaited_reports WHERE run_id <> ?)
                 """,
             arguments: [runID])
+    }
+
+    /// Forgets the unpublished runs, whose entries and findings another run has taken over.
+    ///
+    /// - Parameters:
+    ///   - runID: The run that took them over.
+    ///   - judgedRows: Whether it took over findings, too. Otherwise only those are forgotten that
+    ///     worked off a plan or took a run back.
+    /// - Throws: An error of the database.
+    func forgetUnpublished(except runID: String, judgedRows: Bool) throws {
         try db.execute(
-            sql: "DELETE FROM trueup_awaited_reports WHERE run_id <> ?", arguments: [runID])
+            sql: """
+                DELETE FROM trueup_awaited_reports WHERE run_id <> ?1
+                    AND (?2 OR run_id IN (SELECT r.run_id FROM trueup_runs AS r
+                        JOIN trueup_applications AS u ON u.pass_id = r.pass_id))
+                """, arguments: [runID, judgedRows])
     }
 }

@@ -29,7 +29,8 @@ struct RunFindings: Sendable {
                     CASE WHEN c.fate = 'applied'
                             OR f.action IN ('corrected', 'inserted', 'recovered') THEN 'corrected'
                         WHEN h.corrected_by IS NOT NULL THEN 'recurring'
-                        WHEN h.finding_id IS NOT NULL THEN 'open' ELSE 'new' END,
+                        WHEN h.finding_id IS NOT NULL AND NOT \(OwedFindings.wasOwed) THEN 'open'
+                        ELSE 'new' END,
                     CASE WHEN c.fate IS NULL THEN f.action
                         WHEN c.fate = 'applied' AND c.target = 'update' THEN 'corrected'
                         WHEN c.fate = 'applied' THEN 'inserted'
@@ -71,7 +72,7 @@ struct RunFindings: Sendable {
                 LEFT JOIN trueup_absences AS a ON \(isOf("a"))
                 LEFT JOIN subscriptions AS s ON \(isOf("s"))
                 WHERE f.finding_seq >= ? AND f.finding_seq < ? AND \(chunks.isOfPass("f"))
-                    AND f.superseded_by IS NULL AND f.is_carried = 1
+                    AND f.superseded_by IS NULL AND f.is_carried <> 0
                     AND f.kind = '\(FindingKind.notFound.rawValue)'
                 """
         ).execute(

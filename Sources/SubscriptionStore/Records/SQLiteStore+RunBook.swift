@@ -9,6 +9,19 @@ extension SQLiteStore {
         let doing = "recording the run \(run.runID)"
         let opened = try await write(doing) { db in try PassOpening(db: db, run: run).begin() }
         while try await write(doing, { db in try PassOpening.askAgain(opened, db) }) {}
+        if run.judgesRows {
+            let owed = try await read(doing) { db in
+                try OwedFindings.all(for: opened, of: run.runID, db)
+            }
+            for source in owed {
+                guard let first = try await read(doing, source.first) else { continue }
+                try await inChunks(doing, from: first, source.take)
+            }
+        }
+        try await write(doing) { db in
+            try ReportedEntries(db: db).forgetUnpublished(
+                except: run.runID, judgedRows: run.judgesRows)
+        }
         try await purgeEndedPasses()
         return try await read(doing) { db in try PassOpening.describe(opened, db) }
     }
@@ -59,9 +72,10 @@ extension SQLiteStore {
             try Self.unresolved(
                 pass.passID, db,
                 butFor: """
-                    AND NOT EXISTS (SELECT 1 FROM trueup_findings AS h
-                        WHERE h.finding_id = f.finding_id
-                            AND h.state IN \(FindingResolution.unresolved))
+                    AND (\(OwedFindings.wasOwed)
+                        OR NOT EXISTS (SELECT 1 FROM trueup_findings AS h
+                            WHERE h.finding_id = f.finding_id
+                                AND h.state IN \(FindingResolution.unresolved)))
                     """)
         }
     }

@@ -79,7 +79,7 @@ struct SubscriptionNights {
                             AND f.outcome_original_transaction_id IS NOT NULL
                         """), arguments: [run.sequence, run.passID, known.findingID]
             ).map { row in
-                (row.integer(at: 0) == 1, row.text(at: 1).flatMap(QuestionReason.init(rawValue:)))
+                (row.integer(at: 0) != 0, row.text(at: 1).flatMap(QuestionReason.init(rawValue:)))
             }
         }
     }

@@ -1,0 +1,186 @@
+import GRDB
+import Subscriptions
+
+/// Findings of an earlier pass that no published report has shown, to be repeated by the next run.
+///
+/// Of a run that ended these are the new, recurring and corrected ones that it listed; of a pass that
+/// was dropped, what was found of notifications, which no later run finds again, and what was
+/// corrected. They stay owed, from run to run, until a report that lists them is published.
+struct OwedFindings: Sendable {
+    /// The value of `is_carried` of a finding that is repeated because no report has shown it.
+    static let mark = 2
+
+    /// That a finding `f` of a pass was new to everybody when the pass began.
+    static let wasOwed = """
+        EXISTS (SELECT 1 FROM trueup_pass_findings AS o INDEXED BY trueup_pass_findings_owed
+            WHERE o.pass_id = f.pass_id AND o.finding_id = f.finding_id
+                AND o.is_carried = \(mark))
+        """
+
+    /// The pass whose findings are owed, and the one that repeats them.
+    private let source: Int64
+    private let opened: PassOpening.Opened
+    /// The ended runs of the source with and without a published report.
+    private let published: [Int64]
+    private let unpublished: [Int64]
+    /// Whether nobody goes on with the source.
+    private let isOver: Bool
+
+    private var isOwnPass: Bool { source == opened.passID }
+
+    private var chunks: PassChunks {
+        PassChunks(
+            table: "trueup_pass_findings", number: "finding_seq", passID: source,
+            rowsPerChunk: StoreLimits.scatteredRowsPerChunk)
+    }
+
+    /// What the passes of unpublished runs and those that have just been dropped owe.
+    static func all(
+        for opened: PassOpening.Opened, of runID: String, _ db: Database
+    ) throws -> [OwedFindings] {
+        let awaited = try Int64.fetchAll(
+            db,
+            sql: """
+                SELECT DISTINCT r.pass_id FROM trueup_awaited_reports AS a
+                JOIN trueup_runs AS r ON r.run_id = a.run_id WHERE a.run_id <> ?
+                """, arguments: [runID])
+        return try Set(awaited).union(opened.dropped).sorted().map { source in
+            var published: [Int64] = []
+            var unpublished: [Int64] = []
+            let runs = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT run_seq, run_id IN (SELECT run_id FROM trueup_awaited_reports)
+                    FROM trueup_runs WHERE pass_id = ? AND ended IS NOT NULL
+                    """, arguments: [source])
+            for run in runs {
+                guard let sequence = run.integer(at: 0) else { continue }
+                if run.integer(at: 1) == 1 {
+                    unpublished.append(sequence)
+                } else {
+                    published.append(sequence)
+                }
+            }
+            let state = try String.fetchOne(
+                db, sql: "SELECT state FROM trueup_passes WHERE pass_id = ?", arguments: [source])
+            return OwedFindings(
+                source: source, opened: opened, published: published, unpublished: unpublished,
+                isOver: state != "open")
+        }
+    }
+
+    /// Where the findings of the source begin.
+    func first(_ db: Database) throws -> Int64? { try chunks.first(db) }
+
+    /// Repeats a chunk; returns where the next one begins.
+    func take(from first: Int64, _ db: Database) throws -> Int64? {
+        let next = try chunks.next(after: first, db)
+        let range: StatementArguments = [first, next ?? Int64.max, source]
+        let columns = FindingStaging.columns.joined(separator: ", ")
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO trueup_pass_findings
+                    (pass_id, \(columns), is_carried, superseded_by)
+                SELECT ?, \(values), \(Self.mark), ?
+                FROM trueup_pass_findings AS f
+                LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                WHERE \(isOfChunk) AND \(isOwed)
+                """,
+            // In its own pass a finding still stands, and needs only to be known as untold.
+            arguments: [opened.passID, isOwnPass ? opened.sequence : nil] + range)
+        guard !isOwnPass else { return next }
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO trueup_pass_notifications (
+                    pass_id, staged_by, \(Self.ofNotification))
+                SELECT ?, ?, \(Self.ofNotification) FROM trueup_pass_notifications AS n
+                WHERE n.pass_id = ? AND (n.bundle_id, n.environment, n.notification_uuid) IN (
+                    SELECT f.bundle_id, f.environment, f.field FROM trueup_pass_findings AS f
+                    LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                    WHERE \(isOfChunk) AND \(Self.isOfNotification) AND \(isOwed))
+                """, arguments: [opened.passID, opened.sequence, source] + range)
+        if !isOver {
+            // This run tells them now, not the one that goes on with that pass.
+            try db.execute(
+                sql: """
+                    UPDATE trueup_pass_findings AS f
+                    SET is_carried = 1, superseded_by = ifnull(superseded_by, ?)
+                    WHERE \(isOfChunk) AND f.is_carried = \(Self.mark)
+                    """, arguments: [opened.sequence] + range)
+        }
+        return next
+    }
+
+    private var isOfChunk: String {
+        "f.finding_seq >= ? AND f.finding_seq < ? AND \(chunks.isOfPass("f"))"
+    }
+
+    private static let isOfNotification = "f.kind IN ('notification_missed', 'notification_lost')"
+
+    private static let isMended =
+        "(ifnull(c.fate, '') = 'applied' OR f.action IN ('corrected', 'inserted', 'recovered'))"
+
+    private var isOwed: String {
+        let isListed = """
+            f.is_carried <> 1 AND f.superseded_by IS NULL
+                AND EXISTS (SELECT 1 FROM trueup_run_findings AS r
+                    WHERE r.run_seq IN (\(Self.list(unpublished)))
+                        AND r.finding_seq = f.finding_seq
+                        AND r.state IN ('new', 'recurring', 'corrected'))
+            """
+        guard !isOwnPass else { return "f.is_carried = 0 AND \(isListed)" }
+        var conditions = [isListed]
+        if published.isEmpty, unpublished.isEmpty {
+            conditions.append("f.is_carried = \(Self.mark)")
+        } else {
+            conditions.append("f.is_carried = \(Self.mark) AND f.superseded_by IS NULL")
+        }
+        if isOver {
+            conditions.append(
+                """
+                f.is_carried = 0 AND f.superseded_by IS NULL
+                    AND (\(Self.isOfNotification) OR \(Self.isMended))
+                """)
+        }
+        return """
+            (\(conditions.map { "(\($0))" }.joined(separator: " OR ")))
+                AND NOT EXISTS (SELECT 1 FROM trueup_run_findings AS r
+                    WHERE r.run_seq IN (\(Self.list(published)))
+                        AND r.finding_seq = f.finding_seq
+                        AND (r.state = 'corrected' OR NOT \(Self.isMended)))
+            """
+    }
+
+    /// The columns as they stand in the pass that repeats them: nothing of it is planned there.
+    private var values: String {
+        FindingStaging.columns.map { column in
+            switch column {
+            case "action":
+                """
+                CASE WHEN c.fate = 'applied' AND c.target = 'update' THEN 'corrected'
+                    WHEN c.fate = 'applied' THEN 'inserted'
+                    WHEN f.action IN ('corrected', 'inserted', 'recovered', 'refused')
+                        THEN f.action
+                    WHEN c.fate <> 'planned' THEN 'refused' ELSE 'none' END
+                """
+            case "cause":
+                """
+                ifnull((SELECT k.cause FROM trueup_run_finding_causes AS k
+                    WHERE k.run_seq IN (\(Self.list(unpublished)))
+                        AND k.finding_seq = f.finding_seq
+                    ORDER BY k.run_seq DESC LIMIT 1), f.cause)
+                """
+            default: "f.\(column)"
+            }
+        }.joined(separator: ", ")
+    }
+
+    private static let ofNotification = """
+        bundle_id, environment, notification_uuid, notification_type, subtype, signed_date,
+        original_transaction_id, attempts, last_attempt_result, verdict, evidence
+        """
+
+    private static func list(_ numbers: [Int64]) -> String {
+        numbers.map(String.init).joined(separator: ", ")
+    }
+}
