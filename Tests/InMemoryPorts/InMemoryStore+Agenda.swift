@@ -215,13 +215,21 @@ extension State {
         "\(finding.kind) \(finding.key.map { "\($0)" } ?? "") \(finding.field ?? "")"
     }
 
-    mutating func rememberOpenFindings(in passID: Int64, resolves: Bool) {
+    /// - Parameters:
+    ///   - passID: The pass of the run that ended.
+    ///   - resolves: Whether what it looked for and did not find is closed.
+    ///   - knowsRows: Whether a row that is not there is known to be gone.
+    mutating func rememberOpenFindings(in passID: Int64, resolves: Bool, knowsRows: Bool) {
         guard let pass = passes[passID] else { return }
         let standing = pass.findings.filter { !$0.isSuperseded }
         let isMended: Set<FindingAction> = [.corrected, .inserted, .recovered]
         if resolves {
             open = open.filter { _, finding in
-                finding.key.map { !pass.looked(at: $0, for: finding.kind) } ?? true
+                guard let key = finding.key else { return true }
+                if knowsRows, finding.kind != .missingLocally, table.rows[key] == nil {
+                    return false
+                }
+                return !pass.looked(at: key, for: finding.kind)
             }
         }
         for staged in standing where staged.finding.key != nil {

@@ -43,7 +43,8 @@ extension InMemoryStore {
             state.runs[index].conclusion = conclusion
             if run.worksOffAgenda { state.settleAgenda(in: pass.passID, at: run.started) }
             state.rememberOpenFindings(
-                in: pass.passID, resolves: conclusion.closesPass && run.narrowing.isEmpty)
+                in: pass.passID, resolves: conclusion.closesPass && run.narrowing.isEmpty,
+                knowsRows: run.mode == .apply && conclusion.acceptedTableRows != nil)
             state.reportedThrough = state.ledger.last?.number ?? 0
             if let rows = conclusion.acceptedTableRows { state.tableSizes.append(rows) }
             guard conclusion.closesPass else { return }

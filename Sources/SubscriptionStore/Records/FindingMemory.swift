@@ -90,7 +90,8 @@ struct FindingMemory: Sendable {
         let passID = try Int64.fetchOne(
             db, sql: "SELECT pass_id FROM trueup_runs WHERE run_seq = ?", arguments: [sequence])
         // No id sorts after this one: they are hexadecimal.
-        try FindingResolution(db: db, passID: passID ?? 0).write(from: first, to: next ?? "~")
+        try FindingResolution(db: db, passID: passID ?? 0, sequence: sequence)
+            .write(from: first, to: next ?? "~")
         return next
     }
 }
@@ -114,6 +115,7 @@ extension SQLiteStore {
 struct FindingResolution {
     let db: Database
     let passID: Int64
+    let sequence: Int64
 
     /// The states of a finding that is not resolved.
     static let unresolved = "('new', 'open', 'recurring', 'acknowledged')"
@@ -122,6 +124,7 @@ struct FindingResolution {
     func write(from first: String, to end: String) throws {
         try resolveRows(first, end)
         try resolveNotifications(first, end)
+        try resolveGone(first, end)
     }
 
     /// How much of a row must have been examined to show that a finding of a kind is resolved.
@@ -168,6 +171,27 @@ struct FindingResolution {
                             AND (p.look >= \(Self.neededLook) OR \(Self.isOfCurrentPeriod)))
                 """,
             arguments: [passID, first, end])
+    }
+
+    /// A finding about a row is resolved once the row is gone: its key was mended, or it was deleted.
+    ///
+    /// Not where the guard did not accept how many rows the table has: they may come back.
+    private func resolveGone(_ first: String, _ end: String) throws {
+        try db.execute(
+            sql: """
+                UPDATE trueup_findings AS h SET state = 'resolved'
+                WHERE h.state IN \(Self.unresolved) AND h.finding_id >= ?2 AND h.finding_id < ?3
+                    AND h.original_transaction_id IS NOT NULL AND \(Self.wasNotFound)
+                    AND h.kind NOT IN ('missing_locally', 'notification_missed',
+                        'notification_lost')
+                    AND EXISTS (SELECT 1 FROM trueup_runs AS r
+                        JOIN trueup_table_sizes AS t ON t.run_seq = r.run_seq
+                        WHERE r.run_seq = ?4 AND r.mode = 'apply')
+                    AND NOT EXISTS (SELECT 1 FROM subscriptions AS s
+                        WHERE s.bundle_id = h.bundle_id AND s.environment = h.environment
+                            AND s.original_transaction_id = h.original_transaction_id)
+                """,
+            arguments: [passID, first, end, sequence])
     }
 
     /// A notification was looked at when Apple's history showed it again.

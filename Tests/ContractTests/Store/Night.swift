@@ -56,12 +56,12 @@ struct Night {
         }
     }
 
-    func conclude(closes: Bool = true) async throws {
-        try await ports.runs.conclude(
-            RunConclusion(
-                ended: run.started.adding(milliseconds: 1000), statuses: [.ok], messages: [],
-                limits: [], calls: [], closesPass: closes, settlesUnreached: !closes),
-            in: pass, run: run)
+    func conclude(closes: Bool = true, acceptedRows: Int? = nil) async throws {
+        var conclusion = RunConclusion(
+            ended: run.started.adding(milliseconds: 1000), statuses: [.ok], messages: [],
+            limits: [], calls: [], closesPass: closes, settlesUnreached: !closes)
+        conclusion.acceptedTableRows = acceptedRows
+        try await ports.runs.conclude(conclusion, in: pass, run: run)
     }
 
     func settled(_ ids: String...) async throws -> Set<String> {
