@@ -25,6 +25,8 @@ struct OwedFindings: Sendable {
     private let unpublished: [Int64]
     /// Whether nobody goes on with the source.
     private let isOver: Bool
+    /// Whether only what was corrected is repeated: a run that judges no rows reports what it does.
+    private let isMendedAlone: Bool
 
     private var isOwnPass: Bool { source == opened.passID }
 
@@ -35,16 +37,23 @@ struct OwedFindings: Sendable {
     }
 
     /// What the passes of unpublished runs and those that have just been dropped owe.
+    ///
+    /// A plan or an undo takes over only from its like; the rest waits for a run that judges rows.
     static func all(
-        for opened: PassOpening.Opened, of runID: String, _ db: Database
+        for opened: PassOpening.Opened, of run: RunHeader, _ db: Database
     ) throws -> [OwedFindings] {
         let awaited = try Int64.fetchAll(
             db,
             sql: """
                 SELECT DISTINCT r.pass_id FROM trueup_awaited_reports AS a
                 JOIN trueup_runs AS r ON r.run_id = a.run_id WHERE a.run_id <> ?
-                """, arguments: [runID])
-        return try Set(awaited).union(opened.dropped).sorted().map { source in
+                """, arguments: [run.runID])
+        let applications = try Set(
+            Int64.fetchAll(db, sql: "SELECT pass_id FROM trueup_applications"))
+        let sources = Set(awaited).union(opened.dropped).filter {
+            run.judgesRows || applications.contains($0)
+        }
+        return try sources.sorted().map { source in
             var published: [Int64] = []
             var unpublished: [Int64] = []
             let runs = try Row.fetchAll(
@@ -65,7 +74,7 @@ struct OwedFindings: Sendable {
                 db, sql: "SELECT state FROM trueup_passes WHERE pass_id = ?", arguments: [source])
             return OwedFindings(
                 source: source, opened: opened, published: published, unpublished: unpublished,
-                isOver: state != "open")
+                isOver: state != "open", isMendedAlone: !run.judgesRows)
         }
     }
 
@@ -144,6 +153,7 @@ struct OwedFindings: Sendable {
         }
         return """
             (\(conditions.map { "(\($0))" }.joined(separator: " OR ")))
+                AND \(isMendedAlone ? Self.isMended : "1")
                 AND NOT EXISTS (SELECT 1 FROM trueup_run_findings AS r
                     WHERE r.run_seq IN (\(Self.list(published)))
                         AND r.finding_seq = f.finding_seq

@@ -9,14 +9,12 @@ extension SQLiteStore {
         let doing = "recording the run \(run.runID)"
         let opened = try await write(doing) { db in try PassOpening(db: db, run: run).begin() }
         while try await write(doing, { db in try PassOpening.askAgain(opened, db) }) {}
-        if run.judgesRows {
-            let owed = try await read(doing) { db in
-                try OwedFindings.all(for: opened, of: run.runID, db)
-            }
-            for source in owed {
-                guard let first = try await read(doing, source.first) else { continue }
-                try await inChunks(doing, from: first, source.take)
-            }
+        let owed = try await read(doing) { db in
+            try OwedFindings.all(for: opened, of: run, db)
+        }
+        for source in owed {
+            guard let first = try await read(doing, source.first) else { continue }
+            try await inChunks(doing, from: first, source.take)
         }
         try await write(doing) { db in
             try ReportedEntries(db: db).forgetUnpublished(

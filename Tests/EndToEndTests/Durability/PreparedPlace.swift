@@ -53,7 +53,15 @@ struct PreparedPlace {
                     SELECT notification_uuid, ifnull(verdict, ''), recovered_at IS NOT NULL
                     FROM trueup_notifications ORDER BY 1
                     """),
-                reported: try reportedCorrections())
+                reported: try reportedLines(
+                    of: "corrections.jsonl",
+                    ["ledger_entry", "table", "original_transaction_id", "kinds"]
+                ) { _ in true },
+                mended: try Set(
+                    reportedLines(of: "discrepancies.jsonl", ["finding_id", "kind"]) {
+                        $0["state"] as? String == "corrected"
+                    }
+                ).sorted())
         }
     }
 
@@ -65,6 +73,8 @@ struct PreparedPlace {
         var inbox: [String]
         /// Every line of corrections.jsonl of every report, by entry number and row.
         var reported: [String]
+        /// The findings that some report calls corrected.
+        var mended: [String]
 
         /// What is here and not there, and the other way round, list by list.
         func differences(from other: State) -> [String] {
@@ -72,7 +82,7 @@ struct PreparedPlace {
                 ("rows", rows, other.rows), ("periods", periods, other.periods),
                 ("ledger", ledger, other.ledger), ("inbox", inbox, other.inbox),
                 ("numbers", ledgerNumbers.map(String.init), other.ledgerNumbers.map(String.init)),
-                ("reported", reported, other.reported),
+                ("reported", reported, other.reported), ("mended", mended, other.mended),
             ]
             return lists.flatMap { name, mine, theirs in
                 mine.difference(from: theirs).map { change in
@@ -99,7 +109,10 @@ struct PreparedPlace {
         }
     }
 
-    private func reportedCorrections() throws -> [String] {
+    /// Some members of each line that counts in a file of every report.
+    private func reportedLines(
+        of name: String, _ members: [String], where counts: ([String: Any]) -> Bool
+    ) throws -> [String] {
         let reports = folder.appendingPathComponent("reports")
         guard let days = try? FileManager.default.contentsOfDirectory(atPath: reports.path) else {
             return []
@@ -109,13 +122,13 @@ struct PreparedPlace {
             let runs = reports.appendingPathComponent(day)
             for run in try FileManager.default.contentsOfDirectory(atPath: runs.path)
             where !run.hasSuffix(".partial") {
-                let file = runs.appendingPathComponent(run + "/corrections.jsonl")
+                let file = runs.appendingPathComponent(run + "/\(name)")
                 for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
                     let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
                     let entry = try #require(object as? [String: Any])
+                    guard counts(entry) else { continue }
                     lines.append(
-                        ["ledger_entry", "table", "original_transaction_id", "kinds"]
-                            .map { "\(entry[$0] ?? "")" }.joined(separator: "|"))
+                        members.map { "\(entry[$0] ?? "")" }.joined(separator: "|"))
                 }
             }
         }
