@@ -75,10 +75,11 @@ extension SQLiteStore {
     /// - Parameters:
     ///   - job: Its name.
     ///   - mode: Which of its runs count: a check by hand is no night of a job that writes.
+    ///   - mayBeEmpty: Whether a run counts that had no row to judge, as of a job without a walk.
     /// - Returns: `nil` before the first.
     /// - Throws: `StoreError` when it cannot be read.
     package func lastSuccess(
-        ofJob job: String, mode: RunMode
+        ofJob job: String, mode: RunMode, mayBeEmpty: Bool
     ) async throws(StoreError) -> Timestamp? {
         try await read("looking for the last success") { db in
             try Int64.fetchOne(
@@ -86,9 +87,10 @@ extension SQLiteStore {
                 sql: """
                     SELECT max(ended) FROM trueup_runs
                     WHERE job = ? AND mode = ? AND narrowing = ''
-                        AND exit_status IN ('\(ExitStatus.ok.rawValue)',
-                            '\(ExitStatus.findings.rawValue)')
-                    """, arguments: [job, mode.rawValue]
+                        AND (exit_status IN ('\(ExitStatus.ok.rawValue)',
+                                '\(ExitStatus.findings.rawValue)')
+                            OR ? AND exit_status = '\(ExitStatus.empty.rawValue)')
+                    """, arguments: [job, mode.rawValue, mayBeEmpty]
             ).map(Timestamp.init(unixMilliseconds:))
         }
     }

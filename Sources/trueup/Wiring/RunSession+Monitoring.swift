@@ -54,7 +54,8 @@ extension RunSession {
         let overview = try store.overview(runs: 0)
         var standing = RunMetrics.Standing()
         standing.lastSuccess = try await store.lastSuccess(
-            ofJob: summary.header.job, mode: summary.header.mode)
+            ofJob: summary.header.job, mode: summary.header.mode,
+            mayBeEmpty: run.isWell(.empty))
         standing.watermarks = overview.watermarks
         standing.oldestCheck = overview.oldestCheck
         standing.owed = overview.owed
