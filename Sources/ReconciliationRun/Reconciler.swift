@@ -238,7 +238,7 @@ package struct Reconciler: Sendable {
         if let sample = coverage.sample, let quiet = coverage.quiet {
             coverage.sample?.bound =
                 RemainingRisk(
-                    population: quiet, drawn: sample.drawn, differing: sample.differing
+                    population: quiet, drawn: sample.drawn, differing: sample.unproven
                 ).bound
         }
         return coverage

@@ -113,8 +113,9 @@ extension InMemoryStore {
                 let drawn = pass.questions.filter { $0.value.contains { $0.reason == .sample } }
                     .keys.compactMap { pass.rows[$0] }
                 coverage.sample = RunCoverage.Sample(
-                    drawn: drawn.count, differing: drawn.count { $0.verdict != .match }, bound: 0,
-                    seed: counts.seed)
+                    drawn: drawn.count, differing: drawn.count { $0.verdict == .discrepancy },
+                    notJudged: drawn.count { $0.verdict != .match && $0.verdict != .discrepancy },
+                    bound: 0, seed: counts.seed)
             }
             if kind == .delta { coverage.routine = pass.routine }
             return coverage

@@ -141,7 +141,7 @@ import Testing
         coverage.settledByNotification = 12
         coverage.quiet = 410_883
         coverage.left = [.sweep: 7]
-        coverage.sample = .init(drawn: 400, differing: 1, bound: 4_867, seed: 1)
+        coverage.sample = .init(drawn: 400, differing: 1, notJudged: 0, bound: 4_867, seed: 1)
         coverage.oldestCheck = Samples.time("2026-11-13T00:00:00Z")
         run.runSummary.conclusion.coverage = coverage
         run.runSummary.corrections[.planned] = 1

@@ -125,6 +125,7 @@ extension RunCoverage.Sample {
         .object([
             "bound": .integer(Int64(bound)), "confidence": .string("0.95"),
             "differ": .integer(Int64(differing)), "drawn": .integer(Int64(drawn)),
+            "not_judged": .count(notJudged),
             "seed": .string(String(seed, radix: 16)),
         ])
     }

@@ -36,9 +36,8 @@ extension SummarySections {
             section.sentences.append(
                 "With 95 % confidence at most \(sample.bound.grouped) of the "
                     + "\(quiet.grouped) rows that no reason named differ from Apple: of "
-                    + "\(sample.drawn.grouped) drawn at random \(sample.differing.grouped) "
-                    + "differ. It holds for the moment of the run and for rows that Apple answers "
-                    + "about.")
+                    + "\(sample.drawn.grouped) drawn at random \(sample.outcome). It holds for the "
+                    + "moment of the run and for rows that Apple answers about.")
         } else if quiet > 0 {
             section.sentences.append(
                 "\(quiet.grouped) rows were not asked about, and no sample says how many of them "
@@ -49,6 +48,20 @@ extension SummarySections {
                 "Apple's oldest word about a row is of \(oldest.readable) UTC.")
         }
         return section
+    }
+}
+
+extension RunCoverage.Sample {
+    /// What was found of the drawn rows, as the end of a sentence.
+    fileprivate var outcome: String {
+        let differ = "\(differing.grouped) \(differing == 1 ? "differs" : "differ")"
+        guard let notJudged else {
+            // Earlier versions counted both together.
+            return "\(differ) or \(differing == 1 ? "was" : "were") not judged"
+        }
+        guard notJudged > 0 else { return differ }
+        return "\(differ) and \(notJudged.grouped) \(notJudged == 1 ? "was" : "were") not judged; "
+            + "the bound counts \(notJudged == 1 ? "it as if it" : "those as if they") differed"
     }
 }
 

@@ -90,13 +90,14 @@ struct ScheduledPass {
         GROUP BY 1
         """
 
-    /// A drawn row that could not be judged counts as differing.
+    /// A drawn row that was not judged is counted apart: nobody knows whether it differs.
     private func sample(seed: UInt64) throws -> RunCoverage.Sample {
         let row = try Row.fetchOne(
             db,
             sql: """
-                SELECT count(*), sum(p.verdict IN (\(VerdictCode.discrepancy.rawValue),
-                    \(VerdictCode.undecided.rawValue), \(VerdictCode.excluded.rawValue)))
+                SELECT count(*), sum(p.verdict = \(VerdictCode.discrepancy.rawValue)),
+                    sum(p.verdict NOT IN (
+                        \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue)))
                 FROM trueup_pass_questions AS q
                 JOIN trueup_pass_rows AS p ON p.pass_id = q.pass_id
                     AND p.bundle_id = q.bundle_id AND p.environment = q.environment
@@ -104,8 +105,8 @@ struct ScheduledPass {
                 WHERE q.pass_id = ? AND q.turn / 2 = \(QuestionReason.sample.rank)
                 """, arguments: [passID])
         return RunCoverage.Sample(
-            drawn: row?.number(at: 0) ?? 0, differing: row?.number(at: 1) ?? 0, bound: 0,
-            seed: seed)
+            drawn: row?.number(at: 0) ?? 0, differing: row?.number(at: 1) ?? 0,
+            notJudged: row?.number(at: 2) ?? 0, bound: 0, seed: seed)
     }
 
     private func byReason(_ sql: String) throws -> [QuestionReason: Int] {

@@ -23,15 +23,27 @@ package struct RunCoverage: Hashable, Sendable, Codable {
 
     package struct Sample: Hashable, Sendable, Codable {
         package var drawn: Int
-        /// Drawn rows that differ, or could not be judged.
+        /// Drawn rows that were judged and differ.
+        ///
+        /// Where `notJudged` is `nil` also those that were not judged.
         package var differing: Int
-        /// The largest number of differing rows among the quiet ones that is compatible with that.
+        /// Drawn rows that were undecided or left out; `nil` in what earlier versions stored.
+        package var notJudged: Int?
+        /// The largest number of differing rows among the quiet ones that is compatible with that,
+        /// if no row that was not judged agrees.
         package var bound: Int
         package var seed: UInt64
 
-        package init(drawn: Int, differing: Int, bound: Int, seed: UInt64) {
+        /// Drawn rows that are not known to agree.
+        package var unproven: Int {
+            let (sum, overflow) = differing.addingReportingOverflow(notJudged ?? 0)
+            return overflow ? .max : sum
+        }
+
+        package init(drawn: Int, differing: Int, notJudged: Int?, bound: Int, seed: UInt64) {
             self.drawn = drawn
             self.differing = differing
+            self.notJudged = notJudged
             self.bound = bound
             self.seed = seed
         }

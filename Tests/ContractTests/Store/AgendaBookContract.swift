@@ -197,6 +197,30 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func `a drawn row that was not judged is counted apart from one that differs`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        let rows = ["1", "2", "3"].map { subscription($0) }
+        for row in rows { try place.hold(row) }
+        let first = try await Night(place, "run-1")
+        _ = try await schedule(first)
+        for row in rows { try await first.stage(agreed(row)) }
+        try await first.conclude()
+        let next = try await Night(place, "run-2", after: 24)
+        #expect(try await schedule(next, sample: 3).due == [.sample: 3])
+        try await next.stage(
+            agreed(rows[0], because: .sample), outcome("2", .undecided(.unavailable)),
+            drift("3", version: 1))
+        let sample = try await next.ports.agenda.coverage(
+            kind: .delta, in: next.pass, run: next.run
+        ).sample
+        #expect(sample?.drawn == 3)
+        #expect(sample?.differing == 1)
+        #expect(sample?.notJudged == 1)
+    }
+
+    @Test(arguments: Implementation.allCases)
     func `an open finding stays with every job that has reported it`(
         store: Implementation
     ) async throws {
