@@ -214,6 +214,7 @@ extension State {
         entry.accessContinuesBy = other
         entry.hash = fingerprint(entry.previousHash + entry.canonicalWithoutHash.rendered)
         ledger.append(entry)
+        if let undone = correction.undoOf { noteTakenBack(undone) }
         return .applied
     }
 

@@ -90,6 +90,25 @@ extension State {
     }
 }
 
+extension State {
+    /// Opens the findings of a correction that was taken back, and has its row asked about again.
+    mutating func noteTakenBack(_ number: Int64) {
+        guard let entry = ledger.first(where: { $0.number == number }) else { return }
+        notes[entry.subscription]?.check?.check.values = ValuesDigest(bits: 0)
+        guard let passID = runs.first(where: { $0.header.runID == entry.runID })?.passID,
+            let pass = passes[passID]
+        else { return }
+        let undone = pass.corrections.filter {
+            $0.fate == .applied && $0.key == entry.subscription
+                && $0.correction.transactionID == entry.transactionID
+        }
+        for staged in pass.findings where !staged.isSuperseded && staged.finding.key != nil {
+            guard undone.contains(where: { $0.number == staged.correction }) else { continue }
+            open[Self.identity(of: staged.finding)] = staged.finding
+        }
+    }
+}
+
 extension LedgerEntry {
     /// What takes the entry back, resting on the same evidence.
     fileprivate func inverse(in table: Table, _ undone: String) -> PlannedCorrection {

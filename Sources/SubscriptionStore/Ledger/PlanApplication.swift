@@ -75,6 +75,9 @@ struct PlanApplication {
             correction, run: header, plan: plan, rowVersion: try change.versionNow(),
             accessContinuesBy: other, at: now)
         try OutboxWriter(db: db, naming: naming).append(entry)
+        if let undone = correction.undoOf {
+            try TakenBackCorrection(db: db, entry: undone).note()
+        }
         return .applied
     }
 

@@ -85,6 +85,27 @@ import Testing
         #expect(try record.summary().undoOf == "run-1")
     }
 
+    @Test func `what was corrected is an open finding again, and not a recurring one`() async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1"), subscription("2"), subscription("3")])
+        try await corrected(store, [drift("1"), drift("2"), missing("7")])
+        #expect(try store.overview(runs: 1).openFindings.isEmpty)
+        // Somebody wrote to it since, so it stays as it is.
+        try database.execute(
+            "UPDATE subscriptions SET customer_id = 'c' WHERE original_transaction_id = '2'")
+        try await undo("run-1", store, as: "undo")
+        let open = try store.overview(runs: 1).openFindings
+        #expect(Set(open.map(\.kind)) == [.accessUnpaid, .missingLocally])
+        #expect(open.map(\.findings) == [1, 1])
+        #expect(open.map(\.state) == [.open, .open])
+        let night = try await Night.begin(
+            store, Night.header("run-2", mode: .check, at: Night.start + 86_400_000))
+        try await night.stage(drift("1", version: 3))
+        #expect(try await night.conclude().findings().map(\.state) == [.open])
+    }
+
     @Test func `a second time changes nothing`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()
