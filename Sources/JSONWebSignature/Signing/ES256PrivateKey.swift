@@ -14,7 +14,10 @@ package struct ES256PrivateKey: Sendable, CustomStringConvertible, CustomDebugSt
     /// - Throws: `.key`, without quoting anything of the text.
     package init(pem: String) throws(JSONWebSignatureError) {
         do {
-            key = try P256.Signing.PrivateKey(pemRepresentation: pem)
+            let read = try P256.Signing.PrivateKey(pemRepresentation: pem)
+            // The library takes any 32 bytes for a key of this curve, whichever curve they name.
+            guard !OtherKey.isOnOtherCurve(pem) else { throw OtherKey.Refused() }
+            key = read
         } catch {
             guard let kind = OtherKey.name(ofKeyIn: pem) else {
                 throw JSONWebSignatureError(
@@ -71,6 +74,18 @@ private enum OtherKey {
         ),
         ("an Ed25519 key", [0x06, 0x03, 0x2B, 0x65, 0x70]),
     ]
+
+    struct Refused: Error {}
+
+    private static let p256: [UInt8] = [
+        0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07,
+    ]
+
+    /// Whether a key names another curve than P-256; one that names none does not.
+    static func isOnOtherCurve(_ pem: String) -> Bool {
+        guard let der = try? PEMDocument(pemString: pem).derBytes else { return false }
+        return der.firstRange(of: p256) == nil && name(ofKeyIn: pem) != nil
+    }
 
     /// `nil` for what is no PEM, or of another kind still; nothing of the key is in the name.
     static func name(ofKeyIn pem: String) -> String? {
