@@ -191,6 +191,8 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
                 by: "00000000-0000-0000-0000-000000000000")
         case .bundleIsWrong:
             try writeApp(replacing: place.simulator.ready.bundleID, by: "com.wrong")
+            // No row is of that app: only the notification history is asked for.
+            try place.writeJob("nightly", "max_duration: 10m")
         case .settingIsUnknown:
             try place.writeSettings(apps: [place.simulator.appYAML(extra: ["quota_shares: 1"])])
         case .settingsAreOpen:
