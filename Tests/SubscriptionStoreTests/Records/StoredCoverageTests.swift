@@ -1,0 +1,20 @@
+import Subscriptions
+import Testing
+
+@testable import SubscriptionStore
+
+@Suite struct `What is stored of what a run covered` {
+    @Test func `is read as it was written`() throws {
+        var coverage = RunCoverage(kind: .delta)
+        coverage.sample = .init(drawn: 449, differing: 7, notJudged: 16, bound: 300, seed: .max)
+        #expect(try CoverageText.decode(CoverageText.encode(coverage)) == coverage)
+    }
+
+    @Test func `is read where an earlier version counted the sample`() throws {
+        var coverage = RunCoverage(kind: .delta)
+        coverage.sample = .init(drawn: 449, differing: 23, notJudged: nil, bound: 300, seed: 1)
+        let stored = try #require(try CoverageText.encode(coverage))
+        #expect(!stored.contains("notJudged"))
+        #expect(try CoverageText.decode(stored)?.sample == coverage.sample)
+    }
+}
