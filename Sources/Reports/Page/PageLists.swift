@@ -108,7 +108,7 @@ struct PageLists {
 
     private func absent(_ page: inout Markup) {
         guard facts.notFoundCount > 0 else {
-            page.element("p", "Apple found every id that it was asked about.")
+            page.element("p", facts.summary.answersAboutIDs)
             return
         }
         extent(

@@ -94,9 +94,13 @@ private struct Facts {
         }
         switch status {
         case .ok, .findings:
-            parts = [rows([differing(status), notJudged]), corrections, standing, known]
+            parts = [
+                rows([differing(status), notJudged, strangers]), corrections, standing, known,
+            ]
         case .incomplete:
-            parts = [rows([notJudged, differing(status)]), corrections, standing, known]
+            parts = [
+                rows([notJudged, strangers, differing(status)]), corrections, standing, known,
+            ]
         case .empty: parts = ["no row was asked about"]
         case .guarded: parts = [guards, written]
         case .hungUp, .interrupted, .terminated:
@@ -183,6 +187,12 @@ private struct Facts {
     }
 
     private var notJudged: (rows: Int, what: String) { (totals.undecidedCount, "not judged") }
+
+    /// Rows that nobody asked to leave out; they alone make a run incomplete.
+    private var strangers: (rows: Int, what: String) {
+        let rows = totals.excluded[.appNotConfigured] ?? 0
+        return (rows, "\(rows == 1 ? "belongs" : "belong") to no configured app")
+    }
 
     private var agreement: String {
         let beside = findings > 0 ? findings.of("finding") : ""

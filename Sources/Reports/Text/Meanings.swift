@@ -64,7 +64,7 @@ extension ExitStatus {
         case .findings:
             "Read discrepancies.csv: findings at or above the job's fail_on are not corrected."
         case .incomplete:
-            "Run the job again: rows that were not judged are asked again. undecided.csv names them."
+            "Run the job again: what was not read or reached is taken up again. MESSAGES say what it was."
         case .guarded:
             "Read MESSAGES and plan.json before anything else: what stopped the run, and what waits. "
                 + "Find out what changed at Apple or in the table. Raise a guard in the job file "

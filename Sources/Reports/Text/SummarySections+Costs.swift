@@ -121,7 +121,7 @@ extension SummarySections {
     /// What to do next, as far as the exit status says.
     static func next(_ summary: RunSummary) -> Section {
         var sentences: [String] = []
-        if let advice = summary.conclusion.exitStatus.advice { sentences.append(advice) }
+        sentences += advice(summary)
         let absent = summary.findings.filter { $0.kind == .notFound }
         let count = absent.reduce(0) { $0 + $1.findings }
         if count > 0 {

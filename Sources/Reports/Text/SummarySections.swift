@@ -57,7 +57,7 @@ enum SummarySections {
                     "not judged, never taken for a match",
                 ],
                 ink: totals.undecidedCount > 0 ? .notable : .plain),
-            .init(["excluded", totals.excludedCount.grouped, "left out on purpose"]),
+            excluded(totals),
             .init(["in scope", totals.inScope.grouped, "the sum of the four"], isSum: true),
         ]
         if totals.filled > 0 {
@@ -65,6 +65,20 @@ enum SummarySections {
                 .init(["filled", totals.filled.grouped, "of them had something not known yet"]))
         }
         return section
+    }
+
+    /// Rows of no configured app were left out although nobody asked for it.
+    private static func excluded(_ totals: RunTotals) -> Section.Row {
+        let strangers = totals.excluded[.appNotConfigured] ?? 0
+        let meaning =
+            switch strangers {
+            case 0: "left out on purpose"
+            case totals.excludedCount: "of no configured app: never asked about"
+            default: "left out on purpose, but \(strangers.grouped) of no configured app"
+            }
+        return .init(
+            ["excluded", totals.excludedCount.grouped, meaning],
+            ink: strangers > 0 ? .notable : .plain)
     }
 
     /// Why rows were not judged, or left out.

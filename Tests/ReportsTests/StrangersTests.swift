@@ -1,0 +1,66 @@
+import Reports
+import Subscriptions
+import Testing
+
+@Suite struct `Rows of no configured app` {
+    private func words(_ summary: RunSummary) -> String {
+        SummaryText.render(summary, reportPath: nil)
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    private func run(
+        strangers: Int, inFlight: Int = 0, undecided: Int = 0, differing: Int = 1_948
+    ) -> RunSummary {
+        Situations.run([.incomplete]) {
+            $0.totals.matched = 2_408
+            $0.totals.discrepant = differing
+            $0.totals.excluded = [.appNotConfigured: strangers, .inFlight: inFlight]
+            if undecided > 0 { $0.totals.undecided = [.unavailable: undecided] }
+        }
+    }
+
+    @Test func `are the reason that the first line gives`() {
+        #expect(
+            words(run(strangers: 115)).hasPrefix(
+                "Incomplete (exit status 3): 115 of 4,471 rows belong to no configured app, 1,948 "
+                    + "differ"))
+        #expect(
+            words(run(strangers: 1, differing: 0)).hasPrefix(
+                "Incomplete (exit status 3): 1 of 2,409 rows belongs to no configured app"))
+        #expect(
+            words(run(strangers: 115, undecided: 3)).hasPrefix(
+                "Incomplete (exit status 3): 3 of 4,474 rows not judged, 115 belong to no configured "
+                    + "app, 1,948 differ"))
+    }
+
+    @Test func `are not said to be left out on purpose`() {
+        #expect(
+            words(run(strangers: 115)).contains(
+                "excluded 115 of no configured app: never asked about"))
+        #expect(!words(run(strangers: 115)).contains("on purpose"))
+        #expect(
+            words(run(strangers: 115, inFlight: 10)).contains(
+                "excluded 125 left out on purpose, but 115 of no configured app"))
+        #expect(words(run(strangers: 0, inFlight: 10)).contains("excluded 10 left out on purpose"))
+    }
+
+    @Test func `are not asked again by running the job again`() {
+        let alone = words(run(strangers: 115))
+        #expect(!alone.contains("Run the job again"))
+        #expect(!alone.contains("undecided.csv"))
+        #expect(
+            alone.contains(
+                "115 rows belong to no configured app, and no run will ask about them: add their app "
+                    + "(bundle_id and environment) to apps in the settings, or correct these columns "
+                    + "where they name the wrong one."))
+        let both = words(run(strangers: 115, undecided: 3))
+        #expect(both.contains("Run the job again: rows that were not judged are asked again."))
+        #expect(both.contains("115 rows belong to no configured app, and no run"))
+    }
+
+    @Test func `without them and with all judged, what is missing is said by the messages`() {
+        let summary = run(strangers: 0)
+        #expect(!words(summary).contains("undecided.csv"))
+        #expect(words(summary).contains("Run the job again: what was not read or reached"))
+    }
+}
