@@ -68,11 +68,12 @@ import Testing
     @Test func `says why there is no report`() throws {
         let found = RunMessage(
             ofJob: "nightly", on: "db1", endedWith: .busy,
-            reason: "Another run holds the lock: job@db1.\nNothing was changed.")
+            reason: "Another run holds the lock: job@db1.\nNothing was changed.",
+            nextCommand: "trueup doctor --config '/etc/true up.yaml'")
         #expect(found.status == .busy)
         #expect(found.subject.hasPrefix("trueup nightly: Failed (exit status 75): Another run"))
         #expect(!found.subject.contains("\n"))
-        #expect(found.text.contains("trueup doctor"))
+        #expect(found.text.hasSuffix("\nNext     trueup doctor --config '/etc/true up.yaml'\n"))
         let members = try members(found)
         #expect(members["report"] is NSNull)
         #expect((members["new_findings"] as? [Any])?.isEmpty == true)

@@ -60,7 +60,7 @@ extension ExitDecision {
         let command = commands.lifting(others, in: "backfill", because: reason)
         return
             "But \(names) \(others.count == 1 ? "objects" : "object") to more than the size, and "
-            + "to that job as well. Find out why; if all is as it should be: \(command)"
+            + "to the job backfill as well. Find out why; if all is as it should be: \(command)"
     }
 
     private var liftSentences: [String] {

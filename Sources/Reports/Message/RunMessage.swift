@@ -20,6 +20,8 @@ package struct RunMessage: Hashable, Sendable {
     private let summary: RunSummary?
     private let reportPath: String?
     private let link: String?
+    /// What to give next, where no report says it.
+    private let nextCommand: String?
 
     /// The message of a run whose report is published.
     ///
@@ -34,6 +36,7 @@ package struct RunMessage: Hashable, Sendable {
         host = summary.header.host
         self.summary = summary
         self.reportPath = reportPath
+        nextCommand = nil
         self.link = link.map { link in
             link.replacing("{run}", with: summary.header.runID)
                 .replacing("{day}", with: summary.header.started.utcDay)
@@ -48,12 +51,17 @@ package struct RunMessage: Hashable, Sendable {
     ///   - host: On which machine.
     ///   - status: With what it ended.
     ///   - reason: Why, in sentences.
-    package init(ofJob job: String, on host: String, endedWith status: ExitStatus, reason: String) {
+    ///   - nextCommand: What to give next, quoted for a shell, with the settings that the run had.
+    package init(
+        ofJob job: String, on host: String, endedWith status: ExitStatus, reason: String,
+        nextCommand: String
+    ) {
         self.status = status
         self.job = job
         self.host = host
         let said = reason.isEmpty ? status.meaning : reason
         headline = "Failed (exit status \(status.code)): \(said)"
+        self.nextCommand = nextCommand
         summary = nil
         reportPath = nil
         link = nil
@@ -127,7 +135,7 @@ package struct RunMessage: Hashable, Sendable {
         if let summary { lines.append("Run      \(summary.header.runID)") }
         if let reportPath { lines.append("Report   \(reportPath.onOneLine)") }
         if let link { lines.append("Link     \(link.onOneLine)") }
-        if summary == nil { lines.append("Next     trueup doctor") }
+        if let nextCommand { lines.append("Next     \(nextCommand.onOneLine)") }
         return lines.joined(separator: "\n") + "\n"
     }
 }

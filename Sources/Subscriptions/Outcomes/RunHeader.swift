@@ -50,9 +50,10 @@ package struct RunHeader: Hashable, Sendable {
         return (beginsFromStart || !judgesRows ? 24 : 6) * 60 * 60 * 1000
     }
 
-    /// The host of `actor`.
+    /// The host of `actor`, without what it says in brackets about the run.
     package var host: String {
-        actor.split(separator: "@").last.map(String.init) ?? actor
+        let who = actor.firstRange(of: " (").map { actor[..<$0.lowerBound] } ?? actor[...]
+        return who.split(separator: "@").last.map(String.init) ?? actor
     }
 
     package init(

@@ -43,7 +43,7 @@ struct RunMessenger {
     func send(_ message: RunMessage, isWell: Bool) async -> [String] {
         guard isTold(isWell: isWell) else { return [] }
         let (now, mailer) = (invocation.now(), self.mailer)
-        var problems: [String] = []
+        var problems = keptFromRehearsal
         var post: Post?
         do {
             post = try self.post()
@@ -73,6 +73,25 @@ struct RunMessenger {
         return receivers.isEmpty ? "nobody is told" : receivers.joined(separator: ", ")
     }
 
+    /// Whom a rehearsal leaves out, in sentences.
+    private var keptFromRehearsal: [String] {
+        guard isRehearsal else { return [] }
+        var sentences: [String] = []
+        if let url = try? url(), !url.isLoopback {
+            sentences.append(
+                "the message of the run was not posted to \(url): an app asks a server on this "
+                    + "machine, so this is a rehearsal, and only a webhook on this machine is called"
+            )
+        }
+        if !settings.recipients.isEmpty, mailer == nil {
+            sentences.append(
+                "the message of the run was not mailed: an app asks a server on this machine, so this "
+                    + "is a rehearsal, and mail is sent only by a program that message.sendmail names"
+            )
+        }
+        return sentences
+    }
+
     // MARK: The webhook
 
     private struct Post: Sendable {
@@ -80,19 +99,21 @@ struct RunMessenger {
         let signature: WebhookSignature?
     }
 
+    /// `nil` where none is configured.
+    private func url() throws(ConfigurationError) -> WebhookURL? {
+        guard let name = settings.webhookVariable else { return settings.webhook }
+        guard let text = invocation.environment[name], !text.isEmpty else {
+            throw ConfigurationError(
+                file: "environment", key: name,
+                problem: "is not set, but message.webhook_env names it",
+                suggestion: "set it to the address of the webhook")
+        }
+        return try WebhookURL(SettingsValue(text, ofVariable: name))
+    }
+
     /// `nil` where none is configured, or a rehearsal may not use it.
     private func post() throws(ConfigurationError) -> Post? {
-        var url = settings.webhook
-        if let name = settings.webhookVariable {
-            guard let text = invocation.environment[name], !text.isEmpty else {
-                throw ConfigurationError(
-                    file: "environment", key: name,
-                    problem: "is not set, but message.webhook_env names it",
-                    suggestion: "set it to the address of the webhook")
-            }
-            url = try WebhookURL(SettingsValue(text, ofVariable: name))
-        }
-        guard let url, url.isLoopback || !isRehearsal else { return nil }
+        guard let url = try url(), url.isLoopback || !isRehearsal else { return nil }
         let secret = try settings.secret.map { source throws(ConfigurationError) in
             try NotifySecret.load(
                 source, minimumBytes: WebhookSignature.minimumSecretBytes, section: "message",

@@ -35,7 +35,7 @@ extension RunSession {
             let report = ErrorReport(error)
             return RunMessage(
                 ofJob: run.header.job, on: run.header.host, endedWith: report.status,
-                reason: report.message)
+                reason: report.message, nextCommand: common.command("doctor"))
         }
     }
 
