@@ -67,7 +67,7 @@ import Testing
             text.contains(
                 """
                 App      com.example.app (Production)
-                Also     findings (2): complete; findings at or above fail_on remain
+                Also     findings (2): findings at or above fail_on remain
 
                 CAUSES of 97 findings
                   94  refused by us (UNSUCCESSFUL_HTTP_RESPONSE_CODE)

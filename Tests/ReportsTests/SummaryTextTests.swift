@@ -18,7 +18,7 @@ import Testing
                 Run      20261120T031704Z-7f3c9a, job nightly, mode apply
                 Time     2026-11-20 03:17:04 to 2026-11-20 03:19:40 UTC, 2 min 36 s
                 App      com.example.app (Production)
-                Also     findings (2): complete; findings at or above fail_on remain
+                Also     findings (2): findings at or above fail_on remain
 
                 TIE-OUT        rows
                   matched     1,950  agree with Apple

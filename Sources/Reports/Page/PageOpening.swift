@@ -83,8 +83,7 @@ struct PageOpening {
         if found > 0 {
             let known = states([.acknowledged])
             sentences.append(
-                "\(found.of("finding")): \(states([.corrected]).grouped) corrected, "
-                    + "\(open.grouped) open, of these \(new.grouped) new"
+                "\(found.of("finding")): \(mended), \(open.grouped) open, of these \(new.grouped) new"
                     + (known > 0 ? "; \(known.grouped) acknowledged" : "") + ".")
         }
         sentences += [
@@ -92,6 +91,17 @@ struct PageOpening {
             harm(facts.unpaid, "Access that Apple has ended was given to"),
         ].compactMap(\.self)
         return sentences
+    }
+
+    /// A notification that was recovered is no row that was written.
+    private var mended: String {
+        let recovered = summary.findings.filter {
+            $0.state == .corrected && [.notificationMissed, .notificationLost].contains($0.kind)
+        }.reduce(0) { $0 + $1.findings }
+        let corrected = states([.corrected]) - recovered
+        let parts = [(corrected, "corrected"), (recovered, "recovered")].filter { $0.0 > 0 }
+            .map { "\($0.grouped) \($1)" }
+        return parts.isEmpty ? "0 corrected" : parts.joined(separator: ", ")
     }
 
     private func harm(_ harm: AccessHarm, _ what: String) -> String? {

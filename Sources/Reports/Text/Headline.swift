@@ -76,7 +76,7 @@ private struct Facts {
         let unresolved = summary.findings.filter { [.new, .open, .recurring].contains($0.state) }
         open = unresolved.reduce(0) { $0 + $1.findings }
         new = unresolved.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
-        meaning = Self.meaning(of: summary.conclusion.exitStatus)
+        meaning = summary.meaning(of: summary.conclusion.exitStatus)
         let mark = "guard "
         guards = summary.conclusion.limits.filter { $0.hasPrefix(mark) }
             .map { String($0.dropFirst(mark.count)) }.joined(separator: ", ")
@@ -152,15 +152,6 @@ private struct Facts {
         let others = held.dropFirst().map { "\($0.rows.grouped) \($0.what)" }
         let opening = "\(first.rows.grouped) of \(totals.inScope.of("row")) \(first.what)"
         return ([opening] + others).joined(separator: ", ")
-    }
-
-    /// What a run means that came so far as to report: it has its settings, its key and the lock.
-    private static func meaning(of status: ExitStatus) -> String {
-        switch status {
-        case .denied: "Apple refuses the key (401)"
-        case .busy: "waiting for the quota would pass the deadline"
-        default: status.meaning
-        }
     }
 
     private var standing: String {

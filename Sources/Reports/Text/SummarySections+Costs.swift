@@ -19,6 +19,7 @@ extension SummarySections {
     /// Calls to Apple by endpoint, with every result that is not the usual one.
     static func calls(_ summary: RunSummary) -> Section {
         let forecast = summary.conclusion.coverage?.forecast
+        let unknown = "unknown"
         var section = Section(
             title: "CALLS TO APPLE",
             headings: ["calls"] + (forecast == nil ? [] : ["forecast"]) + ["by result"],
@@ -40,12 +41,17 @@ extension SummarySections {
             section.rows.append(
                 .init(
                     [endpoint, total.grouped]
-                        + (forecast == nil ? [] : [expected?.grouped ?? "unknown"])
+                        + (forecast == nil ? [] : [expected?.grouped ?? unknown])
                         + [named.joined(separator: ", ")]))
         }
         if section.rows.count > 1 {
             let all = summary.conclusion.calls.reduce(0) { $0 + $1.calls }
-            let expected = forecast.map { [$0.calls.values.reduce(0, +).grouped] } ?? []
+            // A sum of what is known is no forecast of all.
+            let isWhole = section.rows.allSatisfy { !$0.cells.contains(unknown) }
+            var expected: [String] = []
+            if let known = forecast?.calls.values.reduce(0, +) {
+                expected = [known.grouped + (isWhole ? "" : " or more")]
+            }
             section.rows.append(.init(["all", all.grouped] + expected + [""], isSum: true))
         }
         if let milliseconds = forecast?.milliseconds {

@@ -35,7 +35,7 @@ enum SummarySections {
         if let undone = summary.undoOf { facts.append(("Undo of", "run \(undone)")) }
         let others = summary.conclusion.flags.dropFirst()
         if !others.isEmpty {
-            let named = others.map { "\($0.name) (\($0.code)): \($0.meaning)" }
+            let named = others.map { "\($0.name) (\($0.code)): \(summary.meaning(of: $0))" }
             facts.append(("Also", named.joined(separator: "; ")))
         }
         return facts.flatMap { name, fact in
