@@ -22,11 +22,13 @@ package struct Reconciler: Sendable {
     private let stop: StopRequest
     private let logger: Logger
     private let progress: @Sendable (RunProgress) -> Void
+    private let remarks: @Sendable () -> [String]
 
     package init(
         job: ReconciliationJob, header: RunHeader, appStores: [any AppStore],
         ports: RunPorts, clock: RunClock, stop: StopRequest, logger: Logger,
-        progress: @escaping @Sendable (RunProgress) -> Void = { _ in }
+        progress: @escaping @Sendable (RunProgress) -> Void = { _ in },
+        remarks: @escaping @Sendable () -> [String] = { [] }
     ) {
         self.job = job
         self.header = header
@@ -37,6 +39,7 @@ package struct Reconciler: Sendable {
         self.stop = stop
         self.logger = logger
         self.progress = progress
+        self.remarks = remarks
     }
 
     /// Runs the job to its conclusion, which is stored and returned.
@@ -216,7 +219,7 @@ package struct Reconciler: Sendable {
         let causes = try await CauseStep(context: context).run()
         var conclusion = RunConclusion(
             ended: clock.now(), statuses: decision.statuses,
-            messages: decision.messages + job.remarks
+            messages: decision.messages + remarks() + job.remarks
                 + appStores.keys.sorted().flatMap { appStores[$0]?.remarks() ?? [] },
             limits: limits(of: ending), calls: Self.summed(calls),
             closesPass: !ending.end.leavesPassOpen && ending.plan.canary?.leavesPassOpen != true,

@@ -95,7 +95,13 @@ import Testing
         #expect(ended.errors.contains("go on with: trueup resume nightly"), "\(ended.errors)")
         let log = try place.report("run.log.jsonl")
         #expect(log.contains("\"message\":\"pause.begun\""))
-        #expect(log.contains("\"message\":\"pause.ended\""))
+        let resumption = try #require(
+            try place.reportLines("run.log.jsonl").first {
+                $0["message"] as? String == "pause.ended"
+            })
+        #expect(resumption["by"] is String)
+        #expect(resumption["since"] is String)
+        #expect(try place.report("summary.txt").contains("Paused from 20"))
         #expect(try running(place) == nil)
         let names = try FileManager.default.contentsOfDirectory(atPath: place.folder.url.path)
         #expect(!names.contains { $0.hasSuffix("-progress") || $0.hasSuffix("-orders") })
@@ -125,6 +131,11 @@ import Testing
         _ = try await until(place) { $0["done"] as? Int ?? 0 > 0 }
         #expect(try place.run("pause", "nightly").status == 0)
         #expect(run.wait().status == 3)
+        // Who reads the report must know why so little was asked.
+        let messages = try #require(try place.summary()["messages"] as? [String])
+        let told = try #require(messages.first { $0.hasPrefix("Paused from 20") }, "\(messages)")
+        #expect(told.contains(" to the run's end by "), "\(told)")
+        #expect(try place.report("run.log.jsonl").contains("\"message\":\"pause.ended\""))
         // What was ordered then is nothing to the next run.
         #expect(try place.run("run", "nightly", "--limit", "3").status == 0)
     }

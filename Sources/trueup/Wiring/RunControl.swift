@@ -13,7 +13,13 @@ final class RunControl: Sendable {
     private let logger: Logger
     /// How to go on, as it is typed.
     private let resumption: String
-    private let state: Mutex<RunOrders>
+    private let now: @Sendable () -> Timestamp
+    private let state: Mutex<State>
+
+    private struct State {
+        var orders: RunOrders
+        var history = OrderHistory()
+    }
 
     /// - Parameters:
     ///   - file: Where orders are given; what is left there by an earlier run is taken away.
@@ -21,57 +27,96 @@ final class RunControl: Sendable {
     ///   - resumption: The command that ends a pause.
     ///   - terminal: Where a person sees it.
     ///   - logger: The run's log.
+    ///   - now: The wall clock.
     init(
         file: RunOrdersFile, run: LiveRun, resumption: String, terminal: ProgressLine,
-        logger: Logger
+        logger: Logger, now: @escaping @Sendable () -> Timestamp
     ) {
         self.file = file
         self.resumption = resumption
         self.terminal = terminal
         self.logger = logger
-        state = Mutex(RunOrders(runID: run.runID, process: run.process))
+        self.now = now
+        state = Mutex(State(orders: RunOrders(runID: run.runID, process: run.process)))
         file.remove()
     }
 
-    var orders: RunOrders { state.withLock(\.self) }
+    var orders: RunOrders { state.withLock(\.orders) }
+
+    /// What was ordered so far, for the run's report.
+    var remarks: [String] {
+        state.withLock { $0.history.sentences(stillHolding: $0.orders) }
+    }
 
     /// As the calls are paced by them.
     var paceOrder: PaceOrder {
         state.withLock {
             PaceOrder(
-                isPaused: $0.pause != nil, requestsPerSecond: $0.throttle?.requestsPerSecond)
+                isPaused: $0.orders.pause != nil,
+                requestsPerSecond: $0.orders.throttle?.requestsPerSecond)
         }
     }
 
     /// Reads the orders anew.
     func look() {
         let before = orders
-        let now = file.read(forRun: before.runID, process: before.process)
-        guard now != before else { return }
-        state.withLock { $0 = now }
-        terminal.note(now)
-        if now.pause != before.pause { tell(now.pause) }
-        if now.throttle != before.throttle { tell(now.throttle) }
+        change(to: file.read(forRun: before.runID, process: before.process))
+    }
+
+    /// No more calls are made: what still holds ends, and the log says so.
+    func callsEnded() {
+        let before = orders
+        if let pause = before.pause { logEnd(of: pause) }
+        if let throttle = before.throttle { logEnd(of: throttle) }
     }
 
     /// Nobody's orders hold any longer.
     func end() { file.remove() }
 
-    private func tell(_ pause: RunOrders.Pause?) {
-        guard let pause else {
-            logger.notice("pause.ended")
-            return terminal.say("going on")
+    private func change(to orders: RunOrders) {
+        let end = now()
+        let before = state.withLock { state in
+            let before = state.orders
+            if let pause = before.pause, orders.pause != pause {
+                state.history.add(pause, until: end)
+            }
+            if let throttle = before.throttle, orders.throttle != throttle {
+                state.history.add(throttle, until: end)
+            }
+            state.orders = orders
+            return before
         }
+        guard orders != before else { return }
+        terminal.note(orders)
+        if orders.pause != before.pause { tell(orders.pause, after: before.pause) }
+        if orders.throttle != before.throttle { tell(orders.throttle, after: before.throttle) }
+    }
+
+    private func logEnd(of pause: RunOrders.Pause) {
+        logger.notice(
+            "pause.ended", metadata: ["by": "\(pause.by)", "since": "\(pause.since.rfc3339)"])
+    }
+
+    private func logEnd(of throttle: RunOrders.Throttle) {
+        logger.notice(
+            "throttle.ended",
+            metadata: [
+                "by": "\(throttle.by)", "since": "\(throttle.since.rfc3339)",
+                "requests_per_second": "\(throttle.requestsPerSecond)",
+            ])
+    }
+
+    private func tell(_ pause: RunOrders.Pause?, after before: RunOrders.Pause?) {
+        if let before { logEnd(of: before) }
+        guard let pause else { return terminal.say("going on") }
         logger.notice(
             "pause.begun", metadata: ["by": "\(pause.by)", "since": "\(pause.since.rfc3339)"])
         terminal.say("\(pause.sentence); go on with: \(resumption)")
     }
 
-    private func tell(_ throttle: RunOrders.Throttle?) {
-        guard let throttle else {
-            logger.notice("throttle.ended")
-            return terminal.say("no longer throttled")
-        }
+    private func tell(_ throttle: RunOrders.Throttle?, after before: RunOrders.Throttle?) {
+        if let before { logEnd(of: before) }
+        guard let throttle else { return terminal.say("no longer throttled") }
         logger.notice(
             "throttle.begun",
             metadata: [

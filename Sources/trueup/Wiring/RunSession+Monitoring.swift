@@ -93,6 +93,7 @@ extension RunSession {
     func control(of live: LiveRun, telling terminal: ProgressLine, _ logger: Logger) -> RunControl {
         RunControl(
             file: RunOrdersFile(besideDatabaseAt: run.settings.databasePath), run: live,
-            resumption: common.command("resume", live.job), terminal: terminal, logger: logger)
+            resumption: common.command("resume", live.job), terminal: terminal, logger: logger,
+            now: invocation.now)
     }
 }

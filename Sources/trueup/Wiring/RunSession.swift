@@ -98,12 +98,13 @@ struct RunSession {
             job: job, header: run.header,
             appStores: try appStores(over: connections, asking: requests, store: store),
             ports: RunPorts(store), clock: run.clock, stop: stop, logger: logger,
-            progress: terminal.show)
+            progress: terminal.show, remarks: { control.remarks })
         try await store.reportIsAwaited(ofRun: runID)
         let conclusion = try await reconciler.run()
         for requests in requests { await requests.end() }
         terminal.clear()
         watch.reportBegins()
+        control.callsEnded()
         sink.close()
         let context = reportContext(database: database)
         try await store.keepReportContext(
