@@ -1,32 +1,48 @@
 import Subscriptions
 
-/// The beginning of a plan, for the summary of a check.
+/// The changes of a plan that matter most, for the summary of a check.
 package struct PlanExcerpt: Hashable, Sendable {
     /// How many changes have a line of their own.
     static let mostLines = 20
+
+    /// Which changes are shown first.
+    private enum Part: Int, CaseIterable {
+        case changedRows, newRows, deletedRows, periods
+
+        init(of correction: PlannedCorrection) {
+            self =
+                switch correction.action {
+                case _ where correction.transactionID != nil: .periods
+                case .update: .changedRows
+                case .insert: .newRows
+                case .delete: .deletedRows
+                }
+        }
+    }
 
     private var counts = PlanListing.Counts()
     private var lines: [String] = []
     private var changes = 0
     private let runID: String
 
-    /// Reads the plan to its end, and keeps its beginning.
+    /// Reads the plan to its end, and keeps the first lines of each part.
     ///
     /// - Throws: What the record throws.
     init(of record: any RunRecord, runID: String) throws {
         self.runID = runID
         var counts = PlanListing.Counts()
-        var lines: [String] = []
+        var kept: [Part: [String]] = [:]
         var changes = 0
         try record.forEachPlanned { correction, fate in
             counts.add(correction)
             changes += 1
-            if lines.count < Self.mostLines {
-                lines.append(PlanListing.line(of: correction, fate: fate))
+            let part = Part(of: correction)
+            if kept[part, default: []].count < Self.mostLines {
+                kept[part, default: []].append(PlanListing.brief(of: correction, fate: fate))
             }
         }
         self.counts = counts
-        self.lines = lines
+        lines = Array(Part.allCases.flatMap { kept[$0] ?? [] }.prefix(Self.mostLines))
         self.changes = changes
     }
 

@@ -44,6 +44,15 @@ package enum PlanListing {
     ///   - fate: What became of it; said unless it is still planned.
     /// - Returns: One line, safe on a terminal.
     package static func line(of correction: PlannedCorrection, fate: CorrectionFate) -> String {
+        line(
+            of: correction, fate: fate,
+            telling: correction.changes.named.map { words(of: $0, in: correction) })
+    }
+
+    /// One line with some of the changes in words.
+    static func line(
+        of correction: PlannedCorrection, fate: CorrectionFate, telling changes: [String]
+    ) -> String {
         let sign =
             switch correction.action {
             case .update: "~"
@@ -53,16 +62,23 @@ package enum PlanListing {
         let key = correction.subscription
         var line = "\(sign) \(key.originalTransactionID)"
         if let transactionID = correction.transactionID { line += " period \(transactionID)" }
-        let changes = correction.changes.named.map { field, change in
-            correction.action == .update
-                ? "\(field) \(shown(change.before)) → \(shown(change.after))"
-                : "\(field) \(shown(correction.action == .insert ? change.after : change.before))"
-        }
         line += " " + changes.joined(separator: ", ")
         let kinds = correction.kinds.map(\.rawValue).joined(separator: ", ")
         line += "; because " + (kinds.isEmpty ? "ours was empty" : kinds)
         if fate != .planned { line += " (\(fate.rawValue))" }
         return line.onOneLine
+    }
+
+    /// A column with what it holds and is to hold.
+    static func words(
+        of change: (column: String, change: FieldChange), in correction: PlannedCorrection
+    ) -> String {
+        let (before, after) = (shown(change.change.before), shown(change.change.after))
+        return switch correction.action {
+        case .update: "\(change.column) \(before) → \(after)"
+        case .insert: "\(change.column) \(after)"
+        case .delete: "\(change.column) \(before)"
+        }
     }
 
     /// The same for machines.
