@@ -138,6 +138,8 @@ import Testing
                 "when: always"))
         let run = try place.run("run", "nightly")
         #expect(run.status == 2, "\(run.errors)")
-        #expect(!run.errors.contains("the message of the run"), "\(run.errors)")
+        #expect(run.errors.contains("was not posted to https://chat.example.com"), "\(run.errors)")
+        #expect(run.errors.contains("was not mailed"), "\(run.errors)")
+        #expect(!run.errors.contains("chat.example.com/x"), "\(run.errors)")
     }
 }

@@ -110,7 +110,7 @@ import Testing
         let begun = ContinuousClock.now
         let slow = try await send("sleep 60", timeout: .milliseconds(200))
         #expect(slow?.contains("was ended") == true)
-        #expect(ContinuousClock.now - begun < .seconds(20))
+        #expect(ContinuousClock.now - begun < .seconds(50))
         let missing = await Sendmail(
             path: "/nowhere/sendmail", environment: [:], timeout: .seconds(1)
         ).send(mail())

@@ -34,7 +34,8 @@ import Testing
     }
 
     private func firstLines(_ text: String) -> [Substring] {
-        text.split(separator: "\n").filter { line in
+        let block = text.split(separator: "\nPLAN\n").last?.split(separator: "\n\n").first ?? ""
+        return block.split(separator: "\n").filter { line in
             ["  ~ ", "  + ", "  - "].contains { line.hasPrefix($0) }
         }
     }
