@@ -1,0 +1,111 @@
+import InMemoryPorts
+import ReconciliationRun
+import Subscriptions
+import Testing
+
+/// What `AgendaBook` promises of findings that stay open over nights, whoever stands behind it.
+@Suite struct `The contract of open findings` {
+    @Test(arguments: Implementation.allCases)
+    func `an open finding stays with every job that has reported it`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        for id in ["1", "2"] { try place.hold(subscription(id)) }
+        var refused = drift("1", version: 1)
+        refused.corrections = []
+        refused.look = .statement
+        refused.askedBecause = .never
+        for (number, job) in ["nightly", "audit", "nightly", "backfill"].enumerated() {
+            let night = try await Night(
+                place, Night.header("run-\(number)", after: 25 * Int64(number), job: job))
+            // The audit looks at it, too; the second night has no reason to.
+            try await night.stage(number < 2 ? refused : outcome("2", .match))
+            try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+            try await night.conclude()
+            let isReported = job != "backfill"
+            #expect(
+                try place.report(ofRun: "run-\(number)")?.kinds
+                    == (isReported ? [.accessUnpaid] : []), "\(job)")
+        }
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `an open finding is carried until somebody has looked`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        for id in ["1", "2"] { try place.hold(subscription(id)) }
+        let first = try await Night(place, "run-1")
+        var refused = drift("1", version: 1)
+        refused.corrections = []
+        refused.look = .statement
+        try await first.stage(refused, outcome("2", .match))
+        try await first.conclude()
+        for number in 2...4 {
+            let night = try await Night(place, "run-\(number)", after: Int64(number) * 24)
+            try await night.stage(outcome("2", .match))
+            try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+            #expect(
+                try await night.ports.runs.unresolvedFindings(of: night.pass) == [.high: 1])
+            try await night.conclude()
+            #expect(try place.report(ofRun: "run-\(number)")?.kinds == [.accessUnpaid])
+        }
+        let last = try await Night(place, "run-5", after: 120)
+        var mended = outcome("1", .match)
+        mended.look = .statement
+        try await last.stage(mended)
+        try await last.ports.agenda.carryOpenFindings(in: last.pass, run: last.run)
+        #expect(try await last.ports.runs.unresolvedFindings(of: last.pass) == [:])
+    }
+
+    @Test(arguments: Implementation.allCases, ["whole", "check", "narrowed", "stopped", "guarded"])
+    func `a finding about a row that is gone is closed by a whole run that knows the table`(
+        store: Implementation, night: String
+    ) async throws {
+        let place = try store.place()
+        for id in ["1", "2"] { try place.hold(subscription(id)) }
+        let first = try await Night(place, "run-1")
+        var wrong = outcome("1", .discrepancy)
+        var finding = Finding(kind: .wrongApp, severity: .high, row: subscription("1"))
+        finding.action = .refused
+        wrong.findings = [finding]
+        wrong.look = .standing
+        try await first.stage(wrong, outcome("2", .match))
+        try await first.conclude(acceptedRows: 2)
+        try place.remove(key("1"))
+        let header = Night.header(
+            "run-2", mode: night == "check" ? .check : .apply, after: 24
+        ) { if night == "narrowed" { $0.narrowing = ["limit 1"] } }
+        let next = try await Night(place, header)
+        try await next.conclude(
+            closes: night != "stopped", acceptedRows: night == "guarded" ? nil : 1)
+        // Were it still open, a row of that key would have it again.
+        try place.hold(subscription("1"))
+        let last = try await Night(place, "run-3", after: 72)
+        try await last.ports.agenda.carryOpenFindings(in: last.pass, run: last.run)
+        let isClosed = night == "whole"
+        #expect(
+            try await last.ports.runs.unresolvedFindings(of: last.pass)
+                == (isClosed ? [:] : [.high: 1]))
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `a subscription that is missing stays open without a row`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        try place.hold(subscription("2"))
+        let first = try await Night(place, "run-1")
+        var unheld = missing("1")
+        unheld.corrections = []
+        try await first.stage(unheld, outcome("2", .match))
+        try await first.conclude(acceptedRows: 1)
+        for number in 2...3 {
+            let night = try await Night(place, "run-\(number)", after: Int64(number) * 24)
+            try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+            #expect(
+                try await night.ports.runs.unresolvedFindings(of: night.pass) == [.critical: 1])
+            try await night.conclude(acceptedRows: 1)
+        }
+    }
+}
