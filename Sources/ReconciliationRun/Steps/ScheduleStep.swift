@@ -13,6 +13,7 @@ struct ScheduleStep {
             now: now, sweepMilliseconds: settings.sweepMilliseconds,
             sweepEndedMilliseconds: settings.sweepEndedMilliseconds, sample: settings.sample,
             seed: Self.seed(of: context.header.runID))
+        context.logger.info("schedule.begin", metadata: ["run_id": "\(context.header.runID)"])
         let counts = try await context.storing { () async throws(StoreError) in
             try await context.ports.agenda.schedule(
                 request, in: context.pass, run: context.header,
