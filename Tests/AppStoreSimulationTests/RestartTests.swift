@@ -94,6 +94,74 @@ import Testing
         #expect(throws: SimulatorError.self) { try start(folder) }
     }
 
+    @Test func `keeps what was set up for retention messaging`() throws {
+        let folder = newFolder()
+        let (image, message) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+        let place = "default/com.example.app.video.basic.monthly/en-US"
+        let first = try start(folder)
+        #expect(!FileManager.default.fileExists(atPath: folder + "/retention.json"))
+        for environment in SimulatedEnvironment.allCases {
+            let picture = madePNG(width: 3840, height: 160)
+            #expect(try first.uploadImage(image, picture, in: environment).status == 200)
+            let text: [String: Any] = [
+                "header": "Stay", "body": "There is more.",
+                "image": ["imageIdentifier": image, "altText": "A door"],
+            ]
+            let answer = try first.retention("PUT", "message/\(message)", text, in: environment)
+            #expect(answer.status == 200)
+        }
+        let configured = try first.retention("PUT", place, ["messageIdentifier": message])
+        #expect(configured.status == 200)
+        let url = ["realtimeURL": "https://example.com/retention"]
+        #expect(try first.retention("PUT", "realtime/url", url).status == 200)
+        let review = ["image": image, "state": "REJECTED"]
+        #expect(
+            try first.control("POST", "/_simulator/retention/review", review).status == 200)
+        func lists(_ client: SimulatorClient) throws -> [[UInt8]] {
+            try SimulatedEnvironment.allCases.flatMap { environment in
+                try ["image/list", "message/list", place, "realtime/url"].map {
+                    try client.retention("GET", $0, in: environment).raw.body
+                }
+            }
+        }
+        let second = try start(folder)
+        #expect(try lists(second) == lists(first))
+        // What shows an image is still known.
+        #expect(try second.retention("DELETE", "image/\(image)").errorCode == 4_030_019)
+        #expect(try second.control("POST", "/_simulator/reset").status == 200)
+        #expect(try lists(start(folder)) == lists(start(newFolder())))
+    }
+
+    @Test func `refuses settings of retention messaging that are damaged`() throws {
+        let folder = newFolder()
+        let path = folder + "/retention.json"
+        let first = try start(folder)
+        let image = madePNG(width: 3840, height: 160)
+        #expect(try first.uploadImage(UUID().uuidString, image).status == 200)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)
+        #expect((mode[.posixPermissions] as? Int).map { $0 & 0o077 } == 0)
+        let right = try String(contentsOfFile: path, encoding: .utf8)
+        for wrong in ["", "{}", String(right.dropLast(9)), "[" + right + "]"] {
+            try wrong.write(toFile: path, atomically: true, encoding: .utf8)
+            let error = #expect(throws: SimulatorError.self) { try start(folder) }
+            #expect(error?.description.contains("retention.json") == true)
+        }
+        try right.write(toFile: path, atomically: true, encoding: .utf8)
+        _ = try start(folder)
+    }
+
+    @Test func `changes no setting of retention messaging that it cannot keep`() throws {
+        let folder = newFolder()
+        let client = try start(folder)
+        // A folder of this name cannot be replaced by a file.
+        try FileManager.default.createDirectory(
+            atPath: folder + "/retention.json/in/use", withIntermediateDirectories: true)
+        let image = madePNG(width: 3840, height: 160)
+        #expect(try client.uploadImage(UUID().uuidString, image).errorCode == 5_000_000)
+        let list = try client.retention("GET", "image/list").json["imageIdentifiers"] as? [Any]
+        #expect(list?.isEmpty == true)
+    }
+
     @Test func `starts anew without the option`() throws {
         let client = try SimulatorClient(customers: 3)
         let folder = URL(fileURLWithPath: client.simulator.report.keyFile)

@@ -55,13 +55,14 @@ extension SimulatorControl {
 
     /// Makes everything as it was at the start, except keys, certificates and ports.
     func reset() throws(SimulatorError) -> ServiceAnswer {
+        // Both environments share the settings of retention messaging.
+        try services.first?.retention.reset()
         clock.reset()
         sender.reset()
         for service in services {
             let world = try factory.world(service.environment).world
             service.world.state.withLock { $0 = world }
             service.connectSettings.state.withLock { $0 = AppStoreConnectSettings.State() }
-            service.retention.reset()
         }
         for log in logs.values { log.reset() }
         faults.reset()

@@ -6,7 +6,12 @@ extension SimulatorControl {
     func setRetentionAddress(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
         let text = try decode(
             RetentionAddressText.self, request, form: #"{"address": "http://127.0.0.1:8080/x"}"#)
-        for service in services { service.retention.address = text.address }
+        guard let retention = services.first?.retention else { return .noSuchPath }
+        do throws(APIFailure) {
+            try retention.change { $0.address = text.address }
+        } catch {
+            throw Self.notKept
+        }
         return .ok
     }
 
@@ -17,21 +22,25 @@ extension SimulatorControl {
         guard let service = services.first(where: { $0.environment == text.environment }) else {
             return .noSuchPath
         }
-        let found = try? service.retention.withContent(of: text.environment) { content in
-            for place in content.images.indices where content.images[place].id == text.image {
-                content.images[place].review = text.state
-                return true
+        do throws(APIFailure) {
+            try service.retention.changeContent(of: text.environment) {
+                content throws(APIFailure) in
+                if let image = text.image { try content.images.review(image, as: text.state) }
+                if let message = text.message {
+                    try content.messages.review(message, as: text.state)
+                }
             }
-            for place in content.messages.indices where content.messages[place].id == text.message {
-                content.messages[place].review = text.state
-                return true
-            }
-            return false
-        }
-        guard found == true else {
+        } catch .imageNotFound, .messageNotFound {
             throw .badOption("Nothing with this identifier was uploaded in this environment.")
+        } catch {
+            throw Self.notKept
         }
         return .ok
+    }
+
+    /// Why a change is refused that `--keep` could not write.
+    private static var notKept: SimulatorError {
+        .badOption("--keep could not write retention.json, so nothing was changed.")
     }
 
     /// Sends a real-time request to the app's server, if one is configured, and tells what the customer

@@ -1,5 +1,6 @@
 import Crypto
-import FoundationEssentials
+import Foundation
+import Glibc
 
 /// The folder with the files that a client needs.
 package struct SimulatorFolder: Sendable {
@@ -32,21 +33,32 @@ package struct SimulatorFolder: Sendable {
         }
     }
 
-    /// Writes a file that has its permissions before its content.
+    /// Writes a file that has its permissions before its content, and its whole content or that of
+    /// before.
     static func write(
         _ text: String, to path: String, permissions: Int
     ) throws(SimulatorError) {
-        try? FileManager.default.removeItem(atPath: path)
-        let isWritten = FileManager.default.createFile(
-            atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: permissions])
-        guard isWritten else {
+        let draft = path + ".new"
+        try? FileManager.default.removeItem(atPath: draft)
+        let isMade = FileManager.default.createFile(
+            atPath: draft, contents: nil, attributes: [.posixPermissions: permissions])
+        guard isMade else {
             throw .cannotWrite(path: path, reason: "the file cannot be made")
         }
         do {
             try FileManager.default.setAttributes(
-                [.posixPermissions: permissions], ofItemAtPath: path)
+                [.posixPermissions: permissions], ofItemAtPath: draft)
+            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: draft))
+            defer { try? handle.close() }
+            try handle.write(contentsOf: Data(text.utf8))
+            try handle.synchronize()
         } catch {
-            throw .cannotWrite(path: path, reason: "its mode cannot be set")
+            try? FileManager.default.removeItem(atPath: draft)
+            throw .cannotWrite(path: path, reason: "\(error)")
+        }
+        guard unsafe rename(draft, path) == 0 else {
+            try? FileManager.default.removeItem(atPath: draft)
+            throw .cannotWrite(path: path, reason: "the finished file cannot take its name")
         }
     }
 }

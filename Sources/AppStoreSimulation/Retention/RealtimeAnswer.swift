@@ -94,7 +94,7 @@ struct RealtimeAnswer: Decodable {
         if let objection = content.objection(toShowing: id) {
             throw Refusal(reason: objection.message)
         }
-        if kind != .message, content.message(id)?.text.imageIDs.isEmpty == false {
+        if kind != .message, content.messages[id]?.imageIDs.isEmpty == false {
             throw Refusal(reason: "Only a text-based message may have images.")
         }
         switch kind {

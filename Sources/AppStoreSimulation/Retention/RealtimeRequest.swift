@@ -35,7 +35,7 @@ extension AppStoreService {
     /// that replaces it.
     var realtimeTarget: RealtimeTarget? {
         guard let configured = retention.content(of: environment).realtimeURL,
-            let url = retention.address ?? URL(string: configured), url.isOnLoopback
+            let url = retention.settings.address ?? URL(string: configured), url.isOnLoopback
         else { return nil }
         return RealtimeTarget(configured: configured, url: url)
     }

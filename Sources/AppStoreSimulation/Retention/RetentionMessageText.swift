@@ -66,7 +66,7 @@ struct RetentionMessageText: Decodable, Sendable {
             (image.map { [($0.imageID, ImageSize.full)] } ?? [])
             + bulletPoints.map { ($0.imageID, .bulletPoint) }
         for (id, size) in wanted {
-            guard let found = content.image(id) else { throw .imageNotFound }
+            guard let found = content.images[id] else { throw .imageNotFound }
             guard found.size == size else { throw .badImageSize }
         }
     }

@@ -1,25 +1,40 @@
-import Foundation
+import FoundationEssentials
 import Synchronization
 
-/// What the app has set up by the Retention Messaging API, in each environment.
+/// What the app has set up by the Retention Messaging API, in both environments.
 final class RetentionMessaging: Sendable {
-    struct State: Sendable {
-        var content: [SimulatedEnvironment: RetentionContent] = [:]
-        /// A passed test in the sandbox is required before the production URL is configured.
-        var hasPassedTest = false
-        /// Where requests are sent instead of to the configured URLs.
-        var address: URL?
+    private struct State: Sendable {
+        var settings = RetentionSettings()
+        /// The latest one; there are none in production.
+        var test: PerformanceTest?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+    /// Where the settings are kept over a restart; `nil` keeps them nowhere.
+    private let file: RetentionFile?
 
-    /// Reads or changes the state; a failure leaves what was changed before it.
-    func withState<Value: Sendable>(
-        _ body: (inout State) throws(APIFailure) -> Value
+    /// Begins with the settings of an earlier start, if the file has any.
+    init(file: RetentionFile?) throws(SimulatorError) {
+        self.file = file
+        state = Mutex(State(settings: try file?.read() ?? RetentionSettings()))
+    }
+
+    /// Changes the settings; nothing is changed if that fails or cannot be kept.
+    func change<Value: Sendable>(
+        _ body: (inout RetentionSettings) throws(APIFailure) -> Value
     ) throws(APIFailure) -> Value {
         let result = state.withLock { state -> Result<Value, APIFailure> in
+            var settings = state.settings
             do throws(APIFailure) {
-                return .success(try body(&state))
+                let value = try body(&settings)
+                guard settings != state.settings else { return .success(value) }
+                do throws(SimulatorError) {
+                    try file?.write(settings)
+                } catch {
+                    return .failure(.generalInternal)
+                }
+                state.settings = settings
+                return .success(value)
             } catch {
                 return .failure(error)
             }
@@ -27,92 +42,55 @@ final class RetentionMessaging: Sendable {
         return try result.get()
     }
 
-    /// Reads or changes what belongs to one environment.
-    func withContent<Value: Sendable>(
+    /// Changes what belongs to one environment.
+    func changeContent<Value: Sendable>(
         of environment: SimulatedEnvironment,
         _ body: (inout RetentionContent) throws(APIFailure) -> Value
     ) throws(APIFailure) -> Value {
-        try withState { state throws(APIFailure) in
-            var content = state.content[environment] ?? RetentionContent()
-            defer { state.content[environment] = content }
-            return try body(&content)
-        }
+        try change { settings throws(APIFailure) in try body(&settings[environment]) }
     }
+
+    /// The settings of this moment.
+    var settings: RetentionSettings { state.withLock { $0.settings } }
 
     /// What belongs to one environment at this moment.
     func content(of environment: SimulatedEnvironment) -> RetentionContent {
-        state.withLock { $0.content[environment] ?? RetentionContent() }
+        settings[environment]
     }
 
-    /// Where requests are sent instead of to the configured URLs; `nil`: to those.
-    var address: URL? {
-        get { state.withLock { $0.address } }
-        set { state.withLock { $0.address = newValue } }
+    /// The latest performance test; `nil` before the first one since the start.
+    var test: PerformanceTest? { state.withLock { $0.test } }
+
+    /// Begins a performance test unless another one is under way.
+    func begin(_ test: PerformanceTest) throws(APIFailure) {
+        let isBegun = state.withLock { state in
+            guard state.test?.result != .pending else { return false }
+            state.test = test
+            return true
+        }
+        guard isBegun else { throw .existingPerformanceTestRun }
     }
 
-    func reset() {
-        state.withLock { $0 = State() }
-    }
-}
-
-/// Images, messages, defaults and the real-time URL of one environment.
-struct RetentionContent: Sendable {
-    /// Source: Retention Messaging API, Upload Image and Upload Message.
-    static let highestCount = 2000
-
-    /// Apple's `imageState` and `messageState`.
-    enum Review: String, Sendable, CaseIterable {
-        case pending = "PENDING"
-        case approved = "APPROVED"
-        case rejected = "REJECTED"
+    /// Replaces the latest performance test by a later state of the same one.
+    func update(_ test: PerformanceTest) {
+        // The settings may have been reset, or the app may have begun another test.
+        let isLatest = state.withLock { state in
+            guard state.test?.id == test.id else { return false }
+            state.test = test
+            return true
+        }
+        guard isLatest, test.result == .passed else { return }
+        try? change { $0.hasPassedTest = true }
     }
 
-    struct Image: Sendable {
-        let id: String
-        let size: ImageSize
-        var review: Review
+    /// Forgets everything that the app has set up.
+    func reset() throws(SimulatorError) {
+        do {
+            try change { $0 = RetentionSettings() }
+        } catch {
+            throw .cannotWrite(
+                path: file?.path ?? "", reason: "retention messaging stays as it was")
+        }
+        state.withLock { $0.test = nil }
     }
-
-    struct Message: Sendable {
-        let id: String
-        let text: RetentionMessageText
-        var review: Review
-    }
-
-    /// What a default message is configured for.
-    struct DefaultPlace: Hashable, Sendable {
-        let product: UInt16
-        let locale: String
-    }
-
-    /// In the order of their upload.
-    var images: [Image] = []
-    /// In the order of their upload.
-    var messages: [Message] = []
-    /// Identifiers of messages.
-    var defaults: [DefaultPlace: String] = [:]
-    var realtimeURL: String?
-    var test: PerformanceTest?
-
-    func image(_ id: String) -> Image? { images.first { $0.id == id } }
-    func message(_ id: String) -> Message? { messages.first { $0.id == id } }
-
-    /// Why a message cannot be shown; `nil` if it can.
-    func objection(toShowing id: String) -> APIFailure? {
-        guard let message = message(id) else { return .messageNotFound }
-        guard message.review == .approved else { return .messageNotApproved }
-        let isApproved = message.text.imageIDs.allSatisfy { image($0)?.review == .approved }
-        return isApproved ? nil : .imageNotApproved
-    }
-}
-
-extension SimulatedEnvironment {
-    /// The state of what has just been uploaded: the sandbox approves by itself.
-    var reviewAfterUpload: RetentionContent.Review { self == .sandbox ? .approved : .pending }
-}
-
-/// Apple's `imageSize`.
-enum ImageSize: String, Sendable, CaseIterable {
-    case full = "FULL_SIZE"
-    case bulletPoint = "BULLET_POINT"
 }

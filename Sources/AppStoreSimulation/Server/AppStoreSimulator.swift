@@ -168,7 +168,8 @@ package struct AppStoreSimulator: Sendable {
             begin: SigningChain.Authority.firstLeafBegins(before: factory.start, days: leafDays),
             days: leafDays)
         let connectSettings = AppStoreConnectSettings()
-        let retention = RetentionMessaging()
+        let retention = try RetentionMessaging(
+            file: settings.keeps ? RetentionFile(folder: settings.folder) : nil)
         var services: [AppStoreService] = []
         var unmet: [String] = []
         for environment in SimulatedEnvironment.allCases {

@@ -6,7 +6,7 @@ extension AppStoreService {
     ) throws(APIFailure) -> ServiceAnswer {
         let place = try defaultPlace(parameters)
         let id = try Self.identifier(try request.decodedBody(DefaultMessageBody.self).message)
-        try retention.withContent(of: environment) { content throws(APIFailure) in
+        try retention.changeContent(of: environment) { content throws(APIFailure) in
             if let objection = content.objection(toShowing: id) { throw objection }
             content.defaults[place] = id
         }
@@ -16,7 +16,7 @@ extension AppStoreService {
     /// Idempotent.
     func deleteDefaultMessage(_ parameters: [String]) throws(APIFailure) -> ServiceAnswer {
         let place = try defaultPlace(parameters)
-        try retention.withContent(of: environment) { $0.defaults[place] = nil }
+        try retention.changeContent(of: environment) { $0.defaults[place] = nil }
         return .empty(status: 200)
     }
 

@@ -22,10 +22,7 @@ extension AppStoreService {
         guard let target = realtimeTarget else { throw .realtimeURLNotFound }
         let test = PerformanceTest(
             id: UUID().uuidString.lowercased(), target: target.configured)
-        try retention.withContent(of: environment) { content throws(APIFailure) in
-            guard content.test?.result != .pending else { throw .existingPerformanceTestRun }
-            content.test = test
-        }
+        try retention.begin(test)
         Task { await run(test, subject: subject, at: target.url) }
         return .json { json in
             test.writeConfiguration(into: &json)
@@ -38,7 +35,7 @@ extension AppStoreService {
         guard let id = UUID(uuidString: id)?.uuidString.lowercased() else {
             throw .invalidRequestID
         }
-        guard let test = retention.content(of: environment).test, test.id == id else {
+        guard let test = retention.test, test.id == id else {
             throw .performanceTestRunNotFound
         }
         return .json { test.write(into: &$0) }
@@ -52,7 +49,8 @@ extension AppStoreService {
                 if number >= PerformanceTest.maxConcurrentRequests,
                     let answer = await group.next()
                 {
-                    record(answer, in: &test)
+                    test.record(answer)
+                    retention.update(test)
                 }
                 group.addTask {
                     guard let call = try? realtimeCall(about: subject, locale: "en-US") else {
@@ -63,18 +61,10 @@ extension AppStoreService {
                         timeout: .milliseconds(PerformanceTest.responseTimeThreshold))
                 }
             }
-            for await answer in group { record(answer, in: &test) }
-        }
-    }
-
-    private func record(_ answer: SessionPost.Answer, in test: inout PerformanceTest) {
-        test.record(answer)
-        let current = test
-        // The state may have been reset, or the app may have begun another test.
-        _ = try? retention.withState { state in
-            guard state.content[environment]?.test?.id == current.id else { return }
-            state.content[environment]?.test = current
-            if current.result == .passed { state.hasPassedTest = true }
+            for await answer in group {
+                test.record(answer)
+                retention.update(test)
+            }
         }
     }
 }

@@ -4,15 +4,15 @@ import Foundation
 extension AppStoreService {
     func configureRealtimeURL(_ request: ServiceRequest) throws(APIFailure) -> ServiceAnswer {
         let url = try request.decodedBody(RealtimeURLBody.self).url
-        try retention.withState { state throws(APIFailure) in
-            guard environment == .sandbox || state.hasPassedTest else { throw .noPassingTest }
-            state.content[environment, default: RetentionContent()].realtimeURL = url
+        try retention.change { settings throws(APIFailure) in
+            guard environment == .sandbox || settings.hasPassedTest else { throw .noPassingTest }
+            settings[environment].realtimeURL = url
         }
         return .empty(status: 200)
     }
 
     func deleteRealtimeURL() throws(APIFailure) -> ServiceAnswer {
-        try retention.withContent(of: environment) { content throws(APIFailure) in
+        try retention.changeContent(of: environment) { content throws(APIFailure) in
             guard content.realtimeURL != nil else { throw .realtimeURLNotFound }
             content.realtimeURL = nil
         }

@@ -98,10 +98,10 @@ struct AppStoreService: Sendable {
         case .finishTransaction: try finishTransaction(id: id)
         case .uploadImage: try uploadImage(id: id, request: request)
         case .deleteImage: try deleteImage(id: id)
-        case .imageList: try imageList()
+        case .imageList: list { $0.images }
         case .uploadMessage: try uploadMessage(id: id, request: request)
         case .deleteMessage: try deleteMessage(id: id)
-        case .messageList: try messageList()
+        case .messageList: list { $0.messages }
         case .configureDefaultMessage:
             try configureDefaultMessage(match.parameters, request: request)
         case .deleteDefaultMessage: try deleteDefaultMessage(match.parameters)
