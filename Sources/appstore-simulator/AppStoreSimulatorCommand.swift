@@ -66,6 +66,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         settings.now = world.now.flatMap { Timestamp(rfc3339: $0) }
         settings.clockSpeed = world.speed
         settings.leafDays = world.leafDays
+        settings.intermediateDays = world.intermediateDays
         settings.catalogue = try world.catalogue.map { try Self.text(ofFile: $0) }
         settings.sandboxMonthMinutes = world.sandboxMonth
         settings.scenario = try world.scenario.map { try Self.text(ofFile: $0) }

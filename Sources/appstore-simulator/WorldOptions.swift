@@ -38,6 +38,13 @@ struct WorldOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "How many days the issuer of leaves lasts before another one replaces it (2 to 3650).",
+            discussion: "At least twice --leaf-days. Default: one issuer for many years.",
+            valueName: "days"))
+    var intermediateDays: Int?
+
+    @Option(
+        help: ArgumentHelp(
             "Where the world's clock stands still, for example 2026-11-20T03:00:00Z.",
             discussion: "Default: the real time, running.", valueName: "time"))
     var now: String?
@@ -59,6 +66,14 @@ struct WorldOptions: ParsableArguments {
         }
         if let leafDays, !(1...3650).contains(leafDays) {
             throw ValidationError("--leaf-days must be from 1 to 3650.")
+        }
+        if let intermediateDays, !(2...3650).contains(intermediateDays) {
+            throw ValidationError("--intermediate-days must be from 2 to 3650.")
+        }
+        if let intermediateDays, intermediateDays < 2 * (leafDays ?? 1700) {
+            throw ValidationError(
+                "--intermediate-days must be at least twice --leaf-days (1700 unless said): an "
+                    + "issuer outlasts the leaves that it issues.")
         }
         if let speed, !(0...86_400).contains(speed) {
             throw ValidationError("--speed must be from 0 to 86400.")

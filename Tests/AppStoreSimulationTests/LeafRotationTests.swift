@@ -8,16 +8,6 @@ import X509
 @Suite struct `A signing leaf` {
     private static let day = 86_400.0
 
-    /// The certificates of a JWS, leaf first.
-    private func chain(_ jws: String) throws -> [Certificate] {
-        let header = try #require(
-            SimulatorClient.data(base64URL: jws.components(separatedBy: ".")[0]))
-        let json = try JSONSerialization.jsonObject(with: header) as? [String: Any]
-        return try #require(json?["x5c"] as? [String]).map {
-            try Certificate(derEncoded: Array(try #require(Data(base64Encoded: $0))))
-        }
-    }
-
     private func client(days: Int?) throws -> SimulatorClient {
         try SimulatorClient(customers: 0) { settings in
             settings.leafDays = days
@@ -51,7 +41,7 @@ import X509
         var leaves: Set<String> = []
         for _ in 0..<9 {
             for jws in try [jws(client)] + payloads(client) {
-                let chain = try chain(jws)
+                let chain = try SimulatorClient.certificates(jws)
                 let date = try signedDate(jws)
                 #expect(chain.count == 3)
                 for certificate in chain {
@@ -75,7 +65,7 @@ import X509
         let client = try client(days: 30)
         var chains: [[Certificate]] = []
         for _ in 0..<120 {
-            chains.append(try chain(jws(client)))
+            chains.append(try SimulatorClient.certificates(jws(client)))
             try client.advance(["days": 1])
         }
         var changes = 0
@@ -95,7 +85,7 @@ import X509
     @Test func `has ended in a notification of long ago`() throws {
         let client = try client(days: 30)
         let oldest = try #require(try payloads(client).first)
-        let leaf = try #require(try chain(oldest).first)
+        let leaf = try #require(try SimulatorClient.certificates(oldest).first)
         let now = Date(timeIntervalSince1970: Double(try client.now()) / 1000)
         #expect(leaf.notValidAfter < now)
     }
@@ -113,7 +103,20 @@ import X509
         }
         let first = try start()
         try first.advance(["days": 200])
-        let keys = try [first, start()].map { try chain(jws($0)).first?.publicKey }
+        let keys = try [first, start()].map {
+            try SimulatorClient.certificates(jws($0)).first?.publicKey
+        }
         #expect(keys.first == keys.last && keys.first != nil)
+    }
+}
+
+extension SimulatorClient {
+    /// The certificates of a JWS, leaf first.
+    static func certificates(_ jws: String) throws -> [Certificate] {
+        let header = try #require(data(base64URL: jws.components(separatedBy: ".")[0]))
+        let json = try JSONSerialization.jsonObject(with: header) as? [String: Any]
+        return try #require(json?["x5c"] as? [String]).map {
+            try Certificate(derEncoded: Array(try #require(Data(base64Encoded: $0))))
+        }
     }
 }

@@ -20,6 +20,7 @@ struct SavedSimulator: Codable {
         var catalogue: String?
         var sandboxMonthMinutes: Int?
         var leafDays: Int?
+        var intermediateDays: Int?
 
         /// The option that differs, or `nil`.
         func difference(from other: Origin) -> String? {
@@ -32,6 +33,7 @@ struct SavedSimulator: Codable {
             if catalogue != other.catalogue { return "--catalogue" }
             if sandboxMonthMinutes != other.sandboxMonthMinutes { return "--sandbox-month" }
             if leafDays != other.leafDays { return "--leaf-days" }
+            if intermediateDays != other.intermediateDays { return "--intermediate-days" }
             return bundleID == other.bundleID ? nil : "bundle id"
         }
     }
@@ -93,6 +95,6 @@ extension SavedSimulator.Origin {
             drift: settings.drift, driftKinds: settings.driftKinds.map(\.rawValue),
             bundleID: settings.app.bundleID, clockSpeed: settings.clockSpeed,
             catalogue: settings.catalogue, sandboxMonthMinutes: settings.sandboxMonthMinutes,
-            leafDays: settings.leafDays)
+            leafDays: settings.leafDays, intermediateDays: settings.intermediateDays)
     }
 }

@@ -13,13 +13,16 @@ struct SimulatorKeys: Sendable {
     let chain: SigningChain
 
     static func make(
-        around moment: Timestamp, leafDays: Int64?, hosts: [String], ocspAddress: String?
+        around moment: Timestamp, leafDays: Int64?, intermediateDays: Int64?, hosts: [String],
+        ocspAddress: String?
     ) throws -> SimulatorKeys {
         let authority =
             if let ocspAddress {
-                try SigningChain.Authority.make(around: moment, ocspAddress: ocspAddress)
+                try SigningChain.Authority.make(
+                    around: moment, intermediateDays: intermediateDays, ocspAddress: ocspAddress)
             } else {
-                try SigningChain.Authority.make(around: moment)
+                try SigningChain.Authority.make(
+                    around: moment, intermediateDays: intermediateDays)
             }
         return SimulatorKeys(
             client: P256.Signing.PrivateKey(),

@@ -27,12 +27,12 @@ final class OCSPService: Sendable {
 
     let state: Mutex<State>
     private let firstMode: OCSPMode
-    private let authority: SigningChain.Authority
+    private let intermediates: IntermediateRotation
 
-    init(mode: OCSPMode, authority: SigningChain.Authority) {
+    init(mode: OCSPMode, intermediates: IntermediateRotation) {
         firstMode = mode
         state = Mutex(State(mode: mode))
-        self.authority = authority
+        self.intermediates = intermediates
     }
 
     /// Answers one request, whatever its path.
@@ -43,7 +43,7 @@ final class OCSPService: Sendable {
             return Outcome(answer: ServiceAnswer(status: 400, contentType: nil, body: []))
         }
         let state = state.withLock { state in
-            if subject == .leaf {
+            if case .leaf = subject {
                 state.askedAboutLeaf += 1
             } else {
                 state.askedAboutIntermediate += 1
@@ -63,13 +63,19 @@ final class OCSPService: Sendable {
             delayMilliseconds: state.mode == .late ? state.delayMilliseconds : 0)
     }
 
+    /// What kind of certificate is asked about, with the authority that it belongs to.
     private enum Subject {
-        case leaf, intermediate
+        case leaf(SigningChain.Authority)
+        case intermediate(SigningChain.Authority)
     }
 
     private func subject(of asked: OCSPRequest) -> Subject? {
-        if asked.isIssued(by: authority.intermediate) { return .leaf }
-        return asked.isIssued(by: authority.root) ? .intermediate : nil
+        let authorities = intermediates.all
+        if let issuer = authorities.first(where: { asked.isIssued(by: $0.intermediate) }) {
+            return .leaf(issuer)
+        }
+        // They have one root.
+        return authorities.first { asked.isIssued(by: $0.root) }.map { .intermediate($0) }
     }
 
     /// The answer of modes that do not depend on the request; `nil` for the others.
@@ -100,9 +106,9 @@ final class OCSPService: Sendable {
         case .good, .late: break
         case .delegated:
             return try writer.signed(by: try delegate(of: issuer, isForeign: false))
-        case .revoked: if subject == .leaf { writer.status = .revoked(at: now - 86_400) }
+        case .revoked: if case .leaf = subject { writer.status = .revoked(at: now - 86_400) }
         case .revokedIntermediate:
-            if subject == .intermediate { writer.status = .revoked(at: now - 86_400) }
+            if case .intermediate = subject { writer.status = .revoked(at: now - 86_400) }
         case .unknown: writer.status = .unknown
         case .expired:
             writer.thisUpdate = now.addingTimeInterval(-10 * 86_400)
@@ -122,10 +128,10 @@ final class OCSPService: Sendable {
 
     private func issuer(of subject: Subject) -> OCSPResponse.Signer {
         switch subject {
-        case .leaf:
+        case .leaf(let authority):
             OCSPResponse.Signer(
                 key: authority.intermediateKey, certificate: authority.intermediate)
-        case .intermediate:
+        case .intermediate(let authority):
             OCSPResponse.Signer(key: authority.rootKey, certificate: authority.root)
         }
     }

@@ -55,19 +55,26 @@ package struct AppStoreSimulator: Sendable {
             try ReservedPort(settings.ocspPort == 0 ? saved?.ocspPort ?? 0 : settings.ocspPort)
         }
         let keys = try Self.keys(
-            saved, around: start, leafDays: settings.leafDays.map(Int64.init),
+            saved, around: start, settings: settings,
             hosts: settings.hosts + (address.isWildcard ? [] : [address.text]),
             ocspPort: ocspPort)
+        let leafDays = settings.leafDays.map(Int64.init) ?? SigningChain.Authority.leafDays
+        let intermediates = IntermediateRotation(
+            first: keys.authority, start: start, days: settings.intermediateDays.map(Int64.init),
+            leafDays: leafDays)
+        let leaves = LeafRotation(
+            first: keys.chain, intermediates: intermediates, start: start, days: leafDays)
         ocsp = ocspPort.map {
             OCSPListener(
                 port: $0,
-                service: OCSPService(mode: settings.ocsp ?? .good, authority: keys.authority),
+                service: OCSPService(mode: settings.ocsp ?? .good, intermediates: intermediates),
                 logger: Self.quietLogger)
         }
         var report = try Self.writtenFiles(keys, settings: settings)
         report.ocsp = ocsp?.address
         let services = try Self.services(
-            keys, settings: settings, factory: factory, clock: clock, report: &report)
+            keys, leaves: leaves, settings: settings, factory: factory, clock: clock,
+            report: &report)
         let plan = try settings.faults.map { text throws(SimulatorError) in
             try FaultPlanText.read(text)
         }
@@ -120,13 +127,14 @@ package struct AppStoreSimulator: Sendable {
     }
 
     private static func keys(
-        _ saved: SavedSimulator?, around start: Timestamp, leafDays: Int64?, hosts: [String],
-        ocspPort: ReservedPort?
+        _ saved: SavedSimulator?, around start: Timestamp, settings: SimulatorSettings,
+        hosts: [String], ocspPort: ReservedPort?
     ) throws(SimulatorError) -> SimulatorKeys {
         do {
             if let saved { return try SimulatorKeys(saved.keys, hosts: hosts) }
             return try SimulatorKeys.make(
-                around: start, leafDays: leafDays, hosts: hosts,
+                around: start, leafDays: settings.leafDays.map(Int64.init),
+                intermediateDays: settings.intermediateDays.map(Int64.init), hosts: hosts,
                 ocspAddress: ocspPort.map { "http://127.0.0.1:\($0.number)" })
         } catch {
             throw .certificates(reason: "\(error)")
@@ -157,16 +165,11 @@ package struct AppStoreSimulator: Sendable {
     /// The API services of both environments over new worlds; also writes the company's table of this
     /// moment.
     private static func services(
-        _ keys: SimulatorKeys, settings: SimulatorSettings, factory: WorldFactory,
-        clock: SimulatedClock, report: inout SimulatorReport
+        _ keys: SimulatorKeys, leaves: LeafRotation, settings: SimulatorSettings,
+        factory: WorldFactory, clock: SimulatedClock, report: inout SimulatorReport
     ) throws(SimulatorError) -> [AppStoreService] {
         let tokens = TokenCheck(
             app: settings.app, key: keys.client.publicKey, unixSeconds: { clock.serverSeconds })
-        let leafDays = settings.leafDays.map(Int64.init) ?? SigningChain.Authority.leafDays
-        let leaves = LeafRotation(
-            first: keys.chain, authority: keys.authority,
-            begin: SigningChain.Authority.firstLeafBegins(before: factory.start, days: leafDays),
-            days: leafDays)
         let connectSettings = AppStoreConnectSettings()
         let retention = try RetentionMessaging(
             file: settings.keeps ? RetentionFile(folder: settings.folder) : nil)

@@ -34,6 +34,8 @@ package struct SimulatorSettings: Sendable {
     package var clockSpeed: Double?
     /// How many days a signing leaf lasts; `nil` for several years.
     package var leafDays: Int?
+    /// How many days an intermediate lasts, at least twice as long as a leaf; `nil` for many years.
+    package var intermediateDays: Int?
     /// Whether HTTP/2 is offered beside HTTP/1.1, as Apple does.
     package var offersHTTP2 = true
     /// The text of a fault plan (YAML or JSON).

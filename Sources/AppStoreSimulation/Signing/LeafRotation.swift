@@ -12,20 +12,20 @@ final class LeafRotation: Sendable {
     /// From the beginning of the next leaf to the end of the one before.
     private static let longestOverlap = 22 * CivilCalendar.millisecondsPerDay
 
-    private let authority: SigningChain.Authority
+    private let intermediates: IntermediateRotation
     private let first: SigningChain
     /// The beginning of the first leaf.
     private let begin: Timestamp
     private let lifetimeMilliseconds: Int64
     private let made: Mutex<[Int64: PayloadSigner]>
 
-    /// `first`: the leaf that signs at the start; `begin` and `days`: its validity.
+    /// `first`: the leaf that signs at the start; `days`: how long a leaf lasts.
     init(
-        first: SigningChain, authority: SigningChain.Authority, begin: Timestamp, days: Int64
+        first: SigningChain, intermediates: IntermediateRotation, start: Timestamp, days: Int64
     ) {
         self.first = first
-        self.authority = authority
-        self.begin = begin
+        self.intermediates = intermediates
+        begin = SigningChain.Authority.firstBegins(before: start, days: days)
         lifetimeMilliseconds = days * CivilCalendar.millisecondsPerDay
         made = Mutex([0: PayloadSigner(chain: first)])
     }
@@ -40,7 +40,7 @@ final class LeafRotation: Sendable {
         let number = elapsed >= 0 ? elapsed / step : (elapsed + 1) / step - 1
         if let signer = made.withLock({ $0[number] }) { return signer }
         let from = begin.adding(milliseconds: number * step)
-        let chain = try authority.issue(
+        let chain = try intermediates.authority(at: from).issue(
             key: key(of: number), from: from,
             to: from.adding(milliseconds: lifetimeMilliseconds))
         let signer = PayloadSigner(chain: chain)

@@ -49,10 +49,15 @@ struct SigningChain: Sendable {
 
         /// The address of the OCSP responder in the certificates.
         let ocspAddress: String
+        /// The number of the intermediate; the present one of Apple's is G6.
+        var generation: Int64 = 6
 
+        /// Creates a root and an intermediate, which lasts many years unless `intermediateDays` says
+        /// otherwise.
+        ///
         /// `ocspAddress`: by default an address where nothing listens.
         static func make(
-            around moment: Timestamp, flaws: Flaws = Flaws(),
+            around moment: Timestamp, flaws: Flaws = Flaws(), intermediateDays: Int64? = nil,
             ocspAddress: String = "http://127.0.0.1"
         ) throws -> Authority {
             let rootKey = P384.Signing.PrivateKey()
@@ -64,35 +69,36 @@ struct SigningChain: Sendable {
                 for: .init(rootKey.publicKey), issuerName: template.name(),
                 issuerKey: .init(rootKey),
                 algorithm: .ecdsaWithSHA384)
-            return try under(
-                root, rootKey, around: moment, flaws: flaws, ocspAddress: ocspAddress)
+            let issuer = IntermediateIssuer(root: root, key: rootKey, ocspAddress: ocspAddress)
+            guard let intermediateDays else {
+                return try issuer.issue(around: moment, flaws: flaws)
+            }
+            let begin = firstBegins(before: moment, days: intermediateDays)
+            return try issuer.issue(
+                P384.Signing.PrivateKey(), flaws: flaws, notBefore: date(begin, days: 0),
+                notAfter: date(begin, days: Double(intermediateDays)))
         }
 
         /// The same root with another intermediate.
         func withOtherIntermediate(around moment: Timestamp, flaws: Flaws) throws -> Authority {
-            try Self.under(
-                root, rootKey, around: moment, flaws: flaws, ocspAddress: ocspAddress)
+            try issuer.issue(around: moment, flaws: flaws)
         }
 
-        private static func under(
-            _ root: Certificate, _ rootKey: P384.Signing.PrivateKey, around moment: Timestamp,
-            flaws: Flaws, ocspAddress: String
-        ) throws -> Authority {
-            let key = P384.Signing.PrivateKey()
-            let template = CertificateTemplate(
-                commonName: "Simulated Worldwide Developer Relations Certification Authority",
-                organizationalUnit: "G6", organization: "Simulated Inc.",
-                role: flaws.intermediateIsAuthority ? .intermediate : .signer,
-                marker: flaws.intermediateHasMarker ? intermediateMarker : nil,
-                responder: ocspAddress + "/ocsp03-simulatedrootcag3",
-                notBefore: date(moment, days: -2100),
-                notAfter: date(moment, days: flaws.intermediateIsExpired ? -650 : 3400))
-            let intermediate = try template.certificate(
-                for: .init(key.publicKey), issuerName: root.subject, issuerKey: .init(rootKey),
-                algorithm: .ecdsaWithSHA384)
-            return Authority(
-                root: root, rootKey: rootKey, intermediate: intermediate, intermediateKey: key,
-                ocspAddress: ocspAddress)
+        /// The same root with the intermediate that follows this one after so many others, or preceded it.
+        ///
+        /// Its key is derived, so that a restart needs to keep the first one only.
+        func successor(_ number: Int64, from: Timestamp, to: Timestamp) throws -> Authority {
+            let code = HMAC<SHA384>.authenticationCode(
+                for: Data("intermediate \(number)".utf8),
+                using: SymmetricKey(data: intermediateKey.rawRepresentation))
+            return try issuer.issue(
+                P384.Signing.PrivateKey(rawRepresentation: Data(code)),
+                generation: generation + number, flaws: Flaws(), notBefore: date(from, days: 0),
+                notAfter: date(to, days: 0))
+        }
+
+        private var issuer: IntermediateIssuer {
+            IntermediateIssuer(root: root, key: rootKey, ocspAddress: ocspAddress)
         }
 
         /// Issues a leaf, valid for several years unless `flaws` says otherwise.
@@ -116,15 +122,16 @@ struct SigningChain: Sendable {
             return try chain(leaf, key: key)
         }
 
-        /// When the first leaf begins: the same share of every leaf's life has passed at the start.
-        static func firstLeafBegins(before start: Timestamp, days: Int64) -> Timestamp {
+        /// When the first leaf or intermediate begins: the same share of every life has passed at the
+        /// start.
+        static func firstBegins(before start: Timestamp, days: Int64) -> Timestamp {
             start.adding(
                 milliseconds: -days * CivilCalendar.millisecondsPerDay * leafDaysBefore / leafDays)
         }
 
         /// Issues the leaf that signs at the start; `days`: how long it lasts.
         func issueFirst(around start: Timestamp, days: Int64) throws -> SigningChain {
-            let begin = Self.firstLeafBegins(before: start, days: days)
+            let begin = Self.firstBegins(before: start, days: days)
             return try issue(
                 key: P256.Signing.PrivateKey(), from: begin,
                 to: begin.adding(milliseconds: days * CivilCalendar.millisecondsPerDay))
@@ -161,7 +168,7 @@ struct SigningChain: Sendable {
                 organizationalUnit: "Simulated Worldwide Developer Relations",
                 organization: "Simulated Inc.", role: .signer,
                 marker: flaws.leafHasMarker ? leafMarker : nil,
-                responder: ocspAddress + "/ocsp03-simulatedwwdrg602",
+                responder: ocspAddress + "/ocsp03-simulatedwwdrg\(generation)02",
                 notBefore: notBefore, notAfter: notAfter)
         }
 
@@ -197,5 +204,38 @@ struct SigningChain: Sendable {
 
     private static func date(_ moment: Timestamp, days: Double) -> Date {
         Date(timeIntervalSince1970: Double(moment.unixMilliseconds / 1000) + days * 86_400)
+    }
+
+    /// Issues intermediates under one root.
+    private struct IntermediateIssuer {
+        let root: Certificate
+        let key: P384.Signing.PrivateKey
+        let ocspAddress: String
+
+        /// Issues an intermediate for many years, unless `flaws` says otherwise.
+        func issue(around moment: Timestamp, flaws: Flaws) throws -> Authority {
+            try issue(
+                P384.Signing.PrivateKey(), flaws: flaws, notBefore: date(moment, days: -2100),
+                notAfter: date(moment, days: flaws.intermediateIsExpired ? -650 : 3400))
+        }
+
+        func issue(
+            _ subject: P384.Signing.PrivateKey, generation: Int64 = 6, flaws: Flaws,
+            notBefore: Date, notAfter: Date
+        ) throws -> Authority {
+            let template = CertificateTemplate(
+                commonName: "Simulated Worldwide Developer Relations Certification Authority",
+                organizationalUnit: "G\(generation)", organization: "Simulated Inc.",
+                role: flaws.intermediateIsAuthority ? .intermediate : .signer,
+                marker: flaws.intermediateHasMarker ? intermediateMarker : nil,
+                responder: ocspAddress + "/ocsp03-simulatedrootcag3",
+                notBefore: notBefore, notAfter: notAfter)
+            let intermediate = try template.certificate(
+                for: .init(subject.publicKey), issuerName: root.subject, issuerKey: .init(key),
+                algorithm: .ecdsaWithSHA384)
+            return Authority(
+                root: root, rootKey: key, intermediate: intermediate, intermediateKey: subject,
+                ocspAddress: ocspAddress, generation: generation)
+        }
     }
 }
