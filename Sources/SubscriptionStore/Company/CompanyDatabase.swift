@@ -1,0 +1,47 @@
+package import Subscriptions
+
+/// The port to the company's own table in a database of its own.
+///
+/// All methods block, and are called from one thread at a time. Between `begin` and `commit` or
+/// `rollBack` the rows that `write` changed and the entries that `append` added belong to one
+/// transaction of that database, which is short.
+package protocol CompanyDatabase: CompanySchema {
+    /// Throws `.schema`, naming the column, unless the mapping holds against the live schema; and
+    /// prepares our ledger there when `mayWrite`.
+    func check(mayWrite: Bool) throws(StoreError)
+
+    /// The rows behind a key, in the order of the database; each call is a short read of its own.
+    func rows(after cursor: CompanyCursor?, limit: Int) throws(StoreError) -> CompanyPage
+
+    /// The row of a key as it stands, outside of any transaction of ours; `nil` for none.
+    func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow?
+
+    /// Begins a transaction.
+    func begin() throws(StoreError)
+
+    /// Changes one row if it is as it was read; whatever became of it, the transaction goes on.
+    func write(_ change: CompanyChange) throws(StoreError) -> CompanyWriteFate
+
+    /// Adds an entry to our ledger there.
+    ///
+    /// The number is its primary key, so that no two transactions can both commit one.
+    func append(_ entry: CompanyLedgerEntry) throws(StoreError)
+
+    /// Commits; `.unknown` only where nobody can tell until it is looked up by `entries`.
+    func commit() throws(StoreError) -> CommitOutcome
+
+    /// Gives the transaction up; nothing happens where there is none.
+    func rollBack()
+
+    /// Entries of our ledger there with higher numbers, in order; none where there is no ledger yet.
+    ///
+    /// After an `.unknown` commit it looks over a new connection, and only returns once the lost
+    /// transaction can no longer commit.
+    func entries(after number: Int64, limit: Int) throws(StoreError) -> [CompanyLedgerEntry]
+}
+
+/// What a company's database has of tables, for `doctor` and `init --from`.
+package protocol CompanySchema: Sendable {
+    /// Its tables and views, but not those of the database's own or of ours.
+    func tables() throws(StoreError) -> [CompanyTableDescription]
+}

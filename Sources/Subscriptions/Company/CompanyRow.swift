@@ -1,0 +1,102 @@
+/// A row of the company's table, in our columns and forms.
+package struct CompanyRow: Hashable, Sendable {
+    package var key: SubscriptionKey
+    /// The mapped columns besides the key; a value that could not be read is missing here.
+    package var values: [SubscriptionField: FieldValue]
+    /// The company's own version of the row, where a column has it.
+    package var version: Int64?
+    /// What stands in columns that could not be read, as printable text.
+    package var unreadable: [SubscriptionField: String]
+
+    package init(
+        key: SubscriptionKey, values: [SubscriptionField: FieldValue], version: Int64? = nil,
+        unreadable: [SubscriptionField: String] = [:]
+    ) {
+        self.key = key
+        self.values = values
+        self.version = version
+        self.unreadable = unreadable
+    }
+}
+
+/// Where a walk through the company's table goes on: the stored key of the last row, column by
+/// column in the order of `TableMapping.keyColumns`, as text.
+package struct CompanyCursor: Hashable, Sendable {
+    package var key: [String]
+
+    package init(key: [String]) { self.key = key }
+}
+
+/// A page of the company's rows in the order in which its database sorts the key.
+package struct CompanyPage: Hashable, Sendable {
+    package var rows: [CompanyRow]
+    /// `nil` after the last page.
+    package var next: CompanyCursor?
+
+    package init(rows: [CompanyRow], next: CompanyCursor?) {
+        self.rows = rows
+        self.next = next
+    }
+}
+
+/// A change of a row of the company's, in our columns and forms.
+package struct CompanyChange: Hashable, Sendable {
+    package var action: RowAction
+    package var key: SubscriptionKey
+    /// What must still stand there, of every column that is replaced.
+    package var before: [SubscriptionField: FieldValue]
+    package var after: [SubscriptionField: FieldValue]
+    /// The company's own version as it was read; `nil` where there is none.
+    package var version: Int64?
+
+    package init(
+        action: RowAction, key: SubscriptionKey, before: [SubscriptionField: FieldValue],
+        after: [SubscriptionField: FieldValue], version: Int64? = nil
+    ) {
+        self.action = action
+        self.key = key
+        self.before = before
+        self.after = after
+        self.version = version
+    }
+}
+
+/// What became of a change.
+package enum CompanyWriteFate: Hashable, Sendable {
+    /// It is written, once the transaction commits; with the company's version after it.
+    case applied(version: Int64?)
+    /// The row is not as it was read: nothing was written to it.
+    case stale
+    /// A constraint, a trigger or a missing right said no, in the database's words; nothing of this
+    /// change was written, and the transaction goes on.
+    case refused(String)
+}
+
+/// An entry of our ledger as it stands in the company's database, in one transaction with the row.
+package struct CompanyLedgerEntry: Hashable, Sendable {
+    package var number: Int64
+    /// SHA-256 in hexadecimal: the hash of the chained entry.
+    package var digest: String
+    package var run: String
+    /// The whole entry as canonical JSON, enough to take it over.
+    package var content: String
+    /// When it was written.
+    package var writtenAt: Timestamp
+
+    package init(
+        number: Int64, digest: String, run: String, content: String, writtenAt: Timestamp
+    ) {
+        self.number = number
+        self.digest = digest
+        self.run = run
+        self.content = content
+        self.writtenAt = writtenAt
+    }
+}
+
+/// What is known of a transaction after its COMMIT.
+package enum CommitOutcome: Hashable, Sendable {
+    case committed
+    /// The connection was lost before the answer: the ledger's entries tell.
+    case unknown
+}

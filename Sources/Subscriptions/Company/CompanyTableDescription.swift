@@ -1,0 +1,75 @@
+/// A table or view of the company's database, as the database describes it.
+package struct CompanyTableDescription: Hashable, Sendable {
+    package var name: CompanyTableName
+    package var isView: Bool
+    package var columns: [CompanyColumn]
+    /// The columns of the primary key, in its order; empty for none.
+    package var primaryKey: [String]
+    package var indexes: [CompanyIndex]
+    package var rights: CompanyRights
+
+    package init(
+        name: CompanyTableName, isView: Bool, columns: [CompanyColumn], primaryKey: [String],
+        indexes: [CompanyIndex], rights: CompanyRights
+    ) {
+        self.name = name
+        self.isView = isView
+        self.columns = columns
+        self.primaryKey = primaryKey
+        self.indexes = indexes
+        self.rights = rights
+    }
+
+    package func column(_ name: String) -> CompanyColumn? { columns.first { $0.name == name } }
+
+    /// Whether the primary key or an index begins with these columns, in any order.
+    package func isWalkable(by columns: [String]) -> Bool {
+        ([primaryKey] + indexes.filter(\.isWhole).map(\.columns)).contains { held in
+            !columns.isEmpty && Set(held.prefix(columns.count)) == Set(columns)
+        }
+    }
+}
+
+/// A column of the company's.
+package struct CompanyColumn: Hashable, Sendable {
+    package var name: String
+    /// The declared type in the database's words, lower-case.
+    package var type: String
+    package var isNullable: Bool
+    package var hasDefault: Bool
+
+    package init(name: String, type: String, isNullable: Bool, hasDefault: Bool) {
+        self.name = name
+        self.type = type
+        self.isNullable = isNullable
+        self.hasDefault = hasDefault
+    }
+}
+
+/// An index of the company's.
+package struct CompanyIndex: Hashable, Sendable {
+    package var columns: [String]
+    package var isUnique: Bool
+    /// Whether it holds every row: it has no condition.
+    package var isWhole: Bool
+
+    package init(columns: [String], isUnique: Bool, isWhole: Bool) {
+        self.columns = columns
+        self.isUnique = isUnique
+        self.isWhole = isWhole
+    }
+}
+
+/// What the account that we connect with may do with a table.
+package struct CompanyRights: Hashable, Sendable {
+    package var maySelect: Bool
+    /// The columns that may be updated.
+    package var updatable: Set<String>
+    package var mayInsert: Bool
+
+    package init(maySelect: Bool, updatable: Set<String>, mayInsert: Bool) {
+        self.maySelect = maySelect
+        self.updatable = updatable
+        self.mayInsert = mayInsert
+    }
+}
