@@ -48,16 +48,19 @@ package struct CompanyChange: Hashable, Sendable {
     package var after: [SubscriptionField: FieldValue]
     /// The company's own version as it was read; `nil` where there is none.
     package var version: Int64?
+    /// Whether it takes back a correction of ours.
+    package var isUndo: Bool
 
     package init(
         action: RowAction, key: SubscriptionKey, before: [SubscriptionField: FieldValue],
-        after: [SubscriptionField: FieldValue], version: Int64? = nil
+        after: [SubscriptionField: FieldValue], version: Int64? = nil, isUndo: Bool = false
     ) {
         self.action = action
         self.key = key
         self.before = before
         self.after = after
         self.version = version
+        self.isUndo = isUndo
     }
 }
 

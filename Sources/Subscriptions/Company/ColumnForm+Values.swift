@@ -1,0 +1,118 @@
+/// A value as it is bound to a statement for the company's database.
+package enum CompanyLiteral: Hashable, Sendable {
+    case null
+    case text(String)
+    case integer(Int64)
+    case boolean(Bool)
+}
+
+/// Conversions between what stands in a column of the company's, as text, and our values.
+extension ColumnForm {
+    /// Whether a column of ours can be kept in this form.
+    package func fits(_ form: FieldForm, hasWords: Bool = false) -> Bool {
+        switch (self, form) {
+        case (.text, .text), (.integer, .text), (.uuid, .text): true
+        case (.text, .integer): hasWords
+        case (.integer, .integer), (.boolean, .integer): true
+        case (.milliseconds, .time), (.seconds, .time), (.timestamptz, .time),
+            (.timestamp, .time):
+            true
+        default: false
+        }
+    }
+
+    /// What stands there; `nil` for text that is no value of this form.
+    ///
+    /// - Parameters:
+    ///   - text: The stored value in the database's words; `nil` for NULL.
+    ///   - form: The type of our column.
+    package func value(of text: String?, as form: FieldForm) -> FieldValue? {
+        guard let text else { return .null }
+        if text.isEmpty { return form == .text ? .text("") : .null }
+        switch self {
+        case .text: return .text(text)
+        case .integer:
+            guard let number = Self.wholeNumber(text) else {
+                // Twenty digits hold ids that no signed number holds.
+                return form == .text ? TransactionID(text).map { .text($0.text) } : nil
+            }
+            return form == .text ? .text(String(number)) : .integer(number)
+        case .boolean: return Self.truth(text).map { .integer($0 ? 1 : 0) }
+        case .uuid: return Self.uuid(text).map(FieldValue.text)
+        case .milliseconds:
+            return Self.wholeNumber(text).map { .time(Timestamp(unixMilliseconds: $0)) }
+        case .seconds:
+            guard let seconds = Self.wholeNumber(text) else { return nil }
+            let (product, overflow) = seconds.multipliedReportingOverflow(
+                by: Milliseconds.perSecond)
+            return overflow ? nil : .time(Timestamp(unixMilliseconds: product))
+        case .timestamptz:
+            return Timestamp(rfc3339: TimeSpelling.completed(text)).map(FieldValue.time)
+        case .timestamp(let minutesEast):
+            guard TimeSpelling(of: text).offset == nil, let local = Timestamp(rfc3339: text + "Z")
+            else { return nil }
+            let shift = Int64(minutesEast).multipliedReportingOverflow(by: Milliseconds.perMinute)
+            guard !shift.overflow else { return nil }
+            return .time(local.adding(milliseconds: 0 &- shift.partialValue))
+        }
+    }
+
+    /// A value in this form, to be written; `nil` where the form cannot hold it.
+    ///
+    /// - Parameters:
+    ///   - value: Ours.
+    ///   - spelling: How the company spells times in the same row, where its database keeps text.
+    package func literal(
+        _ value: FieldValue, spelling: TimeSpelling = TimeSpelling()
+    ) -> CompanyLiteral? {
+        switch (self, value) {
+        case (_, .null): .null
+        case (.text, .text(let text)): .text(text)
+        case (.uuid, .text("")), (.integer, .text("")): .null
+        case (.uuid, .text(let text)): Self.uuid(text).map(CompanyLiteral.text)
+        case (.integer, .text(let text)): Int64(text).map(CompanyLiteral.integer)
+        case (.integer, .integer(let number)): .integer(number)
+        case (.boolean, .integer(let number)):
+            (0...1).contains(number) ? .boolean(number == 1) : nil
+        case (.milliseconds, .time(let time)): .integer(time.unixMilliseconds)
+        case (.seconds, .time(let time)):
+            .integer(time.unixMilliseconds.floorDivided(by: Milliseconds.perSecond).quotient)
+        case (.timestamptz, .time(let time)): .text(spelling.spell(time, withOffset: true))
+        case (.timestamp(let minutesEast), .time(let time)):
+            .text(
+                spelling.spell(
+                    time.adding(
+                        milliseconds: Int64(minutesEast).multipliedReportingOverflow(
+                            by: Milliseconds.perMinute
+                        ).partialValue), withOffset: false))
+        default: nil
+        }
+    }
+
+    /// A whole number; also one that a driver stored as floating point.
+    private static func wholeNumber(_ text: String) -> Int64? {
+        Int64(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
+    }
+
+    private static func truth(_ text: String) -> Bool? {
+        switch text.lowercased() {
+        case "1", "t", "true": true
+        case "0", "f", "false": false
+        default: nil
+        }
+    }
+
+    /// In lower case with hyphens, as Apple states account tokens.
+    private static func uuid(_ text: String) -> String? {
+        let digits = text.lowercased().filter { $0 != "-" }
+        guard digits.utf8.count == 32,
+            digits.utf8.allSatisfy({
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+            })
+        else { return nil }
+        let bytes = Array(digits.utf8)
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
+            .map { String(decoding: bytes[$0], as: UTF8.self) }.joined(separator: "-")
+    }
+}
