@@ -11,18 +11,22 @@ package final class SQLiteStore: Sendable {
     let connection: DatabaseQueue
     /// Names the events that are written with corrections; `nil` when nobody is told of any.
     let naming: EventNaming?
+    /// The company's own table, where the rows here are a copy of it.
+    let company: CompanyLink?
     /// Keys whose stored bytes are not valid text, by the text that they read as (see
     /// `rows(after:limit:)`).
     let unspeakableKeys = UnspeakableKeys()
     let courtesy = Courtesy()
 
     private init(
-        file: DatabaseFile, access: StoreAccess, connection: DatabaseQueue, naming: EventNaming?
+        file: DatabaseFile, access: StoreAccess, connection: DatabaseQueue, naming: EventNaming?,
+        company: CompanyLink? = nil
     ) {
         self.file = file
         self.access = access
         self.connection = connection
         self.naming = naming
+        self.company = company
     }
 
     /// Makes the file and its tables; brings a database of ours up to this version and puts back
@@ -97,11 +101,14 @@ package final class SQLiteStore: Sendable {
     ///   - access: Whether it may be written.
     ///   - naming: Names the event that goes into the outbox with a correction; without it no
     ///     correction is told to anybody.
+    ///   - company: The company's own table, where the rows here are a copy of it: corrections are
+    ///     written there, too.
     /// - Returns: the open database; it closes with its last reference.
     /// - Throws: `.unavailable` when there is none, `.schema` when it is not ours, of another
     ///   version or changed, `.inconsistent` when the end of its ledger does not hold.
     package static func open(
-        at path: String, access: StoreAccess, naming: EventNaming? = nil
+        at path: String, access: StoreAccess, naming: EventNaming? = nil,
+        company: CompanyLink? = nil
     ) throws(StoreError) -> SQLiteStore {
         let file = DatabaseFile(path: path)
         guard file.exists else {
@@ -126,7 +133,8 @@ package final class SQLiteStore: Sendable {
                     "The database \(path) may not be written. Check the rights on the file.")
             }
             return SQLiteStore(
-                file: file, access: access, connection: try file.connectToWrite(), naming: naming)
+                file: file, access: access, connection: try file.connectToWrite(), naming: naming,
+                company: company)
         } catch {
             throw file.openingFailure(error, doing: "opening the database \(path)")
         }

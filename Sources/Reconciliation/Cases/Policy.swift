@@ -18,6 +18,8 @@ package struct Policy: Hashable, Sendable {
     /// Bundles that are not configured but are asked about: so few rows name them that they are
     /// probably wrong values, not another app's rows.
     package var strayBundles: Set<String> = []
+    /// What the company's own table keeps, where a mapping says so.
+    package var kept = KeptColumns()
 
     package init(
         now: Timestamp, apps: [AppIdentity], settleMilliseconds: Int64, notFoundConfirmations: Int,

@@ -4,6 +4,8 @@ import Subscriptions
 struct Comparison: Hashable, Sendable {
     var scoped: ScopedRow
     var stated: StatedSubscription
+    /// What the table keeps; by default everything.
+    var kept = KeptColumns()
 
     var row: LocalSubscription { scoped.row }
 
@@ -22,6 +24,7 @@ struct Comparison: Hashable, Sendable {
     func isNotKnownYet(_ field: SubscriptionField) -> Bool {
         switch field {
         case .revocationDate, .gracePeriodExpiresDate, .signedDate: false
+        case _ where kept.leavesOut(field): false
         default: !isFirstFill && row.value(of: field) == .null
         }
     }
@@ -43,6 +46,8 @@ struct Comparison: Hashable, Sendable {
         let theirs = stated.value(of: field)
         switch field {
         case .originalTransactionID, .environment, .bundleID, .customerID: return false
+        case _ where kept.leavesOut(field): return false
+        case .status where statusReadsAlike: return false
         case .appAccountToken: return ours == .null && theirs != .null
         case .latestTransactionID, .webOrderLineItemID:
             return theirs != .null && ours != theirs && (ours == .null || !isSamePeriod)
@@ -58,6 +63,12 @@ struct Comparison: Hashable, Sendable {
             }
             return ours != theirs
         }
+    }
+
+    /// Whether Apple's status is another one than ours, and the table has one word for both.
+    var statusReadsAlike: Bool {
+        guard let kept = kept.statuses[stated.status.rawValue] else { return false }
+        return row.status == kept
     }
 
     /// Whether our end is later than the signed transaction's, but not than the signed renewal

@@ -142,7 +142,8 @@ extension CaseContext {
         } else if let answer, answer.contains(row.key.originalTransactionID),
             let stated = answer.statement(about: row.key.originalTransactionID)
         {
-            compare(Comparison(scoped: scoped, stated: stated), into: &draft)
+            compare(
+                Comparison(scoped: scoped, stated: stated, kept: policy.kept), into: &draft)
         } else {
             draft.verdict = verdictWithoutStatement(of: row)
         }
@@ -195,10 +196,12 @@ extension CaseContext {
         }
         draft.add(AllRules.blocking.flatMap { $0.differences(in: comparison).found(by: $0) })
         if !comparison.isFirstFill {
-            draft.add(
-                AllRules.status.lazy.compactMap { rule in
-                    rule.difference(in: comparison).map { [$0].found(by: rule) }
-                }.first ?? [])
+            if !comparison.statusReadsAlike {
+                draft.add(
+                    AllRules.status.lazy.compactMap { rule in
+                        rule.difference(in: comparison).map { [$0].found(by: rule) }
+                    }.first ?? [])
+            }
             draft.add(AllRules.row.flatMap { $0.differences(in: comparison).found(by: $0) })
         }
         var unknowns = UnknownValueRule.unknowns(in: comparison.stated)

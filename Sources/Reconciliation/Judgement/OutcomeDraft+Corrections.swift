@@ -9,7 +9,7 @@ extension OutcomeDraft {
         var kept = differences.filter { policy.reports($0.kind) }
         var payloads: [SignedPayload] = []
         if let insertion, policy.reports(.missingLocally) {
-            outcome.corrections.append(insertion.correction)
+            outcome.corrections.append(insertion.correction(keeping: policy.kept))
             payloads += [insertion.stated.transaction.evidence, insertion.stated.renewal.evidence]
             mark(&kept) { $0.kind == .missingLocally }
         }

@@ -86,11 +86,11 @@ struct MissingRow: Sendable {
     /// The insert of the whole row.
     ///
     /// Report-only columns are written, too: there is no value of the company's to overwrite.
-    var correction: PlannedCorrection {
+    func correction(keeping kept: KeptColumns) -> PlannedCorrection {
         var row = LocalSubscription(key: key)
         row.customerID = customerID
         var changes: [SubscriptionField: FieldChange] = [:]
-        for field in SubscriptionField.allCases {
+        for field in SubscriptionField.allCases where !kept.leavesOut(field) {
             let value = [row.value(of: field), stated.value(of: field)].first { $0 != .null }
             if let value { changes[field] = FieldChange(before: .null, after: value) }
         }

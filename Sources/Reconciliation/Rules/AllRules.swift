@@ -43,7 +43,7 @@ enum AllRules {
     /// What prevents the insert of a missing subscription.
     static let writeVetoes: [any WriteVeto] = [
         ForeignTokenVeto(), DisputedCustomerVeto(), StandInVeto(),
-        DisplacementVeto(),
+        DisplacementVeto(), InsertVeto(),
     ]
 
     /// Our rows compared with each other, without Apple.

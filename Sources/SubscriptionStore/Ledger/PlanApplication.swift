@@ -13,6 +13,8 @@ struct PlanApplication {
     /// Names the event of each correction; `nil` when no events are sent.
     let naming: EventNaming?
     var part = Part.wholePlan
+    /// The company's own table, where `subscriptions` is a copy of it.
+    var company: CompanyUnit?
 
     /// Which of the planned corrections are taken up.
     enum Part: Sendable {
@@ -54,12 +56,19 @@ struct PlanApplication {
         } catch is RowChange.Refused {
             guard db.isInsideTransaction else { throw Undone(item: item) }
             fate = .rejected
+        } catch let notMade as CompanyUnit.NotMade {
+            fate = notMade.fate
         }
         try settle(item, fate)
     }
 
     /// Changes the row, writes the ledger and puts the event into the outbox.
-    private func make(_ correction: PlannedCorrection) throws -> CorrectionFate {
+    private func make(_ planned: PlannedCorrection) throws -> CorrectionFate {
+        var correction = planned
+        if let company {
+            guard let kept = company.kept(planned) else { return .rejected }
+            correction = kept
+        }
         guard try isProven(correction) else { return .unproven }
         // What was planned before another row was known to stand for this one no longer holds.
         guard try correction.undoOf != nil || !isStoodFor(correction) else { return .stale }
@@ -71,9 +80,12 @@ struct PlanApplication {
         let change = RowChange(db: db, correction: correction)
         let fate = try change.make()
         guard fate == .applied else { return fate }
+        // The last thing that can say no, so that nothing is written there that is not here.
+        try company?.write(correction)
         let entry = try Ledger(db: db).append(
             correction, run: header, plan: plan, rowVersion: try change.versionNow(),
             accessContinuesBy: other, at: now)
+        try company?.append(entry)
         try OutboxWriter(db: db, naming: naming).append(entry)
         if let undone = correction.undoOf {
             try TakenBackCorrection(db: db, entry: undone).note()
@@ -129,49 +141,6 @@ struct PlanApplication {
 
     /// Writes down how a correction ended, and what that means for its row.
     func settle(_ item: StoredCorrection, _ fate: CorrectionFate) throws {
-        try CorrectionStaging(db: db, run: run).settle(item.id, fate)
-        let key = item.correction.subscription
-        switch (fate, item.correction.target) {
-        case (.stale, _):
-            try db.cachedStatement(
-                sql: """
-                    UPDATE trueup_pass_rows SET verdict = \(VerdictCode.undecided.rawValue),
-                        reason = '\(UndecidedReason.changedDuringRun.rawValue)'
-                    WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                        AND original_transaction_id = ?
-                        AND verdict BETWEEN \(VerdictCode.match.rawValue)
-                            AND \(VerdictCode.excluded.rawValue)
-                    """
-            ).execute(arguments: [run.passID] + key.arguments)
-        case (.applied, .insert):
-            // The walk of a run that goes on must not meet it as a row in scope.
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO trueup_pass_rows (
-                        pass_id, bundle_id, environment, original_transaction_id, verdict)
-                    VALUES (?, ?, ?, ?, \(VerdictCode.inserted.rawValue))
-                    ON CONFLICT DO UPDATE SET verdict = excluded.verdict
-                        WHERE verdict = \(VerdictCode.noted.rawValue)
-                    """
-            ).execute(arguments: [run.passID] + key.arguments)
-        case (.applied, .deletePeriod), (.applied, .delete):
-            // Read on from its end, a history would never show again what was taken back.
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM trueup_history_revisions WHERE bundle_id = ? AND environment = ?
-                        AND original_transaction_id = ?
-                    """
-            ).execute(arguments: key.arguments)
-        case (.applied, .updatePeriod) where item.correction.undoOf != nil:
-            // What is empty again only the whole history states: no periods agree with this digest.
-            try db.cachedStatement(
-                sql: """
-                    UPDATE trueup_history_revisions SET periods_sha256 = ''
-                    WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                        AND periods_sha256 IS NOT NULL
-                    """
-            ).execute(arguments: key.arguments)
-        default: break
-        }
+        try CorrectionSettlement(db: db, run: run).settle(item, fate)
     }
 }

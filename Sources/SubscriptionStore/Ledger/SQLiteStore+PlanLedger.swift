@@ -110,11 +110,13 @@ extension SQLiteStore {
         let doing = "applying corrections"
         let plan = try await sealPlan(of: pass, run: run).sha256
         for _ in 0...limit {
-            let attempt = try await writeOrUndo(doing) { [naming] db in
-                try PlanApplication(
-                    db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
-                    now: now, naming: naming, part: part
-                ).apply(limit: limit)
+            let attempt = try await writeOrUndo(doing) { [naming, company] db in
+                try CompanyUnit.around(db, company) { unit in
+                    try PlanApplication(
+                        db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
+                        now: now, naming: naming, part: part, company: unit
+                    ).apply(limit: limit)
+                }
             }
             switch attempt {
             case .success(let takenUp): return takenUp

@@ -26,6 +26,7 @@ extension ColumnForm {
     /// - Parameters:
     ///   - text: The stored value in the database's words; `nil` for NULL.
     ///   - form: The type of our column.
+    /// - Returns: The value; null and empty text as they stand.
     package func value(of text: String?, as form: FieldForm) -> FieldValue? {
         guard let text else { return .null }
         if text.isEmpty { return form == .text ? .text("") : .null }
@@ -62,6 +63,7 @@ extension ColumnForm {
     /// - Parameters:
     ///   - value: Ours.
     ///   - spelling: How the company spells times in the same row, where its database keeps text.
+    /// - Returns: What is bound to a statement.
     package func literal(
         _ value: FieldValue, spelling: TimeSpelling = TimeSpelling()
     ) -> CompanyLiteral? {

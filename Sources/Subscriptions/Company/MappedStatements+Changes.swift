@@ -17,6 +17,7 @@ extension MappedStatements {
     /// - Parameters:
     ///   - change: In our columns and forms.
     ///   - standing: The texts of `TableMapping.readColumns`; `nil` where no row has the key.
+    /// - Returns: The statement to execute, or why there is none.
     package func write(_ change: CompanyChange, standing: [String?]?) -> MappedWrite {
         switch change.action {
         case .insert: return standing == nil ? insert(change) : .stale

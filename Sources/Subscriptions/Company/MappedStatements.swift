@@ -26,6 +26,7 @@ package struct MappedStatements: Hashable, Sendable {
     /// - Parameters:
     ///   - cursor: The last row's; `nil` from the beginning.
     ///   - limit: How many rows at most.
+    /// - Returns: A query of `TableMapping.readColumns`.
     package func page(after cursor: CompanyCursor?, limit: Int) -> MappedStatement {
         var list = ArgumentList(dialect: dialect)
         let key = mapping.keyColumns
@@ -54,8 +55,9 @@ package struct MappedStatements: Hashable, Sendable {
         return CompanyCursor(key: mapping.keyColumns.map { parts[$0.field] ?? "" })
     }
 
-    /// The row of a key; two where the key is not unique. `nil` where a constant says that no row has
-    /// this key.
+    /// The row of a key, or two where the key is not unique.
+    ///
+    /// `nil` where a constant says that no row has this key.
     package func row(_ key: SubscriptionKey) -> MappedStatement? {
         var list = ArgumentList(dialect: dialect)
         guard let terms = identity(of: key, &list) else { return nil }

@@ -10,6 +10,7 @@ extension TableMapping {
     /// A row as it was read.
     ///
     /// - Parameter texts: The values of `readColumns`; `nil` for NULL.
+    /// - Returns: The row, with what could not be read apart.
     package func row(of texts: [String?]) -> CompanyRow {
         var rest = texts[...]
         var keyParts: [SubscriptionField: String] = [:]

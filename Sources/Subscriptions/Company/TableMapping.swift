@@ -141,3 +141,14 @@ package enum InsertedConstant: Hashable, Sendable {
     case boolean(Bool)
     case null
 }
+
+extension TableMapping {
+    /// Every column of the company's that the mapping names, each once, in no order that matters.
+    package var namedColumns: [String] {
+        let named =
+            read.compactMap { $0.column.name } + [versionColumn, latestBy].compactMap(\.self)
+            + (inserts ?? [:]).keys.sorted()
+        var seen: Set<String> = []
+        return named.filter { seen.insert($0).inserted }
+    }
+}

@@ -1,0 +1,55 @@
+package import Subscriptions
+
+/// What a reading of the company's table changed in the copy.
+package struct CopyRefresh: Hashable, Sendable {
+    package var rows: Int64 = 0
+    package var inserted: Int64 = 0
+    package var changed: Int64 = 0
+    package var deleted: Int64 = 0
+    /// Rows with a value that has not the form that the mapping states; they are never written.
+    package var unreadable: Int64 = 0
+    /// The first of them, by column and stored value.
+    package var firstUnreadable: String?
+    /// Rows whose key another row has, too; only the first of each counts.
+    package var doubled: Int64 = 0
+    package var firstDoubled: SubscriptionKey?
+
+    package init() {}
+
+    mutating func add(_ other: CopyRefresh) {
+        rows &+= other.rows
+        inserted &+= other.inserted
+        changed &+= other.changed
+        deleted &+= other.deleted
+        unreadable &+= other.unreadable
+        doubled &+= other.doubled
+        firstUnreadable = firstUnreadable ?? other.firstUnreadable
+        firstDoubled = firstDoubled ?? other.firstDoubled
+    }
+
+    /// What a person should know of it, in sentences.
+    package var remarks: [String] {
+        var remarks: [String] = []
+        if unreadable > 0, let firstUnreadable {
+            remarks.append(
+                "\(unreadable) rows of your table hold a value that `store.subscriptions` does not "
+                    + "read, for example \(firstUnreadable): they are not judged, and never "
+                    + "written.")
+        }
+        if doubled > 0, let firstDoubled {
+            remarks.append(
+                "\(doubled) rows of your table have the key of another row, for example "
+                    + "\(firstDoubled.originalTransactionID): one of each is judged, and none is "
+                    + "written.")
+        }
+        return remarks
+    }
+}
+
+/// Since when `subscriptions` is a copy, and as of when.
+package struct CopyState: Hashable, Sendable {
+    package var table: String
+    /// When it was last read to its end; `nil` for never.
+    package var refreshedAt: Timestamp?
+    package var rows: Int64?
+}

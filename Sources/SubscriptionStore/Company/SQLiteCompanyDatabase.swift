@@ -1,0 +1,201 @@
+import Foundation
+import GRDB
+package import Subscriptions
+
+/// The company's own table in an SQLite file of its own.
+///
+/// Its journal mode and everything else of the file stay as they are; only mapped columns and our
+/// ledger `trueup_corrections` are written.
+package final class SQLiteCompanyDatabase: CompanyDatabase {
+    let path: String
+    let mapping: TableMapping
+    let statements: MappedStatements
+    let connection: DatabaseQueue
+
+    /// Opens a file that exists.
+    ///
+    /// - Parameters:
+    ///   - path: The company's file.
+    ///   - mapping: How its table is read.
+    /// - Throws: `.unavailable` where there is no such file, `.schema` where it is no database.
+    package init(path: String, mapping: TableMapping) throws(StoreError) {
+        self.path = path
+        self.mapping = mapping
+        statements = MappedStatements(mapping, for: .sqlite)
+        connection = try Self.connect(path)
+    }
+
+    static func connect(_ path: String) throws(StoreError) -> DatabaseQueue {
+        guard DatabaseFile(path: path).exists else {
+            throw .unavailable(
+                "There is no file \(path) with your table. Nothing was read or written. Correct "
+                    + "`store.url`.")
+        }
+        var configuration = Configuration()
+        configuration.label = "trueup.company"
+        configuration.foreignKeysEnabled = true
+        configuration.busyMode = .timeout(StoreLimits.busyTimeoutSeconds)
+        // A transaction goes over several calls of the port.
+        configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA cache_size = -\(StoreLimits.cacheKibibytes)")
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+        }
+        do {
+            return try DatabaseQueue(path: path, configuration: configuration)
+        } catch {
+            throw StoreError(error, doing: "opening \(path)")
+        }
+    }
+
+    func perform<Value>(
+        _ doing: String, _ body: (Database) throws -> Value
+    ) throws(StoreError) -> Value {
+        do {
+            return try connection.inDatabase(body)
+        } catch {
+            throw StoreError(error, doing: doing)
+        }
+    }
+}
+
+extension SQLiteCompanyDatabase {
+    package func rows(after cursor: CompanyCursor?, limit: Int) throws(StoreError) -> CompanyPage {
+        let statement = statements.page(after: cursor, limit: limit)
+        let found = try perform("reading the table \(mapping.table)") { db in
+            try Self.texts(statement, db)
+        }
+        let last = found.count < limit ? nil : found.last
+        return CompanyPage(
+            rows: found.map(mapping.row), next: last.map(statements.cursor))
+    }
+
+    package func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow? {
+        guard let statement = statements.row(key) else { return nil }
+        return try perform("reading a row of \(mapping.table)") { db in
+            try Self.texts(statement, db).first
+        }.map(mapping.row)
+    }
+
+    package func begin() throws(StoreError) {
+        try perform("beginning to write to \(mapping.table)") { db in
+            try db.beginTransaction(.immediate)
+        }
+    }
+
+    package func write(_ change: CompanyChange) throws(StoreError) -> CompanyWriteFate {
+        try perform("changing a row of \(mapping.table)") { db in
+            var fate = CompanyWriteFate.stale
+            do {
+                try db.inSavepoint {
+                    fate = try make(change, db)
+                    return fate.isApplied ? .commit : .rollback
+                }
+            } catch let error as DatabaseError
+                where error.resultCode == .SQLITE_CONSTRAINT && db.isInsideTransaction
+            {
+                return .refused(error.message ?? "a constraint")
+            }
+            return fate
+        }
+    }
+
+    private func make(_ change: CompanyChange, _ db: Database) throws -> CompanyWriteFate {
+        guard let read = statements.row(change.key) else {
+            return .refused("the key is not one that the mapping's constants allow")
+        }
+        let standing = try Self.texts(read, db)
+        guard standing.count < 2 else { return .refused("several rows have its key") }
+        switch statements.write(change, standing: standing.first) {
+        case .stale: return .stale
+        case .refused(let why): return .refused(why)
+        case .nothing: break
+        case .execute(let statement):
+            try db.cachedStatement(sql: statement.sql)
+                .execute(arguments: StatementArguments(statement.arguments.map(\.bound)))
+            guard db.changesCount > 0 else { return .stale }
+            guard db.changesCount == 1 else { return .refused("several rows have its key") }
+        }
+        guard mapping.versionColumn != nil else { return .applied(version: nil) }
+        return .applied(
+            version: try Self.texts(read, db).first.flatMap { mapping.row(of: $0).version })
+    }
+
+    package func append(_ entry: CompanyLedgerEntry) throws(StoreError) {
+        try perform("writing to the ledger beside \(mapping.table)") { db in
+            try db.cachedStatement(
+                sql: "INSERT INTO \(Self.ledger) VALUES (?, ?, ?, ?, ?)"
+            ).execute(
+                arguments: [
+                    entry.number, entry.digest, entry.run, entry.writtenAt.unixMilliseconds,
+                    entry.content,
+                ])
+        }
+    }
+
+    package func commit() throws(StoreError) -> CommitOutcome {
+        try perform("committing to \(path)") { db in try db.commit() }
+        return .committed
+    }
+
+    package func rollBack() {
+        try? connection.inDatabase { db in
+            if db.isInsideTransaction { try db.rollback() }
+        }
+    }
+
+    package func entries(
+        after number: Int64, limit: Int
+    ) throws(StoreError) -> [CompanyLedgerEntry] {
+        try perform("reading the ledger beside \(mapping.table)") { db in
+            guard try db.tableExists(Self.ledger) else { return [] }
+            return try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT entry, digest, run_id, content, written_at FROM \(Self.ledger)
+                    WHERE entry > ? ORDER BY entry LIMIT ?
+                    """,
+                arguments: [number, limit]
+            ).map { row in
+                CompanyLedgerEntry(
+                    number: row.integer(at: 0) ?? 0, digest: row.requiredText(at: 1),
+                    run: row.requiredText(at: 2), content: row.requiredText(at: 3),
+                    writtenAt: row.time(at: 4) ?? Timestamp(unixMilliseconds: 0))
+            }
+        }
+    }
+
+    /// The table of our ledger in the company's file.
+    static let ledger = "trueup_corrections"
+
+    private static func texts(
+        _ statement: MappedStatement, _ db: Database
+    ) throws -> [[String?]] {
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(sql: statement.sql),
+            arguments: StatementArguments(statement.arguments.map(\.bound)))
+        var found: [[String?]] = []
+        while let row = try rows.next() {
+            found.append((0..<row.count).map { row.text(at: $0) })
+        }
+        return found
+    }
+}
+
+extension CompanyWriteFate {
+    var isApplied: Bool {
+        if case .applied = self { true } else { false }
+    }
+}
+
+extension CompanyLiteral {
+    /// As it is bound to a statement of SQLite.
+    fileprivate var bound: (any DatabaseValueConvertible)? {
+        switch self {
+        case .null: nil
+        case .text(let text): text
+        case .integer(let number): number
+        case .boolean(let truth): truth ? 1 : 0
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import GRDB
+package import Subscriptions
+
+extension SQLiteCompanyDatabase {
+    package func check(mayWrite: Bool) throws(StoreError) {
+        let tables = try tables()
+        guard let table = tables.first(where: { $0.name.name == mapping.table.name }) else {
+            throw .schema(
+                "There is no table `\(mapping.table)` in \(path). Nothing was read or written. "
+                    + "Correct `store.subscriptions.table`, or undo the change of the schema.")
+        }
+        for name in mapping.namedColumns where table.column(name) == nil {
+            throw .schema(
+                "The table `\(mapping.table)` of \(path) has no column `\(name)`. Nothing was read "
+                    + "or written. Correct `store.subscriptions`, or undo the change of the schema."
+            )
+        }
+        for (field, mapped) in mapping.read {
+            guard case .column(let name, let form) = mapped,
+                let type = table.column(name)?.type, !SQLiteAffinity(of: type).holds(form)
+            else { continue }
+            throw .schema(
+                "The column `\(name)` of the table `\(mapping.table)` of \(path) is "
+                    + "\(type.uppercased()), which does not hold \(field.rawValue) in the form that "
+                    + "`store.subscriptions` states. Nothing was read or written. Correct the form, "
+                    + "or undo the change of the schema.")
+        }
+        guard mayWrite else { return }
+        guard !table.isView else {
+            throw .schema(
+                "`\(mapping.table)` of \(path) is a view, and SQLite does not change rows through "
+                    + "one. Nothing was read or written. Name the table, or set mode: check.")
+        }
+        try makeLedger()
+    }
+
+    private func makeLedger() throws(StoreError) {
+        try perform("making the ledger in \(path)") { db in
+            guard try !db.tableExists(Self.ledger) else {
+                let columns = try db.columns(in: Self.ledger).map(\.name)
+                guard columns == ["entry", "digest", "run_id", "written_at", "content"] else {
+                    throw StoreError.schema(
+                        "The table `\(Self.ledger)` of \(self.path) is not our ledger. Nothing was "
+                            + "read or written. Rename the table.")
+                }
+                return
+            }
+            try db.execute(
+                sql: """
+                    CREATE TABLE \(Self.ledger) (
+                        entry INTEGER PRIMARY KEY,
+                        digest TEXT NOT NULL,
+                        run_id TEXT NOT NULL,
+                        written_at INTEGER NOT NULL,
+                        content TEXT NOT NULL
+                    )
+                    """)
+        }
+    }
+
+    package func tables() throws(StoreError) -> [CompanyTableDescription] {
+        let isWritable = DatabaseFile(path: path).isWritable
+        return try perform("reading the schema of \(path)") { db in
+            try SQLiteSchemaReader(db: db, isWritable: isWritable).tables()
+        }
+    }
+}
+
+/// The schema of a company's SQLite file, before there is a mapping.
+package struct SQLiteCompanySchema: CompanySchema {
+    private let path: String
+    private let connection: DatabaseQueue
+
+    package init(path: String) throws(StoreError) {
+        self.path = path
+        connection = try SQLiteCompanyDatabase.connect(path)
+    }
+
+    package func tables() throws(StoreError) -> [CompanyTableDescription] {
+        let isWritable = DatabaseFile(path: path).isWritable
+        do {
+            return try connection.read { db in
+                try SQLiteSchemaReader(db: db, isWritable: isWritable).tables()
+            }
+        } catch {
+            throw StoreError(error, doing: "reading the schema of \(path)")
+        }
+    }
+}
+
+private struct SQLiteSchemaReader {
+    let db: Database
+    let isWritable: Bool
+
+    func tables() throws -> [CompanyTableDescription] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT name, type FROM sqlite_master
+                WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                    AND name NOT LIKE 'trueup\\_%' ESCAPE '\\' ORDER BY name
+                """
+        ).map { row in
+            try describe(row.requiredText(at: 0), isView: row.text(at: 1) == "view")
+        }
+    }
+
+    private func describe(_ name: String, isView: Bool) throws -> CompanyTableDescription {
+        let found = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?)
+                WHERE hidden <> 1 ORDER BY cid
+                """,
+            arguments: [name])
+        let columns = found.map { row in
+            CompanyColumn(
+                name: row.requiredText(at: 0), type: row.requiredText(at: 1).lowercased(),
+                isNullable: row.integer(at: 2) == 0, hasDefault: row.text(at: 3) != nil)
+        }
+        let primaryKey = found.filter { ($0.integer(at: 4) ?? 0) > 0 }
+            .sorted { ($0.integer(at: 4) ?? 0) < ($1.integer(at: 4) ?? 0) }
+            .map { $0.requiredText(at: 0) }
+        let indexes = try Row.fetchAll(
+            db, sql: #"SELECT name, "unique", partial FROM pragma_index_list(?)"#, arguments: [name]
+        ).map { row in
+            CompanyIndex(
+                columns: try String?.fetchAll(
+                    db, sql: "SELECT name FROM pragma_index_info(?) ORDER BY seqno",
+                    arguments: [row.requiredText(at: 0)]
+                ).map { $0 ?? "" },
+                isUnique: row.integer(at: 1) == 1, isWhole: row.integer(at: 2) == 0)
+        }
+        return CompanyTableDescription(
+            name: CompanyTableName(name: name), isView: isView, columns: columns,
+            primaryKey: primaryKey, indexes: indexes,
+            rights: CompanyRights(
+                maySelect: true, updatable: isWritable ? Set(columns.map(\.name)) : [],
+                mayInsert: isWritable))
+    }
+}
+
+/// How SQLite prefers to store the values of a column, by its declared type.
+private enum SQLiteAffinity {
+    case any, text, integer, real, numeric
+
+    init(of type: String) {
+        let type = type.uppercased()
+        self =
+            if type.contains("INT") {
+                .integer
+            } else if ["CHAR", "CLOB", "TEXT"].contains(where: type.contains) {
+                .text
+            } else if type.isEmpty || type.contains("BLOB") {
+                .any
+            } else if ["REAL", "FLOA", "DOUB"].contains(where: type.contains) {
+                .real
+            } else {
+                .numeric
+            }
+    }
+
+    func holds(_ form: ColumnForm) -> Bool {
+        switch form {
+        case .text, .uuid, .timestamptz, .timestamp: self != .integer && self != .real
+        case .integer, .milliseconds, .seconds: self != .text
+        case .boolean: self != .real
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import GRDB
+import Subscriptions
+
+/// The ledger of the books beside the one in the company's database.
+extension SQLiteStore {
+    private static let entriesPerPage = 100
+
+    /// Takes over what a killed run committed there and not here.
+    ///
+    /// - Throws: `.schema` where the company's database lacks an entry that the books have.
+    func takeOver(from company: CompanyLink) async throws(StoreError) {
+        let table = company.mapping.table.description
+        let newest = try await read("reading the ledger's end") { db in
+            try Self.newestMapped(db)
+        }
+        var after: Int64
+        if let newest {
+            let standing = try await blocking { () throws(StoreError) in
+                try company.database.entries(after: newest.number &- 1, limit: 1)
+            }.first
+            guard standing?.number == newest.number, standing?.digest == newest.hash else {
+                throw .schema(
+                    "The ledger beside your table \(table) lacks entry \(newest.number), which the "
+                        + "books have: your database was restored to an earlier state. Nothing was "
+                        + "written. Compare the rows with the reports, then declare it with "
+                        + "`trueup restored --reason TEXT` (docs/database.md).")
+            }
+            after = newest.number
+        } else {
+            after = try await read("reading the ledger's end") { db in
+                try Ledger(db: db).head().number
+            }
+        }
+        while true {
+            let position = after
+            let missing = try await blocking { () throws(StoreError) in
+                try company.database.entries(after: position, limit: Self.entriesPerPage)
+            }
+            guard let last = missing.last else { return }
+            try await write("taking over corrections of a run that was killed") { [naming] db in
+                let takeOver = EntryTakeOver(db: db, mapping: company.mapping, naming: naming)
+                for entry in missing { try takeOver.take(entry.ledgerEntry()) }
+            }
+            after = last.number
+        }
+    }
+
+    /// The newest entry that must stand in the company's ledger, too: about a row, since the books
+    /// are those of this table, and not before a loss that was declared.
+    private static func newestMapped(_ db: Database) throws -> (number: Int64, hash: String)? {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT entry, hash FROM trueup_ledger
+                WHERE target_table = ?1 AND entry > (SELECT first_entry FROM trueup_company)
+                    AND entry > ifnull(
+                        (SELECT max(entry) FROM trueup_ledger WHERE target_table = ?2), 0)
+                ORDER BY entry DESC LIMIT 1
+                """,
+            arguments: [
+                ChangeSet.Table.subscriptions.rawValue, ChangeSet.Table.ledger.rawValue,
+            ])
+        return row.map { (number: $0.integer(at: 0) ?? 0, hash: $0.requiredText(at: 1)) }
+    }
+}
