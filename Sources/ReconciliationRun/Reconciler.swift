@@ -86,6 +86,8 @@ package struct Reconciler: Sendable {
         var notifications: Int?
         /// Apps whose notification history was read and held nothing.
         var silentApps: [AppIdentity] = []
+        /// How many entries of a history did not verify, where any did not.
+        var unverifiedEntries: [AppIdentity: Int] = [:]
         /// The counts of reverting a run; `nil` in other runs.
         var undo: UndoCounts?
     }
@@ -107,6 +109,7 @@ package struct Reconciler: Sendable {
                 \.value.shortfall)
             let counts = recovered.values.compactMap(\.notifications)
             ending.notifications = counts.isEmpty ? nil : counts.reduce(0, +)
+            ending.unverifiedEntries = recovered.mapValues(\.unverifiable).filter { $0.value > 0 }
             ending.silentApps = recovered.filter { $0.value.notifications == 0 }.keys.sorted()
         }
         // A part of the rows says nothing about a whole history, so a narrowed run reads none.
@@ -205,6 +208,7 @@ package struct Reconciler: Sendable {
         decision.coveredRows = coverage?.rows
         decision.notifications = ending.notifications
         if plan.changes > 0 { decision.silentApps = ending.silentApps }
+        if job.mode == .apply { decision.unverifiedEntries = ending.unverifiedEntries }
         if ending.end != .completed {
             decision.unreached =
                 try await ports.runs.unreachedRows(in: context.pass, run: header)

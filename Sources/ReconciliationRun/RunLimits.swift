@@ -27,4 +27,6 @@ package enum RunLimits {
     package static let notificationDaysProduction: Int64 = 180
     package static let notificationDaysSandbox: Int64 = 30
     package static let notificationMarginMilliseconds: Int64 = 10 * 60 * 1000
+    /// How long a watermark waits for entries of a history that do not verify.
+    package static let unverifiedHistoryDays: Int64 = 14
 }

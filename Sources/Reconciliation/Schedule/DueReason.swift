@@ -18,3 +18,26 @@ package func dueReason(
     if let last, SweepPlace(asOf: record.asOf, key: row.key) <= last { return .sweep }
     return nil
 }
+
+/// The same, where a row of no configured app is due every night, whenever it was judged last.
+///
+/// Nobody is asked about it, but it is counted: whether such rows stop a night must not depend on
+/// which of them a clock or the sample happens to name.
+///
+/// - Parameters:
+///   - row: The row and its last check.
+///   - ends: The last rows that tonight's sweep takes.
+///   - request: How the night's questions are found.
+///   - apps: The configured apps.
+/// - Returns: `nil` for a quiet row of a configured app.
+package func dueReason(
+    of row: ScheduledRow, sweeping ends: SweepEnds, _ request: ScheduleRequest,
+    apps: Set<AppIdentity>
+) -> QuestionReason? {
+    if let reason = dueReason(of: row, sweeping: ends, request) { return reason }
+    guard let environment = AppStoreEnvironment(rawValue: row.key.environment) else {
+        return .never
+    }
+    let app = AppIdentity(bundleID: row.key.bundleID, environment: environment)
+    return apps.contains(app) ? nil : .never
+}

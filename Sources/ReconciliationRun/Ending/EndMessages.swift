@@ -23,6 +23,12 @@ extension ExitDecision {
                 + "Store Connect (App Information, App Store Server Notifications). Until one is, "
                 + "changes are found only on their dates and by the sweep."
         }
+        sentences += unverifiedEntries.sorted { $0.key < $1.key }.map { app, count in
+            "\(count) entries of the notification history of \(app.bundleID) "
+                + "(\(app.environment.rawValue)) did not verify (verification_failed in "
+                + "discrepancies.csv). They may be genuine and damaged on their way, so the following "
+                + "nights read this part again, for \(RunLimits.unverifiedHistoryDays) days."
+        }
         if judgesNothing, statuses.contains(.empty), let notifications {
             sentences.append(
                 "\(notifications) notifications were read from Apple's history, and no row had to be "

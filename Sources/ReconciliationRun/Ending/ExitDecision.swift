@@ -30,6 +30,9 @@ package struct ExitDecision: Hashable, Sendable {
     package var notifications: Int?
     /// Apps whose notification history holds nothing, although rows had changed.
     package var silentApps: [AppIdentity] = []
+    /// How many entries of an app's notification history did not verify, where any did not and a
+    /// watermark waits for them.
+    package var unverifiedEntries: [AppIdentity: Int] = [:]
     /// Set when the run worked off a plan or took a run back, and judged nothing itself.
     package var planned: PlannedEnding?
 

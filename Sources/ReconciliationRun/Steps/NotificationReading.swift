@@ -16,6 +16,8 @@ struct NotificationReading {
     private(set) var notifications = 0
     /// How many of them could not be judged, because revocation could not be learned.
     private(set) var undetermined = 0
+    /// How many of them did not verify.
+    private(set) var unverifiable = 0
     /// Why a part could not be read, if so.
     private(set) var failure: (why: String, mayComeLater: Bool)?
     /// What ends the whole run, if anything does.
@@ -85,7 +87,9 @@ struct NotificationReading {
         }
         try await take(page)
         notifications += page.notifications.count
-        undetermined += page.rejected.count(where: \.isUndetermined)
+        let undeterminedHere = page.rejected.count(where: \.isUndetermined)
+        undetermined += undeterminedHere
+        unverifiable += page.rejected.count - undeterminedHere
         context.progress(RunProgress(stage: .recover, done: notifications))
         return next(lookup, of: slice)
     }

@@ -15,8 +15,11 @@ struct RecoverStep {
         var shortfall: String?
         /// Whether the end of the run may bring what the beginning did not.
         var mayComeLater = false
-        /// How many notifications the history held; `nil` where it was not read to its end.
+        /// How many notifications the history held, also such as did not verify; `nil` where it was not
+        /// read to its end.
         var notifications: Int?
+        /// How many of them did not verify.
+        var unverifiable = 0
     }
 
     func run() async throws(RunInterruption) -> Outcome {
@@ -39,13 +42,16 @@ struct RecoverStep {
             outcome.shortfall = [shortfall, problem].compactMap(\.self).joined(separator: " ")
             return outcome
         }
-        let moved = context.header.worksOffAgenda ? plan.readThrough : nil
+        let moved =
+            context.header.worksOffAgenda
+            ? plan.watermark(afterReading: outcome.unverifiable) : nil
         let read = NotificationWindow(start: plan.window.start, end: plan.readThrough)
         try await context.storing { () async throws(StoreError) in
             try await context.ports.recovery.finishRecovery(
                 of: app, read: read, watermark: moved, in: context.pass)
         }
-        return Outcome(shortfall: shortfall, notifications: outcome.notifications)
+        outcome.shortfall = shortfall
+        return outcome
     }
 
     /// Reads the window, and records every page as it comes.
@@ -77,7 +83,8 @@ struct RecoverStep {
         }
         return Outcome(
             shortfall: Self.shortfall(undetermined: reading.undetermined, of: app),
-            notifications: reading.notifications)
+            notifications: reading.notifications + reading.unverifiable,
+            unverifiable: reading.unverifiable)
     }
 
     /// Notifications that may be genuine must not be left behind, so the watermark waits for them.

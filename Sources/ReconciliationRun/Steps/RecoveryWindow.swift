@@ -7,6 +7,8 @@ package struct RecoveryWindow: Hashable {
     package let readThrough: Timestamp
     /// How much of the time since the watermark Apple no longer keeps.
     package let lostMilliseconds: Int64
+    /// Up to where earlier runs had read; `nil` before the first.
+    private let watermark: Timestamp?
 
     package init(
         watermark: Timestamp?, now: Timestamp, environment: AppStoreEnvironment,
@@ -25,9 +27,25 @@ package struct RecoveryWindow: Hashable {
             ?? now.adding(milliseconds: -settings.lookbackMilliseconds)
         // A watermark from the future (a clock that was set back) must not make an empty window.
         let start = min(max(wanted, oldest), now.adding(milliseconds: -1))
+        self.watermark = watermark
         self.window = NotificationWindow(start: start, end: now)
         self.readThrough = now.adding(milliseconds: -settleMilliseconds)
         self.lostMilliseconds = watermark.map { max(0, oldest.milliseconds(since: $0)) } ?? 0
+    }
+
+    /// Where the history counts as read after this run.
+    ///
+    /// An entry that does not verify may be a genuine notification that was damaged on its way, so the
+    /// watermark waits for it. It waits for days and not for ever: an entry that never verifies must
+    /// not make every later night read half a year.
+    ///
+    /// - Parameter unverifiable: How many entries of the window did not verify.
+    /// - Returns: Behind which nothing is left to be read again, but for the overlap.
+    package func watermark(afterReading unverifiable: Int) -> Timestamp {
+        guard unverifiable > 0 else { return readThrough }
+        let oldest = readThrough.adding(
+            milliseconds: -RunLimits.unverifiedHistoryDays * Milliseconds.perDay)
+        return min(readThrough, max(watermark ?? window.start, oldest))
     }
 
     /// What is lost for good, in a sentence; `nil` when nothing is.

@@ -14,11 +14,12 @@ struct ScheduleStep {
             sweepEndedMilliseconds: settings.sweepEndedMilliseconds, sample: settings.sample,
             seed: Self.seed(of: context.header.runID))
         context.logger.info("schedule.begin", metadata: ["run_id": "\(context.header.runID)"])
+        let apps = Set(context.job.policy.apps)
         let counts = try await context.storing { () async throws(StoreError) in
             try await context.ports.agenda.schedule(
                 request, in: context.pass, run: context.header,
                 level: { sweepLevel(rowsByDaysLeft: $0) },
-                due: { dueReason(of: $0, sweeping: $1, request) })
+                due: { dueReason(of: $0, sweeping: $1, request, apps: apps) })
         }
         var metadata: Logger.Metadata = [
             "run_id": "\(context.header.runID)", "rows": "\(counts.rows)",

@@ -41,10 +41,11 @@ extension RunForecast {
             } else {
                 .full(isRound: job.mode == .apply)
             }
+        let apps = Set(policy.apps)
         return try store.forecast(
             of: scope, job: job.name, apps: policy.apps,
             level: { sweepLevel(rowsByDaysLeft: $0) },
-            due: { dueReason(of: $0, sweeping: $1, request) },
+            due: { dueReason(of: $0, sweeping: $1, request, apps: apps) },
             place: { row in
                 if let why = exclusion(of: row, policy: policy) { return .excluded(why) }
                 return appToAsk(about: row, policy: policy).map { .asked($0) }

@@ -1,4 +1,5 @@
 import InMemoryPorts
+import Reconciliation
 import ReconciliationRun
 import Subscriptions
 import Testing
@@ -60,6 +61,40 @@ import Testing
         // What was read is kept; the rows are judged all the same.
         #expect(world.store.report(ofRun: "run-1")?.totals.matched == 3)
         #expect(world.store.report(ofRun: "run-1")?.kinds == [.notificationMissed])
+    }
+
+    @Test func `finds, once it verifies again, what did not verify for longer than the overlap`()
+        async throws
+    {
+        let world = World(rows: 2)
+        let day: Int64 = 24
+        world.apple.change { $0.notifications = [page([])] }
+        try await world.night("run-1")
+        let before = try #require(try await world.watermark())
+        let damaged = RejectedStatement(
+            originalTransactionID: nil,
+            failure: VerificationFailure(reason: .signature, detail: "no"),
+            payload: World.payload("damaged"))
+        let broken = NotificationPage(
+            notifications: [], rejected: [damaged], hasMore: false, paginationToken: nil)
+        for night in Int64(1)...3 {
+            world.apple.change { $0.notifications = [.answered(broken)] }
+            let conclusion = try await world.night("run-\(night + 1)", after: night * day) {
+                $0.guards.maxVerificationFailures = 100
+            }
+            #expect(conclusion.messages.contains { $0.contains("1 entries of the notification") })
+            #expect(!conclusion.messages.contains { $0.contains("is empty") })
+        }
+        #expect(try await world.watermark() == before)
+        var late = missed("a", of: World.id(0))
+        late.signedDate = World.start.adding(milliseconds: 12 * World.hour)
+        world.apple.change { script in
+            script.notifications = []
+            script.history = [late]
+        }
+        try await world.night("run-9", after: 4 * day)
+        #expect(world.store.report(ofRun: "run-9")?.kinds.contains(.notificationMissed) == true)
+        #expect(try await world.watermark() ?? before > before)
     }
 
     @Test func `moves no watermark in a check`() async throws {

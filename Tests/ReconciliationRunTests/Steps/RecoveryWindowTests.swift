@@ -54,4 +54,18 @@ import Testing
     @Test func `what is younger than settle is left to the next run`() {
         #expect(window(watermark: nil).readThrough == now.adding(milliseconds: -900_000))
     }
+
+    @Test func `the watermark waits for entries that do not verify, and not for ever`() {
+        let settled = now.adding(milliseconds: -900_000)
+        #expect(window(watermark: days(1)).watermark(afterReading: 0) == settled)
+        #expect(window(watermark: days(1)).watermark(afterReading: 1) == days(1))
+        #expect(window(watermark: days(13)).watermark(afterReading: 4) == days(13))
+        let oldest = settled.adding(milliseconds: -14 * dayMilliseconds)
+        #expect(window(watermark: days(60)).watermark(afterReading: 1) == oldest)
+        // The first run had read its whole lookback.
+        #expect(window(watermark: nil).watermark(afterReading: 1) == oldest)
+        // A clock that was set back.
+        let later = now.adding(milliseconds: dayMilliseconds)
+        #expect(window(watermark: later).watermark(afterReading: 1) == settled)
+    }
 }

@@ -61,4 +61,21 @@ import Testing
         #expect(reason(row(signedDaysAgo: 20, clock: soon), SweepEnds(lasting: place)) == nil)
         #expect(reason(row(signedDaysAgo: 20, clock: late), SweepEnds(lasting: place)) == .sweep)
     }
+
+    @Test(arguments: [
+        [],
+        [AppIdentity(bundleID: "com.example.app", environment: .sandbox)],
+        [AppIdentity(bundleID: "com.example.other", environment: .production)],
+    ])
+    func `is, where no app of the row is configured, that nobody can judge it`(
+        apps: Set<AppIdentity>
+    ) {
+        let quiet = row(clock: Self.now.adding(milliseconds: 1))
+        #expect(dueReason(of: quiet, sweeping: SweepEnds(), request, apps: apps) == .never)
+        let own = apps.union([AppIdentity(bundleID: "com.example.app", environment: .production)])
+        #expect(dueReason(of: quiet, sweeping: SweepEnds(), request, apps: own) == nil)
+        #expect(
+            dueReason(of: row(written: true), sweeping: SweepEnds(), request, apps: own)
+                == .changed)
+    }
 }
