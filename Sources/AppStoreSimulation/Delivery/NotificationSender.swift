@@ -126,20 +126,17 @@ final class NotificationSender: Sendable {
     private func make(
         _ attempt: DueAttempt, service: AppStoreService, receiver: any NotificationReceiver
     ) async {
-        let found = service.world.state.withLock {
-            world -> (record: NotificationRecord, snapshot: ChainSnapshot?)? in
+        let found = service.world.state.withLock { world -> NotificationSnapshot? in
             guard let index = world.index(of: attempt.key),
                 world.notifications[index].delivery != .never
             else { return nil }
             if world.notifications[index].outcomes == nil {
                 world.notifications[index].outcomes = AttemptOutcomes()
             }
-            let record = world.notifications[index]
-            return (record, record.chain < 0 ? nil : world.snapshot(chain: Int(record.chain)))
+            return world.snapshot(of: world.notifications[index])
         }
-        guard let (record, snapshot) = found else { return }
-        let outcome = await outcome(
-            of: record, snapshot: snapshot, service: service, receiver: receiver)
+        guard let found else { return }
+        let outcome = await outcome(of: found, service: service, receiver: receiver)
         let next = service.world.state.withLock { world -> Timestamp? in
             guard let index = world.index(of: attempt.key) else { return nil }
             world.notifications[index].outcomes?.append(outcome)
@@ -152,15 +149,16 @@ final class NotificationSender: Sendable {
     }
 
     private func outcome(
-        of record: NotificationRecord, snapshot: ChainSnapshot?, service: AppStoreService,
+        of notification: NotificationSnapshot, service: AppStoreService,
         receiver: any NotificationReceiver
     ) async -> UInt8 {
+        let record = notification.record
         // An attempt that is planned to fail is not sent, except where only its answer is lost.
         let isPlannedToFail = (record.outcomes?.count ?? 0) < record.delivery.failedAttempts
         guard !isPlannedToFail || record.delivery == .twice else {
             return record.plannedFailure + 1
         }
-        guard let payload = try? service.signedNotification(record, snapshot: snapshot) else {
+        guard let payload = try? service.signed(notification) else {
             return NotificationRecord.Delivery.outcome("OTHER")
         }
         var json = JSONWriter(capacity: payload.count + 32)

@@ -108,7 +108,7 @@ extension World {
         if catalogue.products[Int(product)].isMonthlyCommitment {
             transaction.commitmentPayment = goesOn ? (before?.commitmentPayment ?? 0) + 1 : 1
         }
-        chains[index].transactions.append(transaction)
+        chains[index].append(transaction)
         chains[index].phase = .active
         chains[index].renewal.renewalDate = end
         if !goesOn { chains[index].renewal.nextOffer = 0 }

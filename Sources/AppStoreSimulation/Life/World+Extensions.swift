@@ -118,7 +118,7 @@ extension World {
             delivery: .atOnce, streakStart: moment,
             renewal: RenewalState(renewalDate: moment, nextProduct: 0))
         summary.repetition = UInt8(truncatingIfNeeded: index)
-        summary.subject = .massExtension(completed)
+        subjects[summary.key] = .massExtension(completed)
         notifications.append(summary)
         deliverLater(summary)
     }

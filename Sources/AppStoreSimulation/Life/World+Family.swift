@@ -105,7 +105,7 @@ extension World {
             if period.revocation != .none { period.revocation = .familyRevoke }
             let place = index - offset
             guard place < chains[member].transactions.count else {
-                chains[member].transactions.append(period)
+                chains[member].append(period)
                 continue
             }
             let mine = chains[member].transactions[place]

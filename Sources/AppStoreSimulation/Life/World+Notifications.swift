@@ -44,7 +44,7 @@ extension World {
             date: moment, chain: -1, transaction: -1, event: event, status: 0, delivery: .atOnce,
             streakStart: moment, renewal: RenewalState(renewalDate: moment, nextProduct: 0))
         record.repetition = repetition(of: event, chain: -1, at: moment)
-        record.subject = subject
+        subjects[record.key] = subject
         notifications.append(record)
         deliverLater(record)
     }

@@ -99,6 +99,8 @@ extension World {
                 account: Int32(account), phase: .active, product: product, start: start,
                 random: random))
         chains[index].renewal.nextOffer = offer
+        // Most have several periods; a population's spare room is freed when its past has been simulated.
+        chains[index].transactions.reserveCapacity(8)
         beginPeriod(chain: index, at: start, isRenewal: false)
         notify(.subscribedInitialBuy, chain: index, at: start)
         return index
@@ -111,7 +113,7 @@ extension World {
         var chain = PurchaseChain(
             account: Int32(account), phase: .single, product: product, start: moment,
             random: SeededRandom(seed: seed, stream: UInt64(index)))
-        chain.transactions.append(
+        chain.append(
             StoredTransaction(
                 purchaseDate: moment,
                 expiresDate: pace.end(

@@ -3,15 +3,15 @@ import Subscriptions
 extension PayloadEncoder {
     /// The payload of a notification, which contains the signed transaction and renewal info.
     func notification(
-        _ record: NotificationRecord, uuid: String, transaction: [UInt8]?, renewal: [UInt8]?,
-        appTransaction: [UInt8]?
+        _ record: NotificationRecord, about subject: NotificationSubject?, uuid: String,
+        transaction: [UInt8]?, renewal: [UInt8]?, appTransaction: [UInt8]?
     ) -> [UInt8] {
         var json = JSONWriter(capacity: 12_000)
         json.object { json in
             json.field("notificationType", record.event.type)
             json.field("subtype", hasUnknownValues ? "FROM_THE_FUTURE" : record.event.subtype)
             json.field("notificationUUID", uuid)
-            if let subject = record.subject {
+            if let subject {
                 write(subject, appTransaction: appTransaction, into: &json)
                 return finish(record, into: &json)
             }

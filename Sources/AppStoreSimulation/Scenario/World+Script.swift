@@ -195,7 +195,9 @@ extension World {
     /// When the account's latest external purchase token was created; `nil` if none is known.
     private func latestToken(of account: Int) -> Timestamp? {
         for record in notifications.reversed() {
-            if case .externalPurchase(account, let created) = record.subject { return created }
+            if case .externalPurchase(account, let created) = subjects[record.key] {
+                return created
+            }
         }
         return nil
     }

@@ -39,7 +39,7 @@ extension AppStoreService {
     }
 
     private struct NotificationPage: Sendable {
-        let records: [(record: NotificationRecord, snapshot: ChainSnapshot?)]
+        let records: [NotificationSnapshot]
         let next: NotificationPlace?
         /// The digest of the query, to which page tokens are bound.
         let queryDigest: UInt64
@@ -52,7 +52,7 @@ extension AppStoreService {
         _ query: NotificationHistoryRequest, from page: PageTokens.Page?,
         in world: borrowing World, now: Timestamp
     ) throws(APIFailure) -> (
-        records: [(record: NotificationRecord, snapshot: ChainSnapshot?)], next: NotificationPlace?
+        records: [NotificationSnapshot], next: NotificationPlace?
     ) {
         var account: Int?
         if let id = query.transactionID { account = try Self.account(of: id, in: world) }
@@ -60,7 +60,7 @@ extension AppStoreService {
         var index =
             page.map { world.firstNotification(notBefore: $0.from) + $0.skip }
             ?? world.firstNotification(notBefore: query.startDate)
-        var records: [(record: NotificationRecord, snapshot: ChainSnapshot?)] = []
+        var records: [NotificationSnapshot] = []
         while index < world.notifications.count {
             let record = world.notifications[index]
             guard record.date <= query.endDate else { break }
@@ -69,8 +69,7 @@ extension AppStoreService {
                     let first = world.firstNotification(notBefore: record.date)
                     return (records, NotificationPlace(from: record.date, skip: index - first))
                 }
-                let snapshot = record.chain < 0 ? nil : world.snapshot(chain: Int(record.chain))
-                records.append((record, snapshot))
+                records.append(world.snapshot(of: record))
             }
             index += 1
         }
@@ -96,11 +95,11 @@ extension AppStoreService {
 
     private func write(_ page: NotificationPage) throws(APIFailure) -> ServiceAnswer {
         var signedRecords: [(jws: [UInt8], attempts: [(date: Timestamp, result: String)])] = []
-        for (record, snapshot) in page.records {
+        for notification in page.records {
             signedRecords.append(
                 (
-                    try signedNotification(record, snapshot: snapshot),
-                    record.attempts(in: environment, until: page.now)
+                    try signed(notification),
+                    notification.record.attempts(in: environment, until: page.now)
                 ))
         }
         let token = page.next.map { next in
@@ -140,12 +139,11 @@ extension AppStoreService {
     }
 
     /// The notification as sent: its parts show the state of that moment and have its signed date.
-    func signedNotification(
-        _ record: NotificationRecord, snapshot: ChainSnapshot?
-    ) throws(APIFailure) -> [UInt8] {
+    func signed(_ notification: NotificationSnapshot) throws(APIFailure) -> [UInt8] {
+        let record = notification.record
         var transaction: [UInt8]?
         var renewal: [UInt8]?
-        if let snapshot, let then = record.transactionAsSent {
+        if let snapshot = notification.purchase, let then = record.transactionAsSent {
             let period = Int(record.transaction)
             let stored = then.restored(snapshot.chain.transactions[period])
             transaction = try signed(
@@ -161,15 +159,16 @@ extension AppStoreService {
             }
         }
         var appTransaction: [UInt8]?
-        if case .appTransaction(let account, let bought) = record.subject {
+        if case .appTransaction(let account, let bought) = notification.subject {
             appTransaction = try signed(
                 encoder.appTransaction(account: account, bought: bought, now: record.date),
                 at: record.date)
         }
         return try signed(
             encoder.notification(
-                record, uuid: encoder.notificationUUID(record), transaction: transaction,
-                renewal: renewal, appTransaction: appTransaction), at: record.date)
+                record, about: notification.subject, uuid: encoder.notificationUUID(record),
+                transaction: transaction, renewal: renewal, appTransaction: appTransaction),
+            at: record.date)
     }
 }
 

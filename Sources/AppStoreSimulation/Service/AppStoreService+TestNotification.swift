@@ -39,7 +39,7 @@ extension AppStoreService {
             }
             return (found, now)
         }
-        let jws = try signedNotification(record, snapshot: nil)
+        let jws = try signed(NotificationSnapshot(record: record, purchase: nil))
         let attempts = record.attempts(in: environment, until: now)
         return .json { json in
             json.field("signedPayload", jws: jws)

@@ -1,12 +1,21 @@
 import Subscriptions
 
 /// A notification in Apple's history: its event, date, stated data and delivery attempts.
+///
+/// In 60 bytes without references, because a world holds millions and sorts them. What a notification
+/// without a purchase is about is in `World.subjects`.
 struct NotificationRecord: Sendable {
-    var date: Timestamp
     /// -1 for a notification without a purchase (TEST).
     var chain: Int32
+    /// `outcomes`, without the bytes of an optional.
+    private var packedOutcomes = AttemptOutcomes.none
+    @PackedTimestamp var date: Timestamp
+    @PackedTimestamp var streakStart: Timestamp
     /// Index of the chain's transaction that it carries; -1 for none.
     var transaction: Int16
+    /// `transactionAsSent`, without the byte of an optional.
+    private var packedTransaction: StatedTransaction
+    var renewal: RenewalState
     var event: NotificationEvent
     /// Apple's status when it was sent; 0 for one-time purchases.
     var status: UInt8
@@ -15,16 +24,31 @@ struct NotificationRecord: Sendable {
     var failure: UInt8 = 0
     /// Distinguishes notifications with the same event, chain and date.
     var repetition: UInt8 = 0
-    /// `outcomes`, without the bytes of an optional.
-    var packedOutcomes = AttemptOutcomes.none
+
+    init(
+        date: Timestamp, chain: Int32, transaction: Int16, event: NotificationEvent, status: UInt8,
+        delivery: Delivery, failure: UInt8 = 0, repetition: UInt8 = 0,
+        transactionAsSent: StatedTransaction? = nil, streakStart: Timestamp, renewal: RenewalState
+    ) {
+        self.date = date
+        self.chain = chain
+        self.transaction = transaction
+        self.event = event
+        self.status = status
+        self.delivery = delivery
+        self.failure = failure
+        self.repetition = repetition
+        packedTransaction = transactionAsSent ?? .none
+        self.streakStart = streakStart
+        self.renewal = renewal
+    }
+
     /// The transaction's changeable fields as sent: later events must not change them.
     ///
     /// `nil` for none.
-    var transactionAsSent: StatedTransaction?
-    /// What it is about instead of a purchase; `nil` for a purchase, and for a test.
-    var subject: NotificationSubject?
-    var streakStart: Timestamp
-    var renewal: RenewalState
+    var transactionAsSent: StatedTransaction? {
+        packedTransaction == .none ? nil : packedTransaction
+    }
 
     /// Results of real attempts; `nil` where delivery is only simulated.
     var outcomes: AttemptOutcomes? {
@@ -55,7 +79,11 @@ struct NotificationRecord: Sendable {
     }
 
     /// Sorting key: by date, then by what caused it, so that the order of creation makes no difference.
-    var order: (Timestamp, Int32, UInt8, UInt8) { (date, chain, event.rawValue, repetition) }
+    ///
+    /// Of plain numbers: a timestamp's comparison is a call into another module.
+    var order: (Int64, Int32, UInt8, UInt8) {
+        (date.unixMilliseconds, chain, event.rawValue, repetition)
+    }
 
     /// From the event to the first attempt.
     static let sendingMilliseconds: Int64 = 400
@@ -143,8 +171,8 @@ struct NotificationKey: Hashable, Sendable {
     let event: NotificationEvent
     let repetition: UInt8
 
-    fileprivate var order: (Timestamp, Int32, UInt8, UInt8) {
-        (date, chain, event.rawValue, repetition)
+    fileprivate var order: (Int64, Int32, UInt8, UInt8) {
+        (date.unixMilliseconds, chain, event.rawValue, repetition)
     }
 }
 
@@ -164,7 +192,7 @@ extension World {
 
     /// The index of the first notification at or after a moment.
     func firstNotification(notBefore moment: Timestamp) -> Int {
-        firstNotification { $0.date >= moment }
+        firstNotification { $0.date.unixMilliseconds >= moment.unixMilliseconds }
     }
 
     /// Binary search for the first notification with a property that all later ones have, too.

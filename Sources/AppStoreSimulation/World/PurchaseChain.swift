@@ -32,30 +32,31 @@ struct PurchaseChain: Sendable {
     /// The first family member's chain, or -1; `nextFollower` links to the others.
     var firstFollower: Int32 = -1
     var nextFollower: Int32 = -1
-    var isFamilyShared = false
     /// The index of the purchaser's period that is the member's first.
     ///
     /// Negative after the purchaser migrated: the member then has more periods than the purchaser.
     var sharedFrom: Int32 = 0
     /// The chain that this one replaced in a migration, or -1.
     var predecessor: Int32 = -1
-    /// Whether a migration continued it under another original id; statuses no longer contain it.
-    var isReplaced = false
+    // The order of what follows leaves no gaps: a world holds millions.
+    var renewal: RenewalState
+    /// Start of the uninterrupted subscription; gaps of up to 60 days are ignored.
+    @PackedTimestamp var streakStart: Timestamp
+    /// The two latest extensions of the renewal date.
+    @PackedOptionalTimestamp var latestExtension: Timestamp? = nil
+    @PackedOptionalTimestamp var earlierExtension: Timestamp? = nil
+    var eventDate = PurchaseChain.never
+    var random: SeededRandom
+    var transactions: [StoredTransaction] = []
     var phase: Phase
     var event = NaturalEvent.none
+    var isFamilyShared = false
+    /// Whether a migration continued it under another original id; statuses no longer contain it.
+    var isReplaced = false
     /// Whether a scenario controls it: then nothing is decided by chance.
     var isScripted = false
     /// While true, every charge fails.
     var paymentFails = false
-    var eventDate = PurchaseChain.never
-    /// Start of the uninterrupted subscription; gaps of up to 60 days are ignored.
-    var streakStart: Timestamp
-    /// The two latest extensions of the renewal date.
-    @CompactTimestamp var latestExtension: Timestamp? = nil
-    @CompactTimestamp var earlierExtension: Timestamp? = nil
-    var renewal: RenewalState
-    var random: SeededRandom
-    var transactions: [StoredTransaction] = []
 
     static let never = Timestamp(unixMilliseconds: .max)
 
@@ -80,8 +81,16 @@ struct PurchaseChain: Sendable {
         return renewal.nextProduct
     }
 
+    /// Adds a period; the list grows by an eighth, not to twice its size.
+    mutating func append(_ transaction: StoredTransaction) {
+        let count = transactions.count
+        if count == transactions.capacity { transactions.reserveCapacity(count + count / 8 + 1) }
+        transactions.append(transaction)
+    }
+
     /// Frees what its list of transactions has reserved for later ones.
     mutating func dropSpareCapacity() {
+        guard transactions.capacity > transactions.count else { return }
         var exact: [StoredTransaction] = []
         exact.reserveCapacity(transactions.count)
         exact.append(contentsOf: transactions)

@@ -154,28 +154,40 @@ struct StoredTransaction: Sendable {
 }
 
 /// The fields of a transaction that later events can change (a refund and its reversal, an upgrade, an
-/// extension), as a notification stated them.
-struct StatedTransaction: Sendable {
+/// extension), as a notification stated them; in 14 bytes.
+struct StatedTransaction: Hashable, Sendable {
     private let expires: PackedMilliseconds
     private let revoked: PackedMilliseconds
-    let revocation: StoredTransaction.Revocation
+    /// The lowest two bits hold the revocation, the next two its reason and whether it is upgraded.
+    private let flags: UInt8
     let revocationPercent: UInt8
-    let revocationReason: UInt8
-    let isUpgraded: Bool
+
+    /// Stands for an absent one, without the byte of an optional.
+    static let none = StatedTransaction()
 
     var expiresDate: Timestamp { Timestamp(unixMilliseconds: expires.value) }
     var revocationDate: Timestamp? {
         revoked == .none ? nil : Timestamp(unixMilliseconds: revoked.value)
     }
+    var revocation: StoredTransaction.Revocation { .init(rawValue: flags & 3) ?? .none }
+    var revocationReason: UInt8 { flags >> 2 & 1 }
+    var isUpgraded: Bool { flags & 8 != 0 }
 
     init(_ transaction: StoredTransaction) {
         expires = PackedMilliseconds(transaction.expiresDate.unixMilliseconds)
         revoked =
             transaction.revocationDate.map { PackedMilliseconds($0.unixMilliseconds) } ?? .none
-        revocation = transaction.revocation
+        flags =
+            transaction.revocation.rawValue | transaction.revocationReason << 2
+            | (transaction.isUpgraded ? 8 : 0)
         revocationPercent = transaction.revocationPercent
-        revocationReason = transaction.revocationReason
-        isUpgraded = transaction.isUpgraded
+    }
+
+    private init() {
+        expires = .none
+        revoked = .none
+        flags = 0
+        revocationPercent = 0
     }
 
     /// The transaction with these fields as they were.
@@ -188,46 +200,5 @@ struct StatedTransaction: Sendable {
         then.revocationReason = revocationReason
         then.isUpgraded = isUpgraded
         return then
-    }
-}
-
-/// Milliseconds in six bytes, without the alignment of a larger integer: some 4,400 years either way.
-struct PackedMilliseconds: Hashable, Sendable {
-    private var low: UInt16
-    private var middle: UInt16
-    private var high: Int16
-
-    private static let range: ClosedRange<Int64> = -(1 << 47) + 1...1 << 47 - 1
-
-    /// Stands for an absent time.
-    static let none = PackedMilliseconds(bits: -1 << 47)
-
-    /// A value out of range becomes the nearest one within.
-    init(_ value: Int64) {
-        self.init(bits: min(max(value, Self.range.lowerBound), Self.range.upperBound))
-    }
-
-    private init(bits: Int64) {
-        low = UInt16(truncatingIfNeeded: bits)
-        middle = UInt16(truncatingIfNeeded: bits >> 16)
-        high = Int16(truncatingIfNeeded: bits >> 32)
-    }
-
-    var value: Int64 { Int64(high) << 32 | Int64(middle) << 16 | Int64(low) }
-}
-
-/// An optional timestamp in eight bytes instead of sixteen, because a world holds millions.
-@propertyWrapper
-struct CompactTimestamp: Hashable, Sendable {
-    /// The smallest value stands for `nil`: no event has that date.
-    private var milliseconds: Int64
-
-    init(wrappedValue: Timestamp?) {
-        milliseconds = wrappedValue?.unixMilliseconds ?? .min
-    }
-
-    var wrappedValue: Timestamp? {
-        get { milliseconds == .min ? nil : Timestamp(unixMilliseconds: milliseconds) }
-        set { milliseconds = newValue?.unixMilliseconds ?? .min }
     }
 }

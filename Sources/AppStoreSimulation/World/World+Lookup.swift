@@ -29,6 +29,15 @@ struct ChainSnapshot: Sendable {
     }
 }
 
+/// A notification with what its payload needs.
+struct NotificationSnapshot: Sendable {
+    let record: NotificationRecord
+    /// `nil` for a notification without a purchase.
+    let purchase: ChainSnapshot?
+    /// What it is about instead of a purchase; `nil` for a purchase, and for a test.
+    var subject: NotificationSubject?
+}
+
 extension World {
     /// Finds what an id stands for; Apple's ids are decimal texts.
     func resolve(_ text: String) -> ResolvedID {
@@ -62,7 +71,9 @@ extension World {
     /// The account that a notification is about; `nil` for the app as a whole.
     func account(of record: NotificationRecord) -> Int? {
         if record.chain >= 0 { return Int(chains[Int(record.chain)].account) }
-        return if case .appTransaction(let account, _) = record.subject { account } else { nil }
+        return if case .appTransaction(let account, _) = subjects[record.key] { account } else {
+            nil
+        }
     }
 
     /// The chains of an account, in the order of their purchase.
@@ -92,6 +103,13 @@ extension World {
         ChainSnapshot(
             index: index, chain: chains[index], account: accounts[Int(chains[index].account)],
             tokens: appAccountTokens[index] ?? [])
+    }
+
+    func snapshot(of record: NotificationRecord) -> NotificationSnapshot {
+        NotificationSnapshot(
+            record: record,
+            purchase: record.chain < 0 ? nil : snapshot(chain: Int(record.chain)),
+            subject: record.chain < 0 ? subjects[record.key] : nil)
     }
 
     /// The id of a chain's first transaction.

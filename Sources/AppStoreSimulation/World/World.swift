@@ -20,6 +20,8 @@ struct World: Sendable {
     var chains: [PurchaseChain] = []
     /// Sorted by date.
     var notifications: [NotificationRecord] = []
+    /// What those notifications are about that have no purchase; none for a test.
+    var subjects: [NotificationKey: NotificationSubject] = [:]
     /// Notifications before this are not kept.
     var notificationsSince: Timestamp
     /// Scripted steps that are not due yet, sorted by date.
