@@ -13,7 +13,7 @@ package enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible 
         case .cannotWrite(let path, let reason): "Cannot write \(path): \(reason)."
         case .cannotRead(let path, let reason): "Cannot read \(path): \(reason)."
         case .certificates(let reason): "Cannot make the throw-away certificates: \(reason)."
-        case .cannotListen(let reason): "Cannot listen on loopback: \(reason)."
+        case .cannotListen(let reason): "Cannot listen: \(reason)."
         case .badOption(let text): text
         }
     }

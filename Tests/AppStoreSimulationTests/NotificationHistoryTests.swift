@@ -65,6 +65,14 @@ import Testing
         #expect(try sweep(client, window.merging(["onlyFailures": true]) { $1 }).isEmpty)
     }
 
+    @Test(arguments: ["UNCLAIM_SEATS", "METADATA_UPDATE", "MIGRATION", "PRICE_CHANGE"])
+    func `knows types that nothing here sends`(type: String) throws {
+        let client = try SimulatorClient(customers: 5)
+        let found = try sweep(
+            client, ["startDate": now - Self.day, "endDate": now, "notificationType": type])
+        #expect(found.isEmpty)
+    }
+
     @Test func `refuses what Apple refuses`() throws {
         let client = try SimulatorClient(customers: 5)
         let start = now - Self.day

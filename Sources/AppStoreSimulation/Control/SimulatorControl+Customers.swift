@@ -15,7 +15,7 @@ extension SimulatorControl {
         case ("GET", 1): return try truth(of: names.first ?? "", request)
         case ("POST", 2):
             return try perform(names.last ?? "", of: names.first ?? "", request, at: &moment)
-        default: return .noSuchPath
+        default: return .noSuchControl(request)
         }
     }
 

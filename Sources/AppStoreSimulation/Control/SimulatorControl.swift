@@ -51,7 +51,7 @@ struct SimulatorControl: Sendable {
     /// `moment`: when the call changed the world.
     private func perform(_ request: ServiceRequest, at moment: inout Timestamp) -> ServiceAnswer {
         if request.path == [""], request.method == "GET" { return page() }
-        guard request.path.first == "_simulator" else { return .noSuchPath }
+        guard request.path.first == "_simulator" else { return .noSuchControl(request) }
         let names = Array(request.path.dropFirst())
         do throws(SimulatorError) {
             if names.first == "customers" {
@@ -87,7 +87,7 @@ struct SimulatorControl: Sendable {
                 throw .badOption("Only a network connection waits for the app's server.")
             case ("GET", "ocsp"): return ocsp?.service.report() ?? .noSuchPath
             case ("POST", "ocsp"): return try setRevocation(request)
-            default: return .noSuchPath
+            default: return .noSuchControl(request)
             }
         } catch {
             return .refusedControl(error.description)

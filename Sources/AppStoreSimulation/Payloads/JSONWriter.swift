@@ -30,6 +30,20 @@ struct JSONWriter {
     mutating func string(_ text: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
+        if text.utf8.contains(where: Self.isEscaped) {
+            escape(text)
+        } else {
+            // At once: nearly every name and value.
+            bytes.append(contentsOf: text.utf8)
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func escape(_ text: String) {
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
@@ -41,7 +55,6 @@ struct JSONWriter {
             default: bytes.append(byte)
             }
         }
-        bytes.append(UInt8(ascii: "\""))
     }
 
     /// A string that needs no escaping, such as a JWS.
@@ -54,7 +67,8 @@ struct JSONWriter {
 
     mutating func integer(_ value: some BinaryInteger) {
         separate()
-        bytes.append(contentsOf: String(value).utf8)
+        // The description of a known type is written without the general arithmetic of integers.
+        bytes.append(contentsOf: Int64(clamping: value).description.utf8)
     }
 
     /// A number whose text is known.

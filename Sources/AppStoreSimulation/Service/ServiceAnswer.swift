@@ -37,10 +37,18 @@ package struct ServiceAnswer: Sendable {
     }
 
     /// A refused control call, with the reason.
-    static func refusedControl(_ reason: String) -> ServiceAnswer {
+    static func refusedControl(_ reason: String, status: Int = 400) -> ServiceAnswer {
         var answer = json { $0.field("error", reason) }
-        answer.status = 400
+        answer.status = status
         return answer
+    }
+
+    /// A 404 for a control call that does not exist, or exists with another method.
+    static func noSuchControl(_ request: ServiceRequest) -> ServiceAnswer {
+        let path = request.path.joined(separator: "/")
+        return refusedControl(
+            "There is no call \(request.method) /\(path); docs/simulator.md lists them.",
+            status: 404)
     }
 
     /// Apple's body of a 401 is not JSON.

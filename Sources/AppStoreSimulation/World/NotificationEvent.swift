@@ -87,7 +87,7 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
 
     /// The types that the filter of notification history accepts, including those never sent here.
     static let knownTypes: Set<String> = Set(allCases.map(\.type)).union([
-        "METADATA_UPDATE", "MIGRATION", "PRICE_CHANGE",
+        "METADATA_UPDATE", "MIGRATION", "PRICE_CHANGE", "UNCLAIM_SEATS",
     ])
 
     /// Whether Apple documents this pair of type and subtype.
