@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Synchronization
 
 /// What the app has set up by the Retention Messaging API, in both environments.
