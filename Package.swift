@@ -7,6 +7,10 @@ let package = Package(
         .executable(name: "trueup", targets: ["trueup"]),
         .executable(name: "appstore-simulator", targets: ["appstore-simulator"]),
     ],
+    // What needs a system library that the plain build does without.
+    traits: [
+        .trait(name: "PostgreSQL", description: "The company's own table in PostgreSQL, by libpq.")
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -23,6 +27,7 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(name: "Subscriptions"),
         .target(name: "Reconciliation", dependencies: ["Subscriptions"]),
         .target(
@@ -58,6 +63,12 @@ let package = Package(
             dependencies: [
                 "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+        .target(
+            name: "PostgresDatabase",
+            dependencies: [
+                "Subscriptions",
+                .target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .target(
             name: "AppStoreSimulation",
@@ -136,6 +147,9 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        .testTarget(
+            name: "PostgresDatabaseTests",
+            dependencies: ["PostgresDatabase", "Subscriptions", "TestSupport"]),
         .testTarget(
             name: "EventDeliveryTests",
             dependencies: [

@@ -54,9 +54,10 @@ enum Repository {
                 else { continue }
                 guard let list = body.firstRange(of: "dependencies:") else { return [] }
                 let names = balanced(body[list.upperBound...].drop { $0 != "[" }.dropFirst())
-                // The package of a product is no dependency of its own.
+                // The package of a product is no dependency of its own, nor is a trait.
                 return Set(
-                    names.replacing(/package:\s*"[^"]+"/, with: "").matches(of: /"([^"]+)"/)
+                    names.replacing(/package:\s*"[^"]+"|traits:\s*\[[^\]]*\]/, with: "")
+                        .matches(of: /"([^"]+)"/)
                         .map { String($0.1) })
             }
         }

@@ -1,0 +1,43 @@
+package import Subscriptions
+
+/// Opens sessions with a server; a build without the trait `PostgreSQL` opens none.
+package struct PostgresConnector: Sendable {
+    package let address: PostgresAddress
+    private let open: @Sendable () throws(ServerFailure) -> any ServerSession
+
+    /// - Parameters:
+    ///   - address: Which server, for messages.
+    ///   - open: Opens a session.
+    package init(
+        _ address: PostgresAddress,
+        open: @escaping @Sendable () throws(ServerFailure) -> any ServerSession
+    ) {
+        self.address = address
+        self.open = open
+    }
+
+    /// Opens sessions over libpq.
+    ///
+    /// - Parameter address: Which server.
+    /// - Throws: `StoreError` in a build that has no libpq.
+    package static func libpq(_ address: PostgresAddress) throws(StoreError) -> PostgresConnector {
+        #if PostgreSQL
+            PostgresConnector(address) { () throws(ServerFailure) in try LibpqSession(address) }
+        #else
+            throw .schema(
+                "store.url names a PostgreSQL database, and this trueup was built without it. "
+                    + "Build it with `swift build --traits PostgreSQL` (libpq-dev must be there).")
+        #endif
+    }
+
+    /// Connects.
+    ///
+    /// - Throws: `StoreError.unavailable` where nobody answers or nobody is let in.
+    package func connect() throws(StoreError) -> any ServerSession {
+        do throws(ServerFailure) {
+            return try open()
+        } catch {
+            throw StoreError(error, doing: "connecting", at: address)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// The five characters by which PostgreSQL names an error; its words change with the language.
+package struct SQLState: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ code: String) { description = code }
+
+    /// What an error means for whoever called.
+    package enum Meaning: Hashable, Sendable {
+        /// Nobody answers, or the server lets nobody in.
+        case unavailable
+        /// A standby, or a session that may only read.
+        case readOnly
+        /// Somebody holds a lock for longer than our patience.
+        case locked
+        /// A statement took longer than it may.
+        case tooSlow
+        /// Two transactions stood in each other's way; the same again may succeed.
+        case again
+        /// A table, column, type or function is not there, or not of that kind.
+        case schema
+        /// A right is missing.
+        case forbidden
+        /// No room, or a file that cannot be written.
+        case full
+        /// The server refuses this one value: a constraint, a trigger, a form.
+        case value
+        /// A row with this key is there.
+        case duplicate
+        case other
+    }
+
+    package var meaning: Meaning {
+        switch description {
+        case "": .unavailable
+        case "25006": .readOnly
+        case "55P03": .locked
+        case "57014": .tooSlow
+        case "40001", "40P01": .again
+        case "42501": .forbidden
+        case "23505": .duplicate
+        case "55000", "55006": .locked
+        case "3F000", "3D000": .schema
+        case "57P01", "57P02", "57P03", "57P05", "25P03", "53300", "53200": .unavailable
+        default: meaningOfClass
+        }
+    }
+
+    private var meaningOfClass: Meaning {
+        switch description.prefix(2) {
+        case "08", "28": .unavailable
+        case "42": .schema
+        case "53", "58": .full
+        case "22", "23", "44", "P0", "09": .value
+        default: .other
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package import Subscriptions
+
+extension StoreError {
+    /// Translates what a PostgreSQL server says; nothing else of this module gives errors a meaning.
+    ///
+    /// - Parameters:
+    ///   - failure: What the server said.
+    ///   - doing: What was being done, to go on after "while".
+    ///   - address: Which server it is.
+    package init(_ failure: ServerFailure, doing: String, at address: PostgresAddress) {
+        let said =
+            failure.state.description.isEmpty
+            ? "(\(failure.words))" : "(PostgreSQL \(failure.state): \(failure.words))"
+        let server = address.description
+        switch failure.state.meaning {
+        case _ where failure.endsSession, .unavailable:
+            self = .unavailable(
+                "The database \(server) could not be reached, or ended the connection, while "
+                    + "\(doing). Look at the server, at store.url and at what the user may; then run "
+                    + "again: the run goes on where it stopped. \(said)")
+        case .readOnly:
+            self = .unavailable(
+                "The database \(server) may only be read while \(doing); nothing of this step was "
+                    + "written. It is a standby, or default_transaction_read_only is on: point "
+                    + "store.url at the primary, then run again: the run goes on where it stopped. "
+                    + said)
+        case .locked:
+            self = .busy(
+                "Somebody else kept a table or row of \(server) locked while \(doing); nothing of "
+                    + "this step was written. Find the session in pg_stat_activity (a migration, a "
+                    + "transaction that was left open) and run again. \(said)")
+        case .tooSlow:
+            self = .busy(
+                "A statement took longer than it may while \(doing); nothing of this step was "
+                    + "written. Look at the load of \(server), and for the index on the key with "
+                    + "`trueup doctor`; then run again. \(said)")
+        case .again:
+            self = .busy(
+                "Other transactions stood in the way again and again while \(doing); nothing of "
+                    + "this step was written. Run again when \(server) is less busy. \(said)")
+        case .schema:
+            self = .schema(
+                "The tables of \(server) are not as expected while \(doing); nothing of this step "
+                    + "was written. Adapt store.subscriptions to the change, or undo it. \(said)")
+        case .forbidden:
+            self = .schema(
+                "The user of \(server) lacks a right while \(doing); nothing of this step was "
+                    + "written. `trueup doctor` names the rights that are needed. \(said)")
+        case .full:
+            self = .notWritten(
+                "The server of \(server) has no room or a broken disk while \(doing); nothing of "
+                    + "this step was written. Make room and run again: the run goes on where it "
+                    + "stopped. \(said)")
+        case .value, .duplicate, .other:
+            self = .inconsistent(
+                "The database \(server) refused a statement while \(doing); nothing of this step "
+                    + "was written. \(said)")
+        }
+    }
+}
