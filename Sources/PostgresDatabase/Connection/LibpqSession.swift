@@ -142,7 +142,7 @@
                     return unsafe copy
                 }
             }
-            defer { for unsafecopy in unsafe owned { unsafe copy?.deallocate() } }
+            defer { for index in unsafe owned.indices { unsafe owned[index]?.deallocate() } }
             unsafe owned.append(nil)
             let lent = unsafe owned.map { unsafe UnsafePointer($0) }
             return unsafe lent.withUnsafeBufferPointer { unsafe use($0.baseAddress) }

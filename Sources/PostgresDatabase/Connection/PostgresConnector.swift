@@ -19,6 +19,7 @@ package struct PostgresConnector: Sendable {
     /// Opens sessions over libpq.
     ///
     /// - Parameter address: Which server.
+    /// - Returns: What connects to it.
     /// - Throws: `StoreError` in a build that has no libpq.
     package static func libpq(_ address: PostgresAddress) throws(StoreError) -> PostgresConnector {
         #if PostgreSQL
@@ -32,6 +33,7 @@ package struct PostgresConnector: Sendable {
 
     /// Connects.
     ///
+    /// - Returns: A session, which ends when nobody has it any more.
     /// - Throws: `StoreError.unavailable` where nobody answers or nobody is let in.
     package func connect() throws(StoreError) -> any ServerSession {
         do throws(ServerFailure) {

@@ -4,6 +4,12 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
 
     package init(_ code: String) { description = code }
 
+    static let readOnly = SQLState("25006")
+    /// Ours, not a server's: a lease has another holder now.
+    static let fenced = SQLState("TU001")
+    /// Ours, not a server's: a lease is held.
+    static let leased = SQLState("TU002")
+
     /// What an error means for whoever called.
     package enum Meaning: Hashable, Sendable {
         /// Nobody answers, or the server lets nobody in.
@@ -26,19 +32,25 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
         case value
         /// A row with this key is there.
         case duplicate
+        /// Another worker has taken the work over.
+        case fenced
+        /// Another worker is at it.
+        case leased
         case other
     }
 
     package var meaning: Meaning {
         switch description {
         case "": .unavailable
+        case Self.fenced.description: .fenced
+        case Self.leased.description: .leased
         case "25006": .readOnly
         case "55P03": .locked
         case "57014": .tooSlow
         case "40001", "40P01": .again
         case "42501": .forbidden
         case "23505": .duplicate
-        case "55000", "55006": .locked
+        case "55006": .locked
         case "3F000", "3D000": .schema
         case "57P01", "57P02", "57P03", "57P05", "25P03", "53300", "53200": .unavailable
         default: meaningOfClass
@@ -50,7 +62,7 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
         case "08", "28": .unavailable
         case "42": .schema
         case "53", "58": .full
-        case "22", "23", "44", "P0", "09": .value
+        case "09", "21", "22", "23", "44", "P0": .value
         default: .other
         }
     }

@@ -51,6 +51,16 @@ extension StoreError {
                 "The server of \(server) has no room or a broken disk while \(doing); nothing of "
                     + "this step was written. Make room and run again: the run goes on where it "
                     + "stopped. \(said)")
+        case .fenced:
+            self = .busy(
+                "Another worker has taken over \(failure.words), because this one was not heard of "
+                    + "for longer than its lease; nothing of this step was written. That worker goes "
+                    + "on: there is nothing to do, unless this machine keeps pausing its processes."
+            )
+        case .leased:
+            self = .busy(
+                "Another worker is at it: \(failure.words). Nothing was asked or written. Let it "
+                    + "end; a worker that died is not waited for longer than its lease lasts.")
         case .value, .duplicate, .other:
             self = .inconsistent(
                 "The database \(server) refused a statement while \(doing); nothing of this step "

@@ -1,0 +1,88 @@
+import Subscriptions
+
+/// An open transaction of corrections, with all that is needed to begin it again.
+struct WriteUnit: Sendable {
+    /// The server's name of the transaction, by which its end is known after a lost connection.
+    var transaction: String
+    /// What was written, and what whoever asked for it was told.
+    var steps: [Step] = []
+    var entries: [CompanyLedgerEntry] = []
+    var attempts = 1
+
+    struct Step: Sendable {
+        let change: CompanyChange
+        let fate: CompanyWriteFate
+    }
+}
+
+/// The statements of one open transaction; what they mean for the unit is decided elsewhere.
+struct UnitStatements {
+    let session: any ServerSession
+    let statements: MappedStatements
+    let books: String
+    let limits: SessionLimits
+
+    /// Begins a transaction; it keeps every lease until its end.
+    ///
+    /// - Returns: The server's name of the transaction, and the first lease that another holds.
+    func begin(
+        holding fences: [LeaseFence]
+    ) throws(ServerFailure) -> (transaction: String, lost: LeaseFence?) {
+        let begun = try session.script(limits.begin(writes: true) + Self.naming).rows.first ?? []
+        guard begun.count == 2, begun[1] != "on", let transaction = begun[0] else {
+            throw ServerFailure(state: .readOnly, words: "transactions are read-only there")
+        }
+        for fence in fences where try !fence.isHeld(in: session) { return (transaction, fence) }
+        return (transaction, nil)
+    }
+
+    /// A standby gives no transaction a name, and asking it for one is an error of no kind.
+    private static let naming = """
+        ; SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_current_xact_id()::text END,
+            current_setting('transaction_read_only')
+        """
+
+    /// Writes one change where its row is as it was read.
+    func write(_ change: CompanyChange) throws(ServerFailure) -> CompanyWriteFate {
+        var standing: [[String?]] = []
+        if let statement = statements.row(change.key) {
+            standing = try session.run(statement.sql, statement.parameters).rows
+        }
+        guard standing.count < 2 else {
+            return .refused("two rows have this key; nothing says which is meant")
+        }
+        switch statements.write(change, standing: standing.first) {
+        case .nothing: return .applied(version: change.version)
+        case .stale: return .stale
+        case .refused(let words): return .refused(words)
+        case .execute(let statement):
+            let returning = statements.returning(for: change.action)
+            let written = try session.run(statement.sql + returning, statement.parameters)
+            guard written.affected < 2 else {
+                throw ServerFailure(
+                    state: SQLState("21000"), words: "more than one row has this key")
+            }
+            return written.affected == 0
+                ? .stale : .applied(version: written.first.flatMap { Int64($0) })
+        }
+    }
+
+    /// Adds entries to the ledger, in one statement.
+    func append(_ entries: [CompanyLedgerEntry]) throws(ServerFailure) {
+        guard !entries.isEmpty else { return }
+        let marks = entries.indices.map { index in
+            let first = index * 5 + 2
+            return "($1, $\(first), $\(first + 1), $\(first + 2), $\(first + 3), $\(first + 4))"
+        }
+        _ = try session.run(
+            "INSERT INTO trueup.ledger (books, number, digest, run_id, content, written_at) VALUES "
+                + marks.joined(separator: ", "),
+            [books]
+                + entries.flatMap { entry -> [String?] in
+                    [
+                        String(entry.number), entry.digest, entry.run, entry.content,
+                        String(entry.writtenAt.unixMilliseconds),
+                    ]
+                })
+    }
+}

@@ -1,0 +1,97 @@
+import Glibc
+import Subscriptions
+
+/// The session in use: opened when it is first needed, and again after it was lost.
+struct SessionKeeper: Sendable {
+    let connector: PostgresConnector
+    let limits: SessionLimits
+    private var session: (any ServerSession)?
+    /// How often a transaction was begun again that stood in another's way.
+    private(set) var repetitions = 0
+
+    init(_ connector: PostgresConnector, limits: SessionLimits) {
+        self.connector = connector
+        self.limits = limits
+    }
+
+    /// The session, connected anew where the last one was lost.
+    mutating func current() throws(StoreError) -> any ServerSession {
+        if let session { return session }
+        let opened = try connector.connect()
+        session = opened
+        return opened
+    }
+
+    /// Gives the session up, so that the server forgets what was going on in it.
+    mutating func drop() { session = nil }
+
+    /// Ends the open transaction, if there is any, without what it wrote.
+    mutating func rollBack() {
+        guard let session, (try? session.script("ROLLBACK")) == nil else { return }
+        drop()
+    }
+
+    /// Whether the same may be tried again after a failure; waits a little before it says so.
+    mutating func mayRepeat(after failure: ServerFailure, attempt: Int) -> Bool {
+        if failure.endsSession { drop() }
+        guard attempt < limits.attempts, failure.endsSession || failure.state.meaning == .again
+        else { return false }
+        repetitions &+= 1
+        // 50, 200 and 800 ms: time for the other one to end, or for a fail-over to begin.
+        usleep(UInt32(50_000) << UInt32(2 * min(max(attempt - 1, 0), 4)))
+        return true
+    }
+
+    /// Reads in a transaction of its own, which is tried again where that may help.
+    ///
+    /// - Parameters:
+    ///   - doing: To go on after "while".
+    ///   - body: Reads only.
+    /// - Returns: What it read.
+    /// - Throws: `StoreError`, once no other attempt may help.
+    mutating func read<Value: Sendable>(
+        _ doing: String,
+        _ body: (any ServerSession) throws(ServerFailure) -> Value
+    ) throws(StoreError) -> Value {
+        try transaction(doing, writes: false, body)
+    }
+
+    /// Writes in a transaction of its own that may be done twice.
+    ///
+    /// - Parameters:
+    ///   - doing: To go on after "while".
+    ///   - body: Leaves the same behind when it is done again.
+    /// - Returns: What it gave.
+    /// - Throws: As for reading.
+    mutating func write<Value: Sendable>(
+        _ doing: String,
+        _ body: (any ServerSession) throws(ServerFailure) -> Value
+    ) throws(StoreError) -> Value {
+        try transaction(doing, writes: true, body)
+    }
+
+    private mutating func transaction<Value: Sendable>(
+        _ doing: String, writes: Bool,
+        _ body: (any ServerSession) throws(ServerFailure) -> Value
+    ) throws(StoreError) -> Value {
+        var attempt = 1
+        while true {
+            let session = try current()
+            do throws(ServerFailure) {
+                _ = try session.script(limits.begin(writes: writes))
+                let value = try body(session)
+                let end = try session.script("COMMIT")
+                guard end.tag == "COMMIT" else {
+                    throw ServerFailure(state: SQLState("25P02"), words: "answered \(end.tag)")
+                }
+                return value
+            } catch {
+                if !error.endsSession { rollBack() }
+                guard mayRepeat(after: error, attempt: attempt) else {
+                    throw StoreError(error, doing: doing, at: connector.address)
+                }
+                attempt += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+package import Subscriptions
+import Synchronization
+
+/// Which worker works on which app, in a table of the company's database.
+///
+/// A lease is for one app and one job, and lasts as long as its holder says so again and again. Every
+/// holder has a higher number than the one before; a transaction that writes rows holds the lease
+/// under its number, so a worker that comes back from a long pause finds that it may write no more.
+/// Times are the server's: clocks of workers do not count.
+package final class AppLeases: Sendable {
+    private let keeper: Mutex<SessionKeeper>
+    private let holder: String
+    private let lifetimeMilliseconds: Int64
+
+    /// - Parameters:
+    ///   - connector: Opens sessions; leases need one of their own.
+    ///   - holder: Who works, for whoever is refused.
+    ///   - lifetimeMilliseconds: How long a worker may not be heard of.
+    ///   - limits: How long a statement may take and wait.
+    package init(
+        _ connector: PostgresConnector, holder: String,
+        lifetimeMilliseconds: Int64 = AppLeases.lifetimeMilliseconds,
+        limits: SessionLimits = SessionLimits()
+    ) {
+        keeper = Mutex(SessionKeeper(connector, limits: limits))
+        self.holder = holder
+        self.lifetimeMilliseconds = lifetimeMilliseconds
+    }
+
+    /// Longer than a fail-over, shorter than somebody's patience with a dead worker.
+    package static let lifetimeMilliseconds: Int64 = 90_000
+
+    /// Takes the leases of a job on some apps: all, or none.
+    ///
+    /// - Parameters:
+    ///   - apps: Each once.
+    ///   - job: Its name.
+    /// - Returns: One fence for each app.
+    /// - Throws: `StoreError.busy`, naming the holder, where one of them is held.
+    package func take(_ apps: [AppIdentity], job: String) throws(StoreError) -> [LeaseFence] {
+        try keeper.withLock { keeper throws(StoreError) in
+            try keeper.bringUpToDate()
+            // In one order, so that two workers do not wait for each other.
+            let order = apps.sorted()
+            return try keeper.write("taking the leases of a job") {
+                session throws(ServerFailure) in
+                var fences: [LeaseFence] = []
+                for app in order {
+                    fences.append(try self.take(app, job: job, in: session))
+                }
+                return fences
+            }
+        }
+    }
+
+    private func take(
+        _ app: AppIdentity, job: String, in session: any ServerSession
+    ) throws(ServerFailure) -> LeaseFence {
+        let taken = try session.run(
+            """
+            INSERT INTO trueup.leases AS l
+                (bundle_id, environment, job, holder, fence, taken_at, expires_at)
+            VALUES ($1, $2, $3, $4, 1, clock_timestamp(), \(Self.end))
+            ON CONFLICT (bundle_id, environment, job) DO UPDATE SET holder = excluded.holder,
+                fence = l.fence + 1, taken_at = excluded.taken_at,
+                expires_at = excluded.expires_at
+            WHERE l.expires_at <= clock_timestamp()
+            RETURNING fence
+            """,
+            [
+                app.bundleID, app.environment.rawValue, job, holder,
+                String(lifetimeMilliseconds),
+            ])
+        if let number = taken.first.flatMap({ Int64($0) }) {
+            return LeaseFence(app: app, job: job, number: number)
+        }
+        let held = try session.run(
+            """
+            SELECT holder, to_char(taken_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') FROM trueup.leases
+            WHERE bundle_id = $1 AND environment = $2 AND job = $3
+            """, [app.bundleID, app.environment.rawValue, job]
+        ).rows.first
+        let who = (held?.first ?? nil) ?? "another worker"
+        let since = (held?.last ?? nil) ?? "just now"
+        throw ServerFailure(
+            state: .leased,
+            words: "\(app.bundleID) (\(app.environment.rawValue)) is held by \(who) since \(since)")
+    }
+
+    /// Says that the holder is still at work.
+    ///
+    /// - Parameter fences: What it holds.
+    /// - Returns: Those that another has taken over meanwhile.
+    /// - Throws: `StoreError` when it cannot be said.
+    package func renew(_ fences: [LeaseFence]) throws(StoreError) -> [LeaseFence] {
+        try keeper.withLock { keeper throws(StoreError) in
+            try keeper.write("renewing leases") { session throws(ServerFailure) in
+                var lost: [LeaseFence] = []
+                for fence in fences.sorted(by: { $0.app < $1.app }) {
+                    let renewed = try session.run(
+                        """
+                        UPDATE trueup.leases SET expires_at = \(Self.end)
+                        WHERE bundle_id = $1 AND environment = $2 AND job = $3 AND fence = $4
+                        """,
+                        [
+                            fence.app.bundleID, fence.app.environment.rawValue, fence.job,
+                            String(fence.number), String(self.lifetimeMilliseconds),
+                        ])
+                    if renewed.affected == 0 { lost.append(fence) }
+                }
+                return lost
+            }
+        }
+    }
+
+    /// Gives leases back, so that the next worker need not wait for their end.
+    ///
+    /// - Parameter fences: What is held; what another has taken over stays with it.
+    /// - Throws: `StoreError` when it cannot be said; then they end by themselves.
+    package func giveBack(_ fences: [LeaseFence]) throws(StoreError) {
+        try keeper.withLock { keeper throws(StoreError) in
+            try keeper.write("giving leases back") { session throws(ServerFailure) in
+                for fence in fences.sorted(by: { $0.app < $1.app }) {
+                    // The row stays, because its number must never come again.
+                    _ = try session.run(
+                        """
+                        UPDATE trueup.leases SET expires_at = '-infinity'
+                        WHERE bundle_id = $1 AND environment = $2 AND job = $3 AND fence = $4
+                        """,
+                        [
+                            fence.app.bundleID, fence.app.environment.rawValue, fence.job,
+                            String(fence.number),
+                        ])
+                }
+            }
+        }
+    }
+
+    private static let end = "clock_timestamp() + $5::bigint * interval '1 millisecond'"
+}

@@ -1,0 +1,108 @@
+import Subscriptions
+
+/// Whether a mapping holds against a table as the server describes it.
+struct MappingCheck {
+    let mapping: TableMapping
+    let table: CompanyTableDescription
+
+    init(_ mapping: TableMapping, against table: CompanyTableDescription) {
+        self.mapping = mapping
+        self.table = table
+    }
+
+    /// The first thing that does not hold, for whoever wrote the mapping; `nil` where all does.
+    func problem(mayWrite: Bool) -> String? {
+        guard table.rights.maySelect else { return "the user may not read it (GRANT SELECT)" }
+        for (field, mapped) in mapping.read {
+            if let problem = problem(of: mapped, for: field.rawValue) { return problem }
+        }
+        if let version = mapping.versionColumn,
+            let problem = problem(of: .column(version, .integer), for: "version")
+        {
+            return problem
+        }
+        let names = [mapping.latestBy].compactMap(\.self) + (mapping.inserts ?? [:]).keys.sorted()
+        if let missing = names.first(where: { table.column($0) == nil }) {
+            return Self.missing(missing)
+        }
+        return mayWrite ? problemOfWriting : nil
+    }
+
+    private func problem(of mapped: MappedColumn, for name: String) -> String? {
+        guard let column = mapped.name else { return nil }
+        guard let found = table.column(column) else {
+            return Self.missing(column) + ", which is mapped to \(name)"
+        }
+        let type = Self.withoutPrecision(found.type)
+        let holds: Bool
+        let wanted: String
+        switch mapped {
+        case .column(_, let form):
+            holds = form.isHeld(by: type)
+            wanted = form.typesInWords
+        case .member:
+            holds = ["json", "jsonb", "text", "character varying"].contains(type)
+            wanted = "json, jsonb or text"
+        case .constant: return nil
+        }
+        guard holds else {
+            return "the column \"\(column)\" is of type \(found.type), and the mapping of \(name) "
+                + "needs \(wanted)"
+        }
+        return nil
+    }
+
+    private var problemOfWriting: String? {
+        let written = mapping.writable.compactMap { mapping.columns[$0]?.name }
+        let names = Set(written + [mapping.versionColumn].compactMap(\.self))
+        let denied = names.subtracting(table.rights.updatable).sorted()
+        guard denied.isEmpty else {
+            let columns = denied.map { "\"\($0)\"" }.joined(separator: ", ")
+            return "the user may not update \(columns) (GRANT UPDATE (\(columns)) ON \(table.name))"
+        }
+        guard mapping.inserts == nil || table.rights.mayInsert else {
+            return "the user may not insert rows, which the mapping allows (GRANT INSERT)"
+        }
+        return nil
+    }
+
+    private static func missing(_ column: String) -> String { "it has no column \"\(column)\"" }
+
+    /// `timestamp(3) with time zone` is `timestamp with time zone`.
+    private static func withoutPrecision(_ type: String) -> String {
+        guard let open = type.firstIndex(of: "("), let close = type.firstIndex(of: ")"),
+            open < close
+        else { return type }
+        return String(type[..<open]) + type[type.index(after: close)...]
+    }
+}
+
+extension ColumnForm {
+    private static let texts = ["text", "character varying", "character", "citext"]
+    private static let numbers = ["bigint", "integer", "smallint", "numeric"]
+
+    /// Whether a column of a type of PostgreSQL can be read and written in this form.
+    fileprivate func isHeld(by type: String) -> Bool {
+        switch self {
+        // Types of the company's own, such as an enumeration, are text to us.
+        case .text:
+            !["boolean", "bytea", "json", "jsonb"].contains(type) && !type.hasPrefix("timestamp")
+        case .integer, .milliseconds, .seconds: Self.numbers.contains(type)
+        case .timestamptz: type == "timestamp with time zone" || Self.texts.contains(type)
+        case .timestamp: type == "timestamp without time zone" || Self.texts.contains(type)
+        case .boolean: type == "boolean"
+        case .uuid: type == "uuid" || Self.texts.contains(type)
+        }
+    }
+
+    fileprivate var typesInWords: String {
+        switch self {
+        case .text: "text"
+        case .integer, .milliseconds, .seconds: "a whole number (bigint, integer)"
+        case .timestamptz: "timestamp with time zone, or text"
+        case .timestamp: "timestamp without time zone, or text"
+        case .boolean: "boolean"
+        case .uuid: "uuid, or text"
+        }
+    }
+}

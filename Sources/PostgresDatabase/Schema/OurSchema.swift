@@ -1,0 +1,59 @@
+/// What stands of ours in a company's database: a schema of our own, and nothing in any other.
+enum OurSchema {
+    static let name = "trueup"
+
+    /// A released step is frozen: it describes the past.
+    struct Step: Hashable, Sendable {
+        let number: Int
+        let statements: String
+    }
+
+    /// The number by which everybody who migrates waits for the others: the letters of the name.
+    static let lock: Int64 = 0x7472_7565_7570
+
+    /// Makes the schema and the table that says how far it has come.
+    static let opening = """
+        CREATE SCHEMA IF NOT EXISTS trueup;
+        CREATE TABLE IF NOT EXISTS trueup.migrations (
+            number integer PRIMARY KEY,
+            applied_at timestamptz NOT NULL DEFAULT clock_timestamp())
+        """
+
+    /// Oldest first.
+    static let steps = [
+        // Every write to a row has its entry here, in one transaction with the row. The number is a
+        // part of the key: no two transactions can both commit one.
+        Step(
+            number: 1,
+            statements: """
+                CREATE TABLE trueup.ledger (
+                    books text NOT NULL,
+                    number bigint NOT NULL,
+                    digest text NOT NULL,
+                    run_id text NOT NULL,
+                    content text NOT NULL,
+                    written_at bigint NOT NULL,
+                    committed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+                    PRIMARY KEY (books, number));
+                COMMENT ON TABLE trueup.ledger IS
+                    'Every write of trueup to a row of another schema, with its books'' entry'
+                """),
+        // Who works on which app. The fencing number rises with every holder: a write transaction
+        // holds the row and ends when the number is no longer its own.
+        Step(
+            number: 2,
+            statements: """
+                CREATE TABLE trueup.leases (
+                    bundle_id text NOT NULL,
+                    environment text NOT NULL,
+                    job text NOT NULL,
+                    holder text NOT NULL,
+                    fence bigint NOT NULL,
+                    taken_at timestamptz NOT NULL,
+                    expires_at timestamptz NOT NULL,
+                    PRIMARY KEY (bundle_id, environment, job))
+                """),
+    ]
+
+    static let newest = steps.map(\.number).max() ?? 0
+}

@@ -1,0 +1,36 @@
+package import Subscriptions
+import Synchronization
+
+extension PostgresCompany {
+    /// The tables and views that the user may see, without the server's own and ours.
+    ///
+    /// - Returns: By schema and name.
+    /// - Throws: `StoreError` when they cannot be read.
+    package func tables() throws(StoreError) -> [CompanyTableDescription] {
+        try state.withLock { state throws(StoreError) in
+            try state.keeper.tables()
+        }
+    }
+
+    /// Looks whether the mapping holds against the live schema.
+    ///
+    /// - Parameter mayWrite: Whether corrections will be written: then our ledger is prepared, too.
+    /// - Throws: `StoreError.schema`, naming the column.
+    package func check(mayWrite: Bool) throws(StoreError) {
+        try state.withLock { state throws(StoreError) in
+            let found = try state.keeper.tables(named: mapping.table)
+            guard let table = found.first else {
+                throw .schema(
+                    "The database \(state.keeper.connector.address) has no table or view "
+                        + "\(mapping.table) that its user may see; nothing was read or written. "
+                        + "Adapt store.subscriptions.table, or grant the right.")
+            }
+            if let problem = MappingCheck(mapping, against: table).problem(mayWrite: mayWrite) {
+                throw .schema(
+                    "\(mapping.table) of \(state.keeper.connector.address): \(problem); nothing was "
+                        + "read or written. Adapt store.subscriptions to the change, or undo it.")
+            }
+            if mayWrite { try state.keeper.bringUpToDate() }
+        }
+    }
+}

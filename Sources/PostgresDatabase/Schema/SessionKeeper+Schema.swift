@@ -1,0 +1,50 @@
+import Subscriptions
+
+extension SessionKeeper {
+    /// Brings our schema up to date, one step a transaction, while nobody else does.
+    ///
+    /// - Throws: `StoreError.schema` where a newer version of this program made it, and where the
+    ///   user may not make it.
+    mutating func bringUpToDate() throws(StoreError) {
+        guard try version() < OurSchema.newest else { return try refuseNewer() }
+        try write("creating the schema trueup") { session throws(ServerFailure) in
+            try Self.waitForOthers(session)
+            _ = try session.script(OurSchema.opening)
+        }
+        for step in OurSchema.steps {
+            try write("migrating the schema trueup") { session throws(ServerFailure) in
+                try Self.waitForOthers(session)
+                let done = try session.run(
+                    "SELECT 1 FROM trueup.migrations WHERE number = $1", [String(step.number)])
+                guard done.rows.isEmpty else { return }
+                _ = try session.script(step.statements)
+                _ = try session.run(
+                    "INSERT INTO trueup.migrations (number) VALUES ($1)", [String(step.number)])
+            }
+        }
+        try refuseNewer()
+    }
+
+    /// How far our schema has come; 0 where there is none.
+    mutating func version() throws(StoreError) -> Int {
+        try read("reading the schema trueup") { session throws(ServerFailure) in
+            let table = try session.run("SELECT to_regclass('trueup.migrations')", [])
+            guard table.first != nil else { return 0 }
+            let newest = try session.run("SELECT max(number) FROM trueup.migrations", [])
+            return newest.first.flatMap { Int($0) } ?? 0
+        }
+    }
+
+    private mutating func refuseNewer() throws(StoreError) {
+        let version = try version()
+        guard version > OurSchema.newest else { return }
+        throw .schema(
+            "The schema trueup of \(connector.address) has version \(version); this program knows "
+                + "\(OurSchema.newest). Nothing was written. Install the newer version here, too.")
+    }
+
+    /// Held until the transaction ends; it needs no session, so that a pooler may stand between.
+    private static func waitForOthers(_ session: any ServerSession) throws(ServerFailure) {
+        _ = try session.run("SELECT pg_advisory_xact_lock($1)", [String(OurSchema.lock)])
+    }
+}
