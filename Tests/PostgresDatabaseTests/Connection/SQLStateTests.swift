@@ -1,0 +1,30 @@
+import PostgresDatabase
+import Subscriptions
+import Testing
+
+@Suite struct `An error of a server` {
+    private func status(_ state: String, endsSession: Bool = false) throws
+        -> Subscriptions.ExitStatus
+    {
+        StoreError(
+            ServerFailure(state: SQLState(state), endsSession: endsSession, words: "words"),
+            doing: "testing", at: try PostgresAddress(url: "postgres://localhost/x")
+        ).exitStatus
+    }
+
+    @Test(arguments: [
+        ("", Subscriptions.ExitStatus.unavailable), ("08006", .unavailable),
+        ("28P01", .unavailable),
+        ("57P01", .unavailable), ("53300", .unavailable), ("25006", .unavailable),
+        ("55P03", .busy), ("57014", .busy), ("40001", .busy), ("40P01", .busy),
+        ("42P01", .config), ("42703", .config), ("42501", .config), ("3D000", .config),
+        ("53100", .output), ("58030", .output), ("22P02", .internal), ("XX000", .internal),
+    ])
+    func `ends a command by its state`(state: String, expected: Subscriptions.ExitStatus) throws {
+        #expect(try status(state) == expected)
+    }
+
+    @Test func `that ended the session is that nobody answers`() throws {
+        #expect(try status("XX000", endsSession: true) == .unavailable)
+    }
+}

@@ -1,0 +1,82 @@
+#if PostgreSQL
+    import PostgresDatabase
+    import Subscriptions
+    import Testing
+
+    @Suite(.enabled(if: TestServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"))
+    struct `A lease on an app` {
+        private let one = AppIdentity(bundleID: "com.example.one", environment: .production)
+        private let two = AppIdentity(bundleID: "com.example.two", environment: .production)
+
+        private func leases(
+            _ live: LiveCompany, _ holder: String, lifetime: Int64 = 60_000
+        ) throws -> AppLeases {
+            let address = try PostgresAddress(url: TestServer.url(database: live.database))
+            return AppLeases(try .libpq(address), holder: holder, lifetimeMilliseconds: lifetime)
+        }
+
+        @Test func `is held by one worker at a time, app by app`() throws {
+            let live = try LiveCompany()
+            let first = try leases(live, "first")
+            let second = try leases(live, "second")
+            let held = try first.take([one], job: "nightly")
+            #expect(held.map(\.number) == [1])
+            #expect { try second.take([two, one], job: "nightly") } throws: { error in
+                let error = error as? StoreError
+                return error?.exitStatus == .busy && error?.description.contains("first") == true
+            }
+            // All or none: the other app is free.
+            #expect(try second.take([two], job: "nightly").map(\.number) == [1])
+            #expect(try second.take([one], job: "audit").map(\.number) == [1])
+            try first.giveBack(held)
+            #expect(try second.take([one], job: "nightly").map(\.number) == [2])
+        }
+
+        @Test func `lasts as long as its holder says so`() throws {
+            let live = try LiveCompany()
+            let first = try leases(live, "first", lifetime: 300)
+            let held = try first.take([one], job: "nightly")
+            _ = try live.service.run("SELECT pg_sleep(0.2)", [])
+            #expect(try first.renew(held).isEmpty)
+            _ = try live.service.run("SELECT pg_sleep(0.2)", [])
+            let second = try leases(live, "second")
+            #expect(throws: StoreError.self) { try second.take([one], job: "nightly") }
+            _ = try live.service.run("SELECT pg_sleep(0.4)", [])
+            #expect(try second.take([one], job: "nightly").map(\.number) == [2])
+            #expect(try first.renew(held) == held)
+        }
+
+        @Test func `that another has taken over lets nobody write`() throws {
+            let live = try LiveCompany()
+            try live.company.check(mayWrite: true)
+            let held = try leases(live, "first", lifetime: 50).take([one], job: "nightly")
+            live.company.hold(held)
+            try live.company.begin()
+            live.company.rollBack()
+            _ = try live.service.run("SELECT pg_sleep(0.2)", [])
+            _ = try leases(live, "second").take([one], job: "nightly")
+            #expect { try live.company.begin() } throws: { error in
+                (error as? StoreError)?.exitStatus == .busy
+            }
+            // Nothing is left open.
+            live.company.hold([])
+            try live.company.begin()
+            live.company.rollBack()
+        }
+
+        @Test func `is not taken over while a transaction under it is open`() throws {
+            let live = try LiveCompany()
+            try live.company.check(mayWrite: true)
+            let held = try leases(live, "first", lifetime: 50).take([one], job: "nightly")
+            live.company.hold(held)
+            try live.company.begin()
+            _ = try live.service.run("SELECT pg_sleep(0.2)", [])
+            let second = try leases(live, "second")
+            #expect { try second.take([one], job: "nightly") } throws: { error in
+                (error as? StoreError)?.exitStatus == .busy
+            }
+            #expect(try live.company.commit() == .committed)
+            #expect(try second.take([one], job: "nightly").map(\.number) == [2])
+        }
+    }
+#endif

@@ -1,0 +1,133 @@
+#if PostgreSQL
+    import PostgresDatabase
+    import Subscriptions
+    import Testing
+
+    @Suite(.enabled(if: TestServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"))
+    struct `Writing to a company's table in PostgreSQL` {
+        private func row(_ number: Int, _ live: LiveCompany) throws -> CompanyRow {
+            try #require(try live.company.row(LiveCompany.key(number)))
+        }
+
+        /// Everything of a row that no mapping names.
+        private let unmapped = """
+            SELECT md5(string_agg(user_id::text || note::text || expires_at::text, ',' ORDER BY user_id))
+            FROM subs
+            """
+
+        @Test func `changes mapped columns alone, with the entry in one transaction`() throws {
+            let live = try LiveCompany()
+            try live.company.check(mayWrite: true)
+            let before = try live.text(unmapped)
+            try live.company.begin()
+            let fate = try live.company.write(LiveCompany.expire(try row(1, live)))
+            #expect(fate == .applied(version: 2))
+            try live.company.append(LiveCompany.entry(1))
+            #expect(try live.company.commit() == .committed)
+            let text = "SELECT status FROM subs WHERE original_transaction_id = '2000000000000001'"
+            #expect(try live.text(text) == "expired")
+            #expect(try live.text(unmapped) == before)
+            #expect(try live.text("SELECT count(*) FROM subs WHERE status = 'trialing'") == "24")
+            #expect(try live.company.entries(after: 0, limit: 10) == [LiveCompany.entry(1)])
+            #expect(try live.company.entries(after: 1, limit: 10).isEmpty)
+        }
+
+        @Test(arguments: [SeedTable.numbers, .perTransaction])
+        func `finds the row of every kind of key`(table: SeedTable) throws {
+            let live = try LiveCompany(table)
+            try live.company.check(mayWrite: true)
+            let row = try row(3, live)
+            try live.company.begin()
+            guard case .applied = try live.company.write(LiveCompany.expire(row)) else {
+                Issue.record("not applied")
+                return
+            }
+            #expect(try live.company.commit() == .committed)
+            #expect(try self.row(3, live).values[.status] == .integer(2))
+            #expect(try self.row(4, live).values[.status] == .integer(1))
+        }
+
+        @Test func `leaves a row alone that the company changed since`() throws {
+            let live = try LiveCompany()
+            try live.company.check(mayWrite: true)
+            let read = try row(1, live)
+            _ = try live.service.script(
+                "UPDATE subs SET lock_version = 9 WHERE original_transaction_id = '2000000000000001'"
+            )
+            try live.company.begin()
+            #expect(try live.company.write(LiveCompany.expire(read)) == .stale)
+            // Between our look within the transaction and our write there is the comparison in SQL.
+            let other = try row(2, live)
+            _ = try live.service.script(
+                "UPDATE subs SET status = 'past_due' WHERE original_transaction_id = '2000000000000002'"
+            )
+            #expect(try live.company.write(LiveCompany.expire(other)) == .stale)
+            #expect(try live.company.commit() == .committed)
+            #expect(try live.text("SELECT count(*) FROM subs WHERE status = 'trialing'") == "24")
+        }
+
+        @Test func `goes on where a constraint refuses one change`() throws {
+            let live = try LiveCompany(preparing: "UPDATE subs SET product_id = NULL")
+            try live.company.check(mayWrite: true)
+            let rows = try (1...3).map { try row($0, live) }
+            try live.company.begin()
+            #expect(try live.company.write(LiveCompany.expire(rows[0])) == .applied(version: 2))
+            guard
+                case .refused(let words) = try live.company.write(
+                    LiveCompany.expire(rows[1], to: 5))
+            else {
+                Issue.record("not refused")
+                return
+            }
+            #expect(words.contains("subs_check"))
+            #expect(try live.company.write(LiveCompany.expire(rows[2])) == .applied(version: 2))
+            try live.company.append(LiveCompany.entry(1))
+            #expect(try live.company.commit() == .committed)
+            #expect(try live.text("SELECT count(*) FROM subs WHERE status = 'expired'") == "2")
+        }
+
+        @Test func `does not begin where transactions are read-only`() throws {
+            let live = try LiveCompany()
+            try live.company.check(mayWrite: true)
+            _ = try live.service.script(
+                "ALTER DATABASE \(live.database) SET default_transaction_read_only = on")
+            let fresh = try live.company(over: BreakableSessions())
+            #expect { try fresh.begin() } throws: { error in
+                (error as? StoreError)?.exitStatus == .unavailable
+            }
+        }
+
+        @Test func `is given up by rolling back`() throws {
+            let live = try LiveCompany()
+            try live.company.check(mayWrite: true)
+            try live.company.begin()
+            _ = try live.company.write(LiveCompany.expire(try row(1, live)))
+            live.company.rollBack()
+            live.company.rollBack()
+            #expect(try live.text("SELECT count(*) FROM subs WHERE status = 'expired'") == "0")
+            try live.company.begin()
+            live.company.rollBack()
+        }
+
+        @Test func `survives a deadlock with the company's service`() throws {
+            let live = try LiveCompany(preparing: "ALTER SYSTEM SET deadlock_timeout = 100")
+            try live.company.check(mayWrite: true)
+            let row = try row(1, live)
+            // Our session is ended in the middle instead: what it had done is done once more.
+            try live.company.begin()
+            #expect(try live.company.write(LiveCompany.expire(row)) == .applied(version: 2))
+            _ = try live.service.script(
+                """
+                SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid()
+                """)
+            #expect(
+                try live.company.write(LiveCompany.expire(try self.row(2, live)))
+                    == .applied(version: 2))
+            try live.company.append(LiveCompany.entry(1))
+            #expect(try live.company.commit() == .committed)
+            #expect(try live.text("SELECT count(*) FROM subs WHERE status = 'expired'") == "2")
+            #expect(live.company.repetitions > 0)
+        }
+    }
+#endif
