@@ -45,11 +45,3 @@ package struct CopyRefresh: Hashable, Sendable {
         return remarks
     }
 }
-
-/// Since when `subscriptions` is a copy, and as of when.
-package struct CopyState: Hashable, Sendable {
-    package var table: String
-    /// When it was last read to its end; `nil` for never.
-    package var refreshedAt: Timestamp?
-    package var rows: Int64?
-}

@@ -97,6 +97,12 @@ package struct Import: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
+        if settings.company.table != nil, !notifications {
+            throw CommandFailure(
+                .usage,
+                "The rows stand in your own table (store.subscriptions in \(settings.file)), and a "
+                    + "run reads them there. Nothing was imported. Only --notifications can be.")
+        }
         guard !dryRun else {
             // Nothing is written, so nobody has to be waited for.
             let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)

@@ -19,6 +19,7 @@ extension RunForecast {
             now: now, apps: settings.identities, settleMilliseconds: job.settleMilliseconds,
             notFoundConfirmations: job.notFoundConfirmations, history: job.history,
             reportOnlyFields: job.reportOnlyFields)
+        policy.keep(as: settings.company)
         policy.strayBundles = strayBundles(among: table, apps: settings.identities)
         self.init(
             try Self.questions(of: job, policy, in: store), job: job, apps: settings.apps,

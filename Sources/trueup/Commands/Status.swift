@@ -26,7 +26,7 @@ package struct Status: Verb {
                 return StatusReport.Running(
                     holder: lock.holder, since: lock.since, live: live,
                     resumption: live.map { common.command("resume", $0.job) })
-            }, apps: settings.identities, now: invocation.now())
+            }, apps: settings.identities, now: invocation.now(), copy: try store.copyState())
         try invocation.output.line(common.json ? report.json.rendered : report.text)
         return .ok
     }

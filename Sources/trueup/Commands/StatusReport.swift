@@ -7,10 +7,13 @@ package struct StatusReport {
     private let running: Running?
     private let apps: [AppIdentity]
     private let now: Timestamp
+    private let copy: CopyState?
 
     package init(
-        overview: StoreOverview, running: Running?, apps: [AppIdentity], now: Timestamp
+        overview: StoreOverview, running: Running?, apps: [AppIdentity], now: Timestamp,
+        copy: CopyState? = nil
     ) {
+        self.copy = copy
         self.overview = overview
         self.running = running
         self.apps = apps
@@ -21,7 +24,7 @@ package struct StatusReport {
 
     package var text: String {
         var lines = [
-            "Rows       " + rows,
+            "Rows       " + rows + copied,
             "Running    " + (running.map(describe) ?? "nothing"),
         ]
         lines += (running?.lines(at: now) ?? []).map { "           " + $0 }
@@ -63,6 +66,13 @@ package struct StatusReport {
         TextTable.lines(
             kept.map { [$0.kind, String($0.rows), $0.oldest.map { "since " + moment($0) } ?? ""] },
             rightAligned: [1])
+    }
+
+    /// How old the copy is that everything here is about.
+    private var copied: String {
+        guard let copy else { return "" }
+        return "; a copy of your table \(copy.table), "
+            + (copy.refreshedAt.map { "read \(moment($0))" } ?? "not read yet")
     }
 
     private var rows: String {
@@ -154,7 +164,14 @@ package struct StatusReport {
     // MARK: JSON
 
     package var json: CanonicalJSON {
-        .object([
+        var members = self.members
+        // Only of a copy: without a table elsewhere nothing is said of one.
+        if let copy { members["copy"] = copy.json }
+        return .object(members)
+    }
+
+    private var members: [String: CanonicalJSON] {
+        [
             "subscriptions": .integer(Int64(overview.subscriptions)),
             "not_yet_known": .integer(Int64(overview.notYetKnown)),
             "running": running?.json ?? .null,
@@ -192,7 +209,7 @@ package struct StatusReport {
                     ])
                 }),
             "runs": .array(overview.runs.map(json)),
-        ])
+        ]
     }
 
     private func json(_ run: RunListing) -> CanonicalJSON {

@@ -42,6 +42,7 @@ extension Settings {
             try setting.read(SettingsValue(text, ofVariable: name), &self)
         }
         databasePath = SettingsPath.resolve(databasePath, from: directory)
+        try company.settle(url: &databasePath, in: directory, file: file)
         reportDirectory = SettingsPath.resolve(reportDirectory, from: directory)
     }
 
@@ -88,5 +89,19 @@ extension SettingForm where Value == String {
                 return String(path)
             },
             written: { "sqlite:" + $0 })
+    }
+}
+
+extension SettingForm where Value == TableMapping {
+    static var tableMapping: SettingForm {
+        SettingForm(
+            "keys and values",
+            examples: [
+                "{table: subs, columns: {original_transaction_id: otid, "
+                    + "bundle_id: {constant: com.example.app}, "
+                    + "environment: {constant: production}, status: status}}"
+            ],
+            read: { value throws(ConfigurationError) in try TableMapping(value) },
+            digested: \.digested)
     }
 }

@@ -8,8 +8,10 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     package var file = defaultFile
     /// One or several, in the file's order; no two of the same bundle and environment.
     package var apps: [AppSettings] = []
-    /// The SQLite file.
+    /// The SQLite file with the job's books, and with the rows or a copy of them.
     package var databasePath = "trueup.sqlite"
+    /// Where the rows stand in a table of the company's own.
+    package var company = CompanySettings()
     package var reportDirectory = "reports"
     /// Who is notified of corrections; `nil` for nobody.
     package var notify: NotifySettings?
@@ -39,10 +41,19 @@ package struct Settings: Hashable, Sendable, SettingsSection {
             [
                 Setting(
                     "url", \.databasePath, .storeURL, newPass: .yes, variable: "TRUEUP_STORE_URL",
-                    "the database, with your rows and the job's own books")
+                    "the database, with your rows and the job's own books"),
+                Setting(
+                    "books", \.company.booksPath, .optional(.storeURL), newPass: .yes,
+                    absent: .words("in `url`"), example: "sqlite:books.sqlite",
+                    "a file for the job's own books, where your rows stand in a table of your own"),
+                Setting(
+                    "subscriptions", \.company.mapping, .optional(.tableMapping), newPass: .yes,
+                    absent: .words("the table is trueup's own"),
+                    "how the table in url that is your own is read and written; "
+                        + "docs/mappings/README.md"),
             ],
             // Not member by member: earlier versions wrote it so, and what they began goes on.
-            digested: { .string($0.databasePath) }, "where rows and bookkeeping are kept"),
+            digested: \.storeDigest, "where rows and bookkeeping are kept"),
         Setting(
             "report",
             [
@@ -114,6 +125,15 @@ package struct Settings: Hashable, Sendable, SettingsSection {
 
     /// The folder where relative paths and `jobs/` start.
     package var directory: String { SettingsPath.directory(of: file) }
+
+    /// What of `store` the settings digest covers.
+    private var storeDigest: CanonicalJSON {
+        guard let table = company.table else { return .string(databasePath) }
+        return .object([
+            "url": .string(table.source.url), "books": .string(databasePath),
+            "subscriptions": table.mapping.digested,
+        ])
+    }
 
     package var identities: [AppIdentity] { apps.map(\.identity) }
 }

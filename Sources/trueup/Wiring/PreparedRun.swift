@@ -245,6 +245,7 @@ extension ReconciliationJob {
                 overlapMilliseconds: job.recover.overlapMilliseconds,
                 lookbackMilliseconds: job.recover.lookbackMilliseconds,
                 inboxIsKept: job.recover.inbox == .imported))
+        policy.keep(as: settings.company)
     }
 
     fileprivate mutating func take(_ guards: GuardOptions?) throws {

@@ -53,7 +53,9 @@ struct RunSession {
         try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
         CallNotes(besideDatabaseAt: settings.databasePath).prepare()
         let store = try SQLiteStore.open(
-            at: settings.databasePath, access: .readWrite, naming: eventNaming)
+            at: settings.databasePath, access: .readWrite, naming: eventNaming,
+            company: try CompanyConnection.link(settings.company))
+        let refresh = try await store.refreshCopy(for: run.job.mode, at: since)
 
         // The report folder.
         let database = ReportingDatabase(
@@ -88,6 +90,7 @@ struct RunSession {
         var job = run.job
         job.commands?.report = folder.publishedPath
         job.remarks += [gap, notifier.obstacle].compactMap(\.self)
+        job.remarks += settings.company.remarks(after: refresh)
         job.forecast = try await forecast(in: store)
         let waits = WaitingTime(now: invocation.now)
         let requests = try await requests(
@@ -98,7 +101,7 @@ struct RunSession {
             job: job, header: run.header,
             appStores: try appStores(over: connections, asking: requests, store: store),
             ports: RunPorts(store), clock: run.clock, stop: stop, logger: logger,
-            progress: terminal.show, remarks: { control.remarks })
+            progress: terminal.show, remarks: { control.remarks + store.companyRemarks })
         try await store.reportIsAwaited(ofRun: runID)
         let conclusion = try await reconciler.run()
         for requests in requests { await requests.end() }

@@ -1,0 +1,235 @@
+import Subscriptions
+import Yams
+
+/// `store.subscriptions`, read and checked.
+extension TableMapping {
+    private static let keys = ["table", "columns", "status", "version", "insert", "latest_by"]
+
+    init(_ value: SettingsValue) throws(ConfigurationError) {
+        let mapping = try value.mapping(keys: Self.keys)
+        let table = try CompanyTableName(mapping.required("table", example: "subscriptions"))
+        let columns = try Self.columns(
+            mapping.required("columns", example: "{original_transaction_id: otid, …}"))
+        var words: StatusWords?
+        var all = columns
+        if let status = mapping.value("status") {
+            guard columns[.status] == nil else {
+                throw status.error(
+                    "stands in store.subscriptions.columns, too", suggestion: "keep one of them")
+            }
+            let read = try status.status()
+            all[.status] = read.column
+            words = read.words
+        }
+        guard all[.status] != nil else {
+            throw mapping.error(
+                "status", "is missing",
+                suggestion: "name the column with its words: "
+                    + "\"status: {column: status, words: {active: 1, expired: 2}}\"")
+        }
+        for field in TableMapping.key where all[field] == nil {
+            throw mapping.error(
+                "columns", "has no \(field.rawValue)",
+                suggestion: field == .originalTransactionID
+                    ? "name the column with Apple's original transaction id"
+                    : "name its column, or write \"\(field.rawValue): {constant: …}\"")
+        }
+        self.init(table: table, columns: all, statusWords: words)
+        versionColumn = try mapping.value("version")?.columnName()
+        latestBy = try mapping.value("latest_by")?.columnName()
+        inserts = try mapping.value("insert")?.inserts()
+        try refuseDoubles(value)
+    }
+
+    private static func columns(
+        _ value: SettingsValue
+    ) throws(ConfigurationError) -> [SubscriptionField: MappedColumn] {
+        let mapping = try value.mapping(keys: SubscriptionField.allCases.map(\.rawValue))
+        var columns: [SubscriptionField: MappedColumn] = [:]
+        for field in SubscriptionField.allCases {
+            guard let value = mapping.value(field.rawValue) else { continue }
+            columns[field] = try value.column(of: field)
+        }
+        guard case .column? = columns[.originalTransactionID] else {
+            throw mapping.error(
+                "original_transaction_id", "must be a column of the table",
+                suggestion: "write \"original_transaction_id: otid\"")
+        }
+        return columns
+    }
+
+    /// One column of the company's cannot be two of ours.
+    private func refuseDoubles(_ value: SettingsValue) throws(ConfigurationError) {
+        var seen: Set<String> = []
+        let named =
+            read.compactMap { $0.column.isWritable ? $0.column.name : nil }
+            + [versionColumn].compactMap(\.self) + (inserts ?? [:]).keys.sorted()
+        for name in named where !seen.insert(name).inserted {
+            throw value.error(
+                "names the column \(name) twice", suggestion: "each column has one meaning")
+        }
+    }
+}
+
+extension CompanyTableName {
+    fileprivate init(_ value: SettingsValue) throws(ConfigurationError) {
+        let parts = try value.text("a table or view").split(
+            separator: ".", omittingEmptySubsequences: false
+        ).map(String.init)
+        guard (1...2).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }),
+            let name = parts.last
+        else { throw value.error("must be TABLE or SCHEMA.TABLE") }
+        self.init(schema: parts.count == 2 ? parts[0] : nil, name: name)
+    }
+}
+
+extension SettingsValue {
+    /// The name of a column of the company's.
+    fileprivate func columnName() throws(ConfigurationError) -> String {
+        try text("the name of a column")
+    }
+
+    /// `NAME`, `{column: NAME, form: FORM}`, with `path` into a JSON column, or `{constant: TEXT}`.
+    fileprivate func column(
+        of field: SubscriptionField
+    ) throws(ConfigurationError) -> MappedColumn {
+        guard case .mapping = node else {
+            guard field.form != .time else {
+                throw error(
+                    "does not say in which form the time stands",
+                    suggestion: "write \"{column: \(try columnName()), form: timestamptz}\"; forms "
+                        + "of times: \(FormWord.ofTimes)")
+            }
+            return .column(try columnName(), field.form == .text ? .text : .integer)
+        }
+        let mapping = try mapping(keys: ["column", "form", "zone", "path", "constant"])
+        if let constant = mapping.value("constant") {
+            guard TableMapping.key.contains(field), field != .originalTransactionID else {
+                throw constant.error(
+                    "stands for \(field.rawValue), of which rows differ",
+                    suggestion: "only bundle_id and environment can be constants")
+            }
+            return .constant(try constant.constant(of: field))
+        }
+        let name = try mapping.required("column", example: "NAME").columnName()
+        let form = try mapping.form(of: field, hasWords: false)
+        guard let path = mapping.value("path") else { return .column(name, form) }
+        guard !TableMapping.key.contains(field) else {
+            throw path.error("a part of the key cannot stand inside of JSON")
+        }
+        let names = try path.text("names with dots between them").split(separator: ".")
+            .map(String.init)
+        guard !names.isEmpty, names.allSatisfy({ !$0.contains("\"") }) else {
+            throw path.error("must be names with dots between them")
+        }
+        return .member(of: name, path: names, form)
+    }
+
+    /// The environment as the rows have it, in whatever case it is written.
+    private func constant(of field: SubscriptionField) throws(ConfigurationError) -> String {
+        let text = try text()
+        guard field == .environment else { return text }
+        let known = AppStoreEnvironment.allCases.map(\.rawValue)
+        guard let name = known.first(where: { $0.lowercased() == text.lowercased() }) else {
+            throw unknown(text, among: known)
+        }
+        return name
+    }
+
+    /// `{column: NAME, words: {WORD: NUMBER, …}, write: {NUMBER: WORD, …}}`.
+    fileprivate func status() throws(ConfigurationError) -> (
+        column: MappedColumn, words: StatusWords
+    ) {
+        let mapping = try mapping(keys: ["column", "words", "write"])
+        let name = try mapping.required("column", example: "status").columnName()
+        let words = try mapping.required("words", example: "{active: 1, expired: 2}")
+        var numbers: [String: Int64] = [:]
+        for (word, value) in try words.members() {
+            numbers[word] = try value.integer(in: 1...5)
+        }
+        var written: [Int64: String] = [:]
+        for number in Set(numbers.values) {
+            let meaning = numbers.filter { $0.value == number }.keys
+            if meaning.count == 1 { written[number] = meaning.first }
+        }
+        if let write = mapping.value("write") {
+            for (number, value) in try write.members() {
+                guard let number = Int64(number), (1...5).contains(number) else {
+                    throw value.error("must stand for one of 1, 2, 3, 4, 5")
+                }
+                let word = try value.text("a word")
+                guard numbers[word] != nil else {
+                    throw value.unknown(word, among: numbers.keys.sorted())
+                }
+                written[number] = word
+            }
+        }
+        for number in Int64(1)...5 where written[number] == nil {
+            let several = numbers.filter { $0.value == number }.keys.sorted()
+            throw error(
+                several.isEmpty
+                    ? "has no word for \(number) (\(StatusName.of(number)))"
+                    : "has several words for \(number): \(several.joined(separator: ", "))",
+                suggestion: "say which is written: \"write: {\(number): "
+                    + "\(several.first ?? numbers.keys.sorted().first ?? "WORD")}\"")
+        }
+        return (.column(name, .text), StatusWords(numbers: numbers, written: written))
+    }
+
+    /// `no`, `yes`, or the other columns of an inserted row.
+    fileprivate func inserts() throws(ConfigurationError) -> [String: InsertedConstant]? {
+        guard case .mapping = node else {
+            switch try text("no, yes, or columns with values") {
+            case "no", "false": return nil
+            case "yes", "true": return [:]
+            case let other:
+                throw error(
+                    "must be no, yes, or columns with values, not \"\(other)\"",
+                    suggestion: "write for example \"insert: {source: trueup}\"")
+            }
+        }
+        var constants: [String: InsertedConstant] = [:]
+        for (name, value) in try members() {
+            guard case .scalar(let scalar) = value.node else {
+                throw value.error("must be a text, a whole number, true, false or null")
+            }
+            guard scalar.style == .plain else {
+                constants[name] = .text(scalar.string)
+                continue
+            }
+            constants[name] =
+                switch scalar.string {
+                case "null", "~", "": .null
+                case "true": .boolean(true)
+                case "false": .boolean(false)
+                case let text: Int64(text).map(InsertedConstant.integer) ?? .text(text)
+                }
+        }
+        return constants
+    }
+
+    /// Keys that are no settings, with their values.
+    private func members() throws(ConfigurationError) -> [(key: String, value: SettingsValue)] {
+        guard case .mapping(let pairs) = node else {
+            throw error("must be keys and values")
+        }
+        let keys = pairs.compactMap { $0.key.scalar?.string }
+        let mapping = try mapping(keys: keys)
+        let members = keys.compactMap { key in mapping.value(key).map { (key: key, value: $0) } }
+        guard !members.isEmpty else { throw error("is empty") }
+        return members
+    }
+}
+
+/// What the numbers of a status mean, for messages.
+private enum StatusName {
+    static func of(_ number: Int64) -> String {
+        switch number {
+        case 1: "active"
+        case 2: "expired"
+        case 3: "billing retry"
+        case 4: "grace period"
+        default: "revoked"
+        }
+    }
+}
