@@ -17,7 +17,7 @@ extension PostgresCompany {
     ) throws(StoreError) -> [CompanyLedgerEntry] {
         try state.withLock { state throws(StoreError) in
             try Self.awaitEnd(ofLost: &state)
-            return try state.keeper.read("reading the ledger") { session throws(ServerFailure) in
+            return try self.read("reading the ledger", &state) { session throws(ServerFailure) in
                 try self.entries(after: number, limit: limit, in: session)
             }
         }

@@ -7,9 +7,7 @@ extension PostgresCompany {
     /// - Throws: `StoreError.busy` where another worker has taken an app over.
     package func begin() throws(StoreError) {
         try state.withLock { state throws(StoreError) in
-            guard state.unit == nil else {
-                throw .inconsistent("A transaction in the company's database was still open.")
-            }
+            guard state.unit == nil else { throw UnitWork.openUnit }
             try UnitWork(self, "beginning to write").begin(&state)
         }
     }
@@ -73,6 +71,8 @@ struct UnitWork {
         self.doing = doing
     }
 
+    static let openUnit = StoreError.inconsistent(
+        "A transaction in the company's database was still open.")
     static let noUnit = StoreError.inconsistent(
         "No transaction is open in the company's database.")
 
@@ -108,6 +108,19 @@ struct UnitWork {
             }
             state.unit?.steps.append(WriteUnit.Step(change: change, fate: fate))
             return fate
+        }
+    }
+
+    func read<Value: Sendable>(
+        _ state: inout PostgresCompany.State,
+        _ body: (any ServerSession) throws(ServerFailure) -> Value
+    ) throws(StoreError) -> Value {
+        while true {
+            do throws(ServerFailure) {
+                return try body(try session(&state))
+            } catch {
+                try replay(after: error, &state)
+            }
         }
     }
 

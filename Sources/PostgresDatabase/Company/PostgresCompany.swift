@@ -93,10 +93,20 @@ extension PostgresCompany {
         _ doing: String, _ statement: MappedStatement
     ) throws(StoreError) -> [[String?]] {
         try state.withLock { state throws(StoreError) in
-            try state.keeper.read(doing) { session throws(ServerFailure) in
+            try self.read(doing, &state) { session throws(ServerFailure) in
                 try session.run(statement.sql, statement.parameters).rows
             }
         }
+    }
+
+    /// Reads in a transaction of its own, or within the one that is open: a second one in the same
+    /// session would commit it.
+    func read<Value: Sendable>(
+        _ doing: String, _ state: inout State,
+        _ body: (any ServerSession) throws(ServerFailure) -> Value
+    ) throws(StoreError) -> Value {
+        guard state.unit != nil else { return try state.keeper.read(doing, body) }
+        return try UnitWork(self, doing).read(&state, body)
     }
 }
 

@@ -8,7 +8,8 @@ extension PostgresCompany {
     /// - Throws: `StoreError` when they cannot be read.
     package func tables() throws(StoreError) -> [CompanyTableDescription] {
         try state.withLock { state throws(StoreError) in
-            try state.keeper.tables()
+            guard state.unit == nil else { throw UnitWork.openUnit }
+            return try state.keeper.tables()
         }
     }
 
@@ -18,6 +19,7 @@ extension PostgresCompany {
     /// - Throws: `StoreError.schema`, naming the column.
     package func check(mayWrite: Bool) throws(StoreError) {
         try state.withLock { state throws(StoreError) in
+            guard state.unit == nil else { throw UnitWork.openUnit }
             let found = try state.keeper.tables(named: mapping.table)
             guard let table = found.first else {
                 throw .schema(
