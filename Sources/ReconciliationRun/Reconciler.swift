@@ -113,8 +113,8 @@ package struct Reconciler: Sendable {
             ending.silentApps = recovered.filter { $0.value.notifications == 0 }.keys.sorted()
         }
         // A part of the rows says nothing about a whole history, so a narrowed run reads none.
-        if job.steps.contains(.recover), !job.narrowing.isNarrowed {
-            for app in appStores.keys.sorted() {
+        if job.steps.contains(.recover), !job.narrowing.leavesOutRows {
+            for app in appStores.keys.sorted() where job.narrowing.includes(app) {
                 log("recover.begin", ["app": "\(app.bundleID)"])
                 recovered[app] = try await RecoverStep(context: context, app: app).run()
             }
@@ -122,7 +122,7 @@ package struct Reconciler: Sendable {
         let walks = job.steps.contains(.walk)
         let asking = walks ? try await context.knowingStrayBundles() : context
         var limit = job.narrowing.limit
-        if !job.narrowing.isNarrowed {
+        if !job.narrowing.leavesOutRows {
             try await AgendaStep(context: asking, part: .owed, held: true).run(limit: &limit)
         }
         if walks {
@@ -137,7 +137,7 @@ package struct Reconciler: Sendable {
             recovered[app] = try await RecoverStep(context: context, app: app).run()
             try await AgendaStep(context: asking, part: .owed, held: true).run(limit: &limit)
         }
-        if !job.narrowing.isNarrowed {
+        if !job.narrowing.leavesOutRows {
             try await AgendaStep(context: asking, part: .owed, held: false).run(limit: &limit)
         }
         try await AskAgainStep(context: context).run()
@@ -155,7 +155,7 @@ package struct Reconciler: Sendable {
         }
         let counts = try await ScheduleStep(context: context, settings: settings).run()
         let total = counts.due.values.reduce(0, +)
-        if job.narrowing.isNarrowed {
+        if job.narrowing.leavesOutRows {
             try await AgendaStep(context: context, part: .owed, held: true).run(limit: &limit)
         }
         try await AgendaStep(context: context, part: .due, held: true, total: total)

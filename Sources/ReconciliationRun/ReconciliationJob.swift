@@ -89,6 +89,8 @@ package struct Narrowing: Hashable, Sendable {
     package var limit: Int?
     /// Only the rows that fall into one of several equal parts.
     package var shard: Shard?
+    /// Only the rows, notifications and questions of these apps; `nil` for all.
+    package var apps: Set<AppIdentity>?
 
     package struct Shard: Hashable, Sendable {
         /// From 1.
@@ -101,16 +103,28 @@ package struct Narrowing: Hashable, Sendable {
         }
     }
 
-    package init(ids: Set<String>? = nil, limit: Int? = nil, shard: Shard? = nil) {
+    package init(
+        ids: Set<String>? = nil, limit: Int? = nil, shard: Shard? = nil,
+        apps: Set<AppIdentity>? = nil
+    ) {
         self.ids = ids
         self.limit = limit
         self.shard = shard
+        self.apps = apps
     }
 
-    package var isNarrowed: Bool { ids != nil || limit != nil || shard != nil }
+    package var isNarrowed: Bool { leavesOutRows || apps != nil }
+
+    /// Whether it leaves out rows of an app that it includes: a part of the rows says nothing about a
+    /// whole notification history.
+    package var leavesOutRows: Bool { ids != nil || limit != nil || shard != nil }
+
+    /// Whether anything of an app is looked at.
+    package func includes(_ app: AppIdentity) -> Bool { apps?.contains(app) ?? true }
 
     /// Whether a row belongs to the part; the limit is counted by the walk.
     package func includes(_ key: SubscriptionKey) -> Bool {
+        if let apps, !apps.contains(where: { $0.owns(key) }) { return false }
         if let ids, !ids.contains(key.originalTransactionID) { return false }
         guard let shard else { return true }
         return Self.bucket(of: key.originalTransactionID, count: shard.count) == shard.number - 1

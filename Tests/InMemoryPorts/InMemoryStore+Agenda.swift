@@ -11,7 +11,7 @@ extension InMemoryStore {
             if let known = state.passes[pass.passID]?.scheduled { return known }
             var counts = ScheduleCounts()
             counts.seed = request.seed
-            let rows = state.scheduledRows
+            let rows = state.scheduledRows.filter { request.includes($0.key) }
             counts.rows = rows.count
             counts.oldestCheck = rows.compactMap { $0.check?.asOf }.min()
             let ends = SweepEnds(

@@ -106,7 +106,8 @@ extension Pass {
 extension State {
     /// Shares are of the whole table where a pass asks about a part of it for reasons of its own.
     fileprivate func cover(_ totals: inout PlanTotals, as pass: Pass) {
-        guard pass.began.narrowing.isEmpty else { return }
+        let isPart = !pass.began.narrowing.isEmpty
+        if isPart, !pass.began.isForAppsAlone || pass.scheduled == nil { return }
         if let scheduled = pass.scheduled {
             totals.tableCoverage = scheduled.rows
             totals.routine = pass.routine

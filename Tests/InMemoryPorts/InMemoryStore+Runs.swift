@@ -52,7 +52,9 @@ extension InMemoryStore {
                 state.rounds[run.job] = nil
             }
             state.passes[pass.passID]?.standing = .closed
-            if run.mode == .apply, run.narrowing.isEmpty { state.promoteMarks(of: pass.passID) }
+            if run.mode == .apply, run.narrowing.isEmpty || run.isForAppsAlone {
+                state.promoteMarks(of: pass.passID)
+            }
         }
     }
 }

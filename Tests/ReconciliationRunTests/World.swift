@@ -65,7 +65,7 @@ struct World {
         var header = RunHeader(
             runID: runID, job: job.name, mode: job.mode, started: now, apps: [Self.app],
             actor: "ops@host", toolVersion: "1.0", settingsDigest: "digest",
-            narrowing: job.narrowing.isNarrowed ? ["narrowed"] : [], notFoundConfirmations: 3)
+            narrowing: Self.words(of: job.narrowing), notFoundConfirmations: 3)
         let asksEverybody = job.coverage == .full || job.narrowing.ids != nil
         header.coversEveryRow =
             asksEverybody && job.steps.contains(.walk) && job.planSource == .judgement
@@ -76,6 +76,12 @@ struct World {
             stop: stop, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             progress: progress
         ).run()
+    }
+
+    /// A narrowing to apps alone is told from others by its words.
+    private static func words(of narrowing: Narrowing) -> [String] {
+        let apps = (narrowing.apps ?? []).sorted().map { RunHeader.appNarrowing + $0.bundleID }
+        return (narrowing.leavesOutRows ? ["narrowed"] : []) + apps
     }
 
     static var job: ReconciliationJob {

@@ -12,7 +12,7 @@ struct ScheduleStep {
         let request = ScheduleRequest(
             now: now, sweepMilliseconds: settings.sweepMilliseconds,
             sweepEndedMilliseconds: settings.sweepEndedMilliseconds, sample: settings.sample,
-            seed: Self.seed(of: context.header.runID))
+            seed: Self.seed(of: context.header.runID), apps: context.job.narrowing.apps)
         context.logger.info("schedule.begin", metadata: ["run_id": "\(context.header.runID)"])
         let apps = Set(context.job.policy.apps)
         let counts = try await context.storing { () async throws(StoreError) in

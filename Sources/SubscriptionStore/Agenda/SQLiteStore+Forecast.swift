@@ -104,6 +104,7 @@ private struct ForecastQuestions {
 
     private mutating func ask(_ row: LocalSubscription, because reason: QuestionReason) throws {
         switch place(row) {
+        case .leftOut: break
         case .excluded(let why): forecast.excluded[why, default: 0] += 1
         case .asked(let app):
             forecast.questions[reason, default: 0] += 1

@@ -39,11 +39,14 @@ struct TableScan: Sendable {
                 LIMIT \(Self.rowsPerChunk)
                 """)
         var chunk = Chunk()
+        var read = 0
         let cursor = try Row.fetchCursor(statement, arguments: start.arguments)
         while let row = try cursor.next() {
-            chunk.rows += 1
-            if chunk.rows == Self.rowsPerChunk { chunk.next = try StoredKey(row) }
+            read += 1
+            if read == Self.rowsPerChunk { chunk.next = try StoredKey(row) }
             let scheduled = Self.scheduled(row)
+            guard request.includes(scheduled.key) else { continue }
+            chunk.rows += 1
             guard let reason = due(scheduled, ends) else {
                 chunk.quiet.append(scheduled.key)
                 continue

@@ -55,16 +55,22 @@ struct PlanCount {
         return plan
     }
 
-    /// Rows in the table of which only the due ones were asked about; `nil` for a run that asks about
-    /// every row, and for a narrowed one, which leaves out also rows that are due.
+    /// Rows in the table, or of the apps that a run is for alone, of which only the due ones were asked
+    /// about.
+    ///
+    /// `nil` for a run that asks about every row, and for one that is narrowed otherwise, which leaves
+    /// out also rows that are due.
     private func scheduledRows() throws -> Int? {
-        try Int.fetchOne(
+        let pass = try Row.fetchOne(
             db,
             sql: """
-                SELECT scheduled_rows FROM trueup_passes
-                WHERE pass_id = ? AND narrowing = '' AND scheduled_rows IS NOT NULL
+                SELECT scheduled_rows, narrowing FROM trueup_passes
+                WHERE pass_id = ? AND scheduled_rows IS NOT NULL
                 """,
             arguments: [passID])
+        guard let pass else { return nil }
+        let narrowing = TextList.decode(pass.requiredText(at: 1))
+        return narrowing.isEmpty || RunHeader.isForAppsAlone(narrowing) ? pass.number(at: 0) : nil
     }
 
     /// Whether the pass asks about rows of the whole table, but not about every one: as a job does

@@ -41,7 +41,7 @@ struct PassOpening {
         try insertRun(passID: passID, resumedFrom: resumedFrom)
         let sequence = db.lastInsertedRowID
         try forgetCarried(in: passID, by: sequence, isTold: isTold)
-        if run.worksOffAgenda, run.coversEveryRow {
+        if run.goesRound {
             try db.execute(
                 sql: "INSERT OR IGNORE INTO trueup_rounds VALUES (?, ?)",
                 arguments: [run.job, run.started.unixMilliseconds])

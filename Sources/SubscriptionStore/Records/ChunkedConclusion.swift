@@ -41,7 +41,9 @@ struct ChunkedConclusion: Sendable {
                     return try key(after: start, in: "trueup_pass_rows", db)
                 })
         }
-        if conclusion.closesPass, header.mode == .apply, header.narrowing.isEmpty {
+        if conclusion.closesPass, header.mode == .apply,
+            header.narrowing.isEmpty || header.isForAppsAlone
+        {
             steps.append(
                 Step { start, db in
                     try promoteRevisions(start, db)

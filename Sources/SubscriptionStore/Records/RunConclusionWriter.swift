@@ -79,7 +79,7 @@ struct RunConclusionWriter {
             throw StoreError.inconsistent("The run \(header.runID) has been concluded before.")
         }
         guard conclusion.closesPass else { return }
-        if header.worksOffAgenda, header.coversEveryRow, !conclusion.settlesUnreached {
+        if header.goesRound, !conclusion.settlesUnreached {
             try db.execute(
                 sql: "DELETE FROM trueup_rounds WHERE job = ?", arguments: [header.job])
         }

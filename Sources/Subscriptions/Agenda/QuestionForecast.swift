@@ -58,6 +58,8 @@ package enum ForecastScope: Hashable, Sendable {
 
 /// What becomes of a question about a row.
 package enum QuestionPlace: Hashable, Sendable {
+    /// The run is not for its app.
+    case leftOut
     case asked(AppIdentity)
     case excluded(ExclusionReason)
 }

@@ -8,16 +8,24 @@ package struct ScheduleRequest: Hashable, Sendable {
     package var sample: SampleSize
     /// What the sample is drawn by; the report states it.
     package var seed: UInt64
+    /// Only rows of these apps; `nil` for all.
+    package var apps: Set<AppIdentity>?
 
     package init(
         now: Timestamp, sweepMilliseconds: Int64, sweepEndedMilliseconds: Int64,
-        sample: SampleSize, seed: UInt64
+        sample: SampleSize, seed: UInt64, apps: Set<AppIdentity>? = nil
     ) {
         self.now = now
         self.sweepMilliseconds = sweepMilliseconds
         self.sweepEndedMilliseconds = sweepEndedMilliseconds
         self.sample = sample
         self.seed = seed
+        self.apps = apps
+    }
+
+    /// Whether a row is of one of the apps.
+    package func includes(_ key: SubscriptionKey) -> Bool {
+        apps.map { $0.contains { $0.owns(key) } } ?? true
     }
 
     /// How old a word may get.
@@ -63,7 +71,7 @@ package struct SweepEnds: Hashable, Sendable {
 
 /// What the schedule found.
 package struct ScheduleCounts: Hashable, Sendable {
-    /// Rows in the table.
+    /// Rows in the table, or of the apps that were named.
     package var rows = 0
     /// Rows that no reason names; the sample is drawn from them and part of them.
     package var quiet = 0

@@ -29,8 +29,25 @@ package struct RunHeader: Hashable, Sendable {
     /// The limits of its guards, as `GuardLimits` writes them.
     package var guards: String?
 
-    /// Whether what the run settles leaves the agenda: a check and a narrowed run take nothing off.
-    package var worksOffAgenda: Bool { mode == .apply && narrowing.isEmpty && judgesRows }
+    /// Whether what the run settles leaves the agenda: a check takes nothing off, nor does a narrowed
+    /// run, unless it is for some apps alone and does all that is to be done for them.
+    package var worksOffAgenda: Bool {
+        mode == .apply && judgesRows && (narrowing.isEmpty || isForAppsAlone)
+    }
+
+    /// Whether it is narrowed to some apps, and leaves out nothing of theirs.
+    package var isForAppsAlone: Bool { Self.isForAppsAlone(narrowing) }
+
+    /// The same of a narrowing as it is stored.
+    package static func isForAppsAlone(_ narrowing: [String]) -> Bool {
+        !narrowing.isEmpty && narrowing.allSatisfy { $0.hasPrefix(appNarrowing) }
+    }
+
+    /// What the words of a narrowing to an app begin with.
+    package static let appNarrowing = "app "
+
+    /// Whether several of its runs may make one round over every row.
+    package var goesRound: Bool { worksOffAgenda && coversEveryRow && narrowing.isEmpty }
 
     /// Whether what a stopped run did not reach counts as undecided in its report: in a narrowed run,
     /// and in one that works off a plan, it is out of scope.
@@ -46,7 +63,7 @@ package struct RunHeader: Hashable, Sendable {
     /// - Parameter killed: Whether the pass's last run did not come to its end.
     /// - Returns: Milliseconds since the pass began.
     package func continuesWithinMilliseconds(killed: Bool) -> Int64 {
-        let beginsFromStart = coversEveryRow && (killed || !worksOffAgenda)
+        let beginsFromStart = coversEveryRow && (killed || !goesRound)
         return (beginsFromStart || !judgesRows ? 24 : 6) * 60 * 60 * 1000
     }
 

@@ -14,6 +14,11 @@ package struct AppIdentity: Hashable, Comparable, Sendable {
         self.environment = environment
     }
 
+    /// Whether a row with this key is of the app.
+    package func owns(_ key: SubscriptionKey) -> Bool {
+        bundleID == key.bundleID && environment.rawValue == key.environment
+    }
+
     package static func < (left: AppIdentity, right: AppIdentity) -> Bool {
         (left.bundleID, left.environment.rawValue) < (right.bundleID, right.environment.rawValue)
     }

@@ -5,6 +5,7 @@ package enum CommandExamples {
         "run": ["trueup run nightly", "trueup run backfill --max-duration 8h"],
         "check": ["trueup check nightly", "trueup check nightly --limit 100 --json"],
         "estimate": ["trueup estimate nightly", "trueup estimate backfill --json"],
+        "apps": ["trueup apps", "trueup apps --json"],
         "show": ["trueup show plan", "trueup show plan 20261120T031704Z-7f3c9a"],
         "apply": ["trueup apply reports/latest", "trueup apply reports/latest --canary 20"],
         "undo": ["trueup undo reports/latest", "trueup undo 20261120T031704Z-7f3c9a --execute"],

@@ -25,6 +25,8 @@ package struct Estimate: Verb {
             valueName: "time"))
     package var now: TimeOption?
 
+    @OptionGroup package var scope: AppScope
+
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
@@ -32,10 +34,12 @@ package struct Estimate: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
+        let apps = try scope.apps(among: settings.apps)
         let job = try JobSettings.load(job, beside: settings)
         let now = try invocation.clock(startingAt: now, settings: settings)()
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
-        let forecast = try await RunForecast(of: job, settings: settings, at: now, in: store)
+        let forecast = try await RunForecast(
+            of: job, settings: settings, apps: apps, at: now, in: store)
         let report = EstimateReport(job: job, forecast: forecast)
         try invocation.output.line(common.json ? report.json.rendered : report.text)
         return .ok

@@ -8,11 +8,13 @@ extension RunForecast {
     /// - Parameters:
     ///   - job: Which rows it covers.
     ///   - settings: The apps, and how fast they may be asked.
+    ///   - only: The apps that the run is for; `nil` for all.
     ///   - now: When the run begins.
     ///   - store: Is read, and not changed.
     /// - Throws: `StoreError` when it cannot be read.
     init(
-        of job: JobSettings, settings: Settings, at now: Timestamp, in store: SQLiteStore
+        of job: JobSettings, settings: Settings, apps only: Set<AppIdentity>? = nil,
+        at now: Timestamp, in store: SQLiteStore
     ) async throws {
         let table = try await store.rowsByApp()
         var policy = Policy(
@@ -22,18 +24,19 @@ extension RunForecast {
         policy.keep(as: settings.company)
         policy.strayBundles = strayBundles(among: table, apps: settings.identities)
         self.init(
-            try Self.questions(of: job, policy, in: store), job: job, apps: settings.apps,
+            try Self.questions(of: job, policy, apps: only, in: store), job: job,
+            apps: settings.apps.filter { only?.contains($0.identity) ?? true },
             rows: table)
     }
 
     private static func questions(
-        of job: JobSettings, _ policy: Policy, in store: SQLiteStore
+        of job: JobSettings, _ policy: Policy, apps only: Set<AppIdentity>?, in store: SQLiteStore
     ) throws -> QuestionForecast {
         // No run draws by this seed: which rows a run draws follows from its id.
         let request = ScheduleRequest(
             now: policy.now, sweepMilliseconds: Int64(job.sweepDays) * Milliseconds.perDay,
             sweepEndedMilliseconds: Int64(job.sweepEndedDays) * Milliseconds.perDay,
-            sample: job.sample, seed: 0)
+            sample: job.sample, seed: 0, apps: only)
         let scope: ForecastScope =
             if !job.steps.contains(.walk) {
                 .owed
@@ -44,10 +47,11 @@ extension RunForecast {
             }
         let apps = Set(policy.apps)
         return try store.forecast(
-            of: scope, job: job.name, apps: policy.apps,
+            of: scope, job: job.name, apps: only.map(Array.init) ?? policy.apps,
             level: { sweepLevel(rowsByDaysLeft: $0) },
             due: { dueReason(of: $0, sweeping: $1, request, apps: apps) },
             place: { row in
+                if let only, !only.contains(where: { $0.owns(row.key) }) { return .leftOut }
                 if let why = exclusion(of: row, policy: policy) { return .excluded(why) }
                 return appToAsk(about: row, policy: policy).map { .asked($0) }
                     ?? .excluded(.appNotConfigured)

@@ -15,6 +15,7 @@ package struct TrueUp: ParsableCommand {
             Resume.self,
             Throttle.self,
             Estimate.self,
+            Apps.self,
             Show.self,
             Report.self,
             Apply.self,

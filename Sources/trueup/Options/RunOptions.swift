@@ -32,6 +32,8 @@ package struct RunOptions: ParsableArguments {
         help: ArgumentHelp("Only part K of N equal parts of the rows.", valueName: "k/n"))
     package var shard: ShardOption?
 
+    @OptionGroup package var scope: AppScope
+
     @Option(
         name: .customLong("max-duration"),
         help: ArgumentHelp("Instead of the job's max_duration, such as 90m.", valueName: "d"))
@@ -85,6 +87,7 @@ package struct RunOptions: ParsableArguments {
         if let idsFile { words += ["--ids-file", idsFile] }
         if let limit { words += ["--limit", String(limit)] }
         if let shard { words += ["--shard", "\(shard.shard.number)/\(shard.shard.count)"] }
+        words += scope.words
         if let maxDuration { words += ["--max-duration", maxDuration] }
         if let now { words += ["--now", now.timestamp.rfc3339] }
         return words

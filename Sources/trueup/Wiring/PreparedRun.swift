@@ -34,6 +34,9 @@ struct PreparedRun {
     /// The apps that Apple is asked about: none where nothing is asked, and then no key is needed.
     let askedApps: [AppSettings]
 
+    /// The apps that the run is for.
+    var apps: [AppIdentity] { header.apps }
+
     /// Completes what all kinds of runs have in common: the roots, and who acts.
     private init(
         _ settings: Settings, _ job: ReconciliationJob, _ header: RunHeader, _ clock: RunClock,
@@ -45,7 +48,10 @@ struct PreparedRun {
         self.description = description
         trust = try settings.apps.map(AppTrust.init)
         maxOutage = .milliseconds(limits.maxOutageMilliseconds)
-        askedApps = asksApple ? settings.apps : []
+        // An id that one environment does not know is asked about in the other one of the bundle.
+        let bundles = Set(header.apps.map(\.bundleID))
+        askedApps =
+            asksApple ? settings.apps.filter { bundles.contains($0.identity.bundleID) } : []
         var limits = limits
         limits.mode = job.mode
         forecastedJob =
@@ -103,7 +109,7 @@ extension PreparedRun {
         job.policy.onlyKinds = try options.onlyKinds()
         job.narrowing = Narrowing(
             ids: try options.idsFile.map(Self.ids), limit: options.limit,
-            shard: options.shard?.shard)
+            shard: options.shard?.shard, apps: try options.scope.apps(among: settings.apps))
         try job.take(guards)
         let words = options.words
         job.commands = RunCommands(
@@ -114,7 +120,8 @@ extension PreparedRun {
             deadline: job.deadline)
         var header = RunHeader(
             jobSettings, mode: mode, started: clock.now(), settings: settings,
-            narrowing: options.narrowingInWords)
+            narrowing: options.narrowingInWords + job.narrowing.appsInWords)
+        if let apps = job.narrowing.apps { header.apps = apps.sorted() }
         let asksEverybody = jobSettings.coverage == .full || job.narrowing.ids != nil
         header.coversEveryRow = jobSettings.steps.contains(.walk) && asksEverybody
         header.jobFile = SettingsPath.resolve(

@@ -1,0 +1,34 @@
+package import ArgumentParser
+package import Subscriptions
+
+/// `trueup apps`: the configured apps, for engines that share them out among workers.
+package struct Apps: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "List the configured apps, as --app takes them.",
+        discussion: """
+            An engine that starts one worker for each app (a Kubernetes Job with indexes, a DAG with \
+            mapped tasks) reads the list, and gives each worker its app with --app. Reads the \
+            settings and nothing else.
+            """)
+
+    @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package init() {}
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        guard common.json else {
+            for app in settings.identities { try invocation.output.line(app.name) }
+            return .ok
+        }
+        let apps = settings.identities.map { app in
+            CanonicalJSON.object([
+                "app": .string(app.name), "bundle_id": .string(app.bundleID),
+                "environment": .string(app.environment.rawValue),
+            ])
+        }
+        try invocation.output.line(CanonicalJSON.object(["apps": .array(apps)]).rendered)
+        return .ok
+    }
+}
