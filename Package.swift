@@ -92,7 +92,8 @@ let package = Package(
             name: "trueup",
             dependencies: [
                 "AppStoreServerAPI", "EventDelivery", "HTTPTransport", "JSONWebSignature",
-                "Reconciliation", "ReconciliationRun", "ReportAudit", "Reports", "RowFiles",
+                "PostgresDatabase", "Reconciliation", "ReconciliationRun", "ReportAudit", "Reports",
+                "RowFiles",
                 "SubscriptionStore", "Subscriptions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),

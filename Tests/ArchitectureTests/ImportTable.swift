@@ -52,6 +52,11 @@ enum ImportTable {
         ImportRule(
             "SubscriptionStore", ours: ["Subscriptions"],
             outside: ["Crypto", "Foundation", "GRDB", "Synchronization"]),
+        // The C library to wait a little before another attempt. The system library behind it only in a
+        // build with the trait PostgreSQL.
+        ImportRule(
+            "PostgresDatabase", ours: ["CPostgres", "Subscriptions"],
+            outside: ["Glibc", "Synchronization"]),
         // Delivers events that others wrote, and knows neither rules nor rows. Crypto for the
         // signature; Subprocess, with the paths of SystemPackage, to run a command, and the C library
         // to see that it has ended.
@@ -75,7 +80,8 @@ enum ImportTable {
             "trueup",
             ours: [
                 "AppStoreServerAPI", "EventDelivery", "HTTPTransport", "JSONWebSignature",
-                "Reconciliation", "ReconciliationRun", "ReportAudit", "Reports", "RowFiles",
+                "PostgresDatabase", "Reconciliation", "ReconciliationRun", "ReportAudit", "Reports",
+                "RowFiles",
                 "SubscriptionStore", "Subscriptions",
             ],
             outside: [

@@ -45,6 +45,9 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         try complete()
     }
 
+    /// Whether a URL means PostgreSQL at all.
+    package static func isURL(_ text: String) -> Bool { schemes.contains { text.hasPrefix($0) } }
+
     private static let schemes = ["postgres://", "postgresql://"]
     private static let example = "write for example postgres://trueup@db.example.com/billing"
 

@@ -9,20 +9,24 @@ import Synchronization
 /// Times are the server's: clocks of workers do not count.
 package final class AppLeases: Sendable {
     private let keeper: Mutex<SessionKeeper>
+    private let books: String
     private let holder: String
     private let lifetimeMilliseconds: Int64
 
     /// - Parameters:
     ///   - connector: Opens sessions; leases need one of their own.
+    ///   - books: The identity of the worker's books: only one run at a time works with them, so a
+    ///     lease that they hold already is that of a run that died.
     ///   - holder: Who works, for whoever is refused.
     ///   - lifetimeMilliseconds: How long a worker may not be heard of.
     ///   - limits: How long a statement may take and wait.
     package init(
-        _ connector: PostgresConnector, holder: String,
+        _ connector: PostgresConnector, books: String, holder: String,
         lifetimeMilliseconds: Int64 = AppLeases.lifetimeMilliseconds,
         limits: SessionLimits = SessionLimits()
     ) {
         keeper = Mutex(SessionKeeper(connector, limits: limits))
+        self.books = books
         self.holder = holder
         self.lifetimeMilliseconds = lifetimeMilliseconds
     }
@@ -59,17 +63,17 @@ package final class AppLeases: Sendable {
         let taken = try session.run(
             """
             INSERT INTO trueup.leases AS l
-                (bundle_id, environment, job, holder, fence, taken_at, expires_at)
-            VALUES ($1, $2, $3, $4, 1, clock_timestamp(), \(Self.end))
-            ON CONFLICT (bundle_id, environment, job) DO UPDATE SET holder = excluded.holder,
-                fence = l.fence + 1, taken_at = excluded.taken_at,
+                (bundle_id, environment, job, books, holder, fence, taken_at, expires_at)
+            VALUES ($1, $2, $3, $6, $4, 1, clock_timestamp(), \(Self.end))
+            ON CONFLICT (bundle_id, environment, job) DO UPDATE SET books = excluded.books,
+                holder = excluded.holder, fence = l.fence + 1, taken_at = excluded.taken_at,
                 expires_at = excluded.expires_at
-            WHERE l.expires_at <= clock_timestamp()
+            WHERE l.expires_at <= clock_timestamp() OR l.books = excluded.books
             RETURNING fence
             """,
             [
                 app.bundleID, app.environment.rawValue, job, holder,
-                String(lifetimeMilliseconds),
+                String(lifetimeMilliseconds), books,
             ])
         if let number = taken.first.flatMap({ Int64($0) }) {
             return LeaseFence(app: app, job: job, number: number)

@@ -47,6 +47,7 @@ enum OurSchema {
                     bundle_id text NOT NULL,
                     environment text NOT NULL,
                     job text NOT NULL,
+                    books text NOT NULL,
                     holder text NOT NULL,
                     fence bigint NOT NULL,
                     taken_at timestamptz NOT NULL,

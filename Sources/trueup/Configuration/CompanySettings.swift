@@ -1,3 +1,4 @@
+package import PostgresDatabase
 package import Subscriptions
 
 /// The company's own table, where the rows do not stand in ours.
@@ -21,11 +22,13 @@ package struct CompanySettings: Hashable, Sendable {
 package enum CompanySource: Hashable, Sendable {
     /// The path of an SQLite file.
     case sqlite(String)
+    case postgresql(PostgresAddress)
 
     /// As it stands in the settings.
     package var url: String {
         switch self {
         case .sqlite(let path): "sqlite:" + path
+        case .postgresql(let address): "postgres://" + address.description
         }
     }
 }
@@ -34,23 +37,28 @@ extension CompanySettings {
     /// Both settings belong together, and the books are a file of their own.
     ///
     /// - Parameters:
-    ///   - url: What `store.url` names; in the end the books.
+    ///   - path: What `store.url` names; in the end the books.
     ///   - directory: Where relative paths start.
     ///   - file: The settings file, for errors.
+    /// - Throws: 78 where one stands without the other.
     mutating func settle(
         url path: inout String, in directory: String, file: String
     ) throws(ConfigurationError) {
-        guard booksPath != nil || mapping != nil else { return }
-        guard let books = booksPath else {
+        guard booksPath != nil || mapping != nil || PostgresAddress.isURL(path) else { return }
+        guard let books = booksPath, !PostgresAddress.isURL(books) else {
             throw ConfigurationError(
                 file: file, line: nil, key: "store.books",
-                problem: "is missing beside store.subscriptions",
+                problem: booksPath != nil
+                    ? "must be an SQLite file"
+                    : mapping == nil
+                        ? "is missing beside a store.url of PostgreSQL"
+                        : "is missing beside store.subscriptions",
                 suggestion: "name the file for the job's own books: \"books: sqlite:books.sqlite\"")
         }
         guard mapping != nil else {
             throw ConfigurationError(
-                file: file, line: nil, key: "store.books",
-                problem: "stands without store.subscriptions",
+                file: file, line: nil, key: "store.subscriptions",
+                problem: "is missing beside store.books",
                 suggestion: "say how your table is read, or leave store.books out; "
                     + "docs/mappings/README.md")
         }
@@ -61,9 +69,24 @@ extension CompanySettings {
                 problem: "names the same file as store.url",
                 suggestion: "the books are a file of their own")
         }
-        source = .sqlite(path)
+        source = try Self.source(path, file: file)
         booksPath = resolved
         path = resolved
+    }
+}
+
+extension CompanySettings {
+    private static func source(
+        _ url: String, file: String
+    ) throws(ConfigurationError) -> CompanySource {
+        guard PostgresAddress.isURL(url) else { return .sqlite(url) }
+        do throws(PostgresAddress.Problem) {
+            return .postgresql(try PostgresAddress(url: url))
+        } catch {
+            throw ConfigurationError(
+                file: file, line: nil, key: "store.url", problem: error.problem,
+                suggestion: error.suggestion)
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import PostgresDatabase
 import Subscriptions
 
 /// The settings file, read and checked.
@@ -41,7 +42,9 @@ extension Settings {
             else { continue }
             try setting.read(SettingsValue(text, ofVariable: name), &self)
         }
-        databasePath = SettingsPath.resolve(databasePath, from: directory)
+        if !PostgresAddress.isURL(databasePath) {
+            databasePath = SettingsPath.resolve(databasePath, from: directory)
+        }
         try company.settle(url: &databasePath, in: directory, file: file)
         reportDirectory = SettingsPath.resolve(reportDirectory, from: directory)
     }
@@ -67,7 +70,7 @@ extension SettingForm where Value == String {
 
     static var storeURL: SettingForm {
         SettingForm(
-            "`sqlite:` and a path", examples: ["sqlite:other.sqlite"],
+            "`sqlite:` and a path, or `postgres://`", examples: ["sqlite:other.sqlite"],
             read: { value throws(ConfigurationError) in
                 let example = "write for example sqlite:trueup.sqlite"
                 let url = try value.text("a URL")
@@ -75,10 +78,18 @@ extension SettingForm where Value == String {
                 guard scheme.count < url.count else {
                     throw value.error("must begin with sqlite:", suggestion: example)
                 }
+                if PostgresAddress.isURL(url) {
+                    do throws(PostgresAddress.Problem) {
+                        _ = try PostgresAddress(url: url)
+                        return url
+                    } catch {
+                        throw value.error(error.problem, suggestion: error.suggestion)
+                    }
+                }
                 guard scheme == "sqlite" else {
                     // Not repeated whole: a password may stand in it.
                     throw value.error(
-                        "this version has no store \"\(scheme):\"; supported: sqlite:",
+                        "this version has no store \"\(scheme):\"; supported: sqlite:, postgres:",
                         suggestion: example)
                 }
                 var path = url.dropFirst("sqlite:".count)
@@ -88,7 +99,7 @@ extension SettingForm where Value == String {
                 else { throw value.error("must name a file", suggestion: example) }
                 return String(path)
             },
-            written: { "sqlite:" + $0 })
+            written: { PostgresAddress.isURL($0) ? $0 : "sqlite:" + $0 })
     }
 }
 

@@ -1,21 +1,32 @@
+import PostgresDatabase
 import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
 /// Opens the company's own table, where the settings name one.
 enum CompanyConnection {
-    static func link(_ company: CompanySettings) throws(StoreError) -> CompanyLink? {
+    /// - Parameters:
+    ///   - company: What the settings say of it.
+    ///   - path: The books, which must be there: entries in another database carry their identity.
+    /// - Returns: `nil` where the rows stand in our own table.
+    /// - Throws: `StoreError` where this build has no such database.
+    static func link(
+        _ company: CompanySettings, booksAt path: String
+    ) throws(StoreError) -> CompanyLink? {
         guard let table = company.table else { return nil }
         return CompanyLink(
-            try database(table.source, table.mapping), mapping: table.mapping)
+            try database(table.source, table.mapping, booksAt: path), mapping: table.mapping)
     }
 
     /// The adapter for the kind of database that `store.url` names.
     static func database(
-        _ source: CompanySource, _ mapping: TableMapping
+        _ source: CompanySource, _ mapping: TableMapping, booksAt path: String
     ) throws(StoreError) -> any CompanyDatabase {
         switch source {
         case .sqlite(let path): try SQLiteCompanyDatabase(path: path, mapping: mapping)
+        case .postgresql(let address):
+            PostgresCompany(
+                try .libpq(address), mapping: mapping, books: try identity(ofBooksAt: path))
         }
     }
 
@@ -23,7 +34,12 @@ enum CompanyConnection {
     static func schema(_ source: CompanySource) throws(StoreError) -> any CompanySchema {
         switch source {
         case .sqlite(let path): try SQLiteCompanySchema(path: path)
+        case .postgresql(let address): PostgresSchema(try .libpq(address))
         }
+    }
+
+    static func identity(ofBooksAt path: String) throws(StoreError) -> String {
+        try SQLiteStore.open(at: path, access: .readOnly).databaseIdentity()
     }
 }
 

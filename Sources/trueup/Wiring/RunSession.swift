@@ -52,9 +52,16 @@ struct RunSession {
             forDatabaseAt: settings.databasePath, holder: holder, now: since, waitMilliseconds: 0)
         try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
         CallNotes(besideDatabaseAt: settings.databasePath).prepare()
+        let link = try CompanyConnection.link(
+            settings.company, booksAt: settings.databasePath)
         let store = try SQLiteStore.open(
-            at: settings.databasePath, access: .readWrite, naming: eventNaming,
-            company: try CompanyConnection.link(settings.company))
+            at: settings.databasePath, access: .readWrite, naming: eventNaming, company: link)
+        let workers = try WorkerLeases.take(for: run, over: link, holder: holder)
+        let working = Task { await workers?.goOn() }
+        defer {
+            working.cancel()
+            workers?.end()
+        }
         let refresh = try await store.refreshCopy(for: run.job.mode, at: since)
 
         // The report folder.

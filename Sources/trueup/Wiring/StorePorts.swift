@@ -1,5 +1,6 @@
 import AppStoreServerAPI
 import EventDelivery
+import PostgresDatabase
 import ReconciliationRun
 import Reports
 import SubscriptionStore
@@ -11,6 +12,10 @@ extension SQLiteStore: CompanyTable, RowBook, RunBook, PassBook, AgendaBook, Rec
     StoredPlans,
     PlanLedger, CanaryBook, CauseBook, Outbox
 {}
+
+extension PostgresCompany: CompanyDatabase {}
+
+extension PostgresSchema: CompanySchema {}
 
 extension SQLiteRunRecord: RunRecord {}
 

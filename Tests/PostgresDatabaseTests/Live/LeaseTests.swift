@@ -12,7 +12,9 @@
             _ live: LiveCompany, _ holder: String, lifetime: Int64 = 60_000
         ) throws -> AppLeases {
             let address = try PostgresAddress(url: TestServer.url(database: live.database))
-            return AppLeases(try .libpq(address), holder: holder, lifetimeMilliseconds: lifetime)
+            return AppLeases(
+                try .libpq(address), books: "books of \(holder)", holder: holder,
+                lifetimeMilliseconds: lifetime)
         }
 
         @Test func `is held by one worker at a time, app by app`() throws {
@@ -30,6 +32,13 @@
             #expect(try second.take([one], job: "audit").map(\.number) == [1])
             try first.giveBack(held)
             #expect(try second.take([one], job: "nightly").map(\.number) == [2])
+        }
+
+        @Test func `is taken up at once by the same books, whose last run died`() throws {
+            let live = try LiveCompany()
+            let died = try leases(live, "first").take([one], job: "nightly")
+            #expect(try leases(live, "first").take([one], job: "nightly").map(\.number) == [2])
+            #expect(try leases(live, "first").renew(died) == died)
         }
 
         @Test func `lasts as long as its holder says so`() throws {

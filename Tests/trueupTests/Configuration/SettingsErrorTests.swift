@@ -125,7 +125,7 @@ struct SettingsMistake: Sendable, CustomTestStringConvertible {
             key: "apps[0].revocation", says: "must be one of off, soft, hard"),
         SettingsMistake(
             SettingsText.production + "\nstore:\n  url: postgres://me:secret@db/x\n", line: 9,
-            key: "store.url", says: "no store \"postgres:\"", "supported: sqlite:"),
+            key: "store.url", says: "must not hold a password", "PGPASSFILE"),
         SettingsMistake(
             SettingsText.production + "\nstore:\n  url: trueup.sqlite\n", line: 9,
             key: "store.url", says: "must begin with sqlite:"),
