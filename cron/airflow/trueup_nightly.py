@@ -1,0 +1,85 @@
+"""The nightly run in Airflow 3: one task for each app of `trueup apps --json`.
+
+Put this file into the DAG folder. trueup must be on the PATH of the workers, and TRUEUP_CONFIG must
+name settings with books on a disk that stays. All tasks of one app run on the same worker: give each
+worker a queue of its own where there are several, or keep them on one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from datetime import datetime, timedelta, timezone
+
+from airflow.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+from airflow.sdk import dag, get_current_context, task
+
+JOB = os.environ.get("TRUEUP_JOB", "nightly")
+
+DONE = {0}
+NOTHING_TO_DO = {5}
+# Rows not reached, Apple or the database away, a lease or lock held, a signal: the next run goes on
+# where this one stopped.
+AGAIN = {3, 69, 75, 129, 130, 143}
+
+
+def trueup(*arguments: str) -> tuple[int, str]:
+    """Runs the program; a task that is stopped lets it keep its place and write its report."""
+    process = subprocess.Popen(
+        ["trueup", *arguments], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        output, _ = process.communicate()
+    except BaseException:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        raise
+    return process.returncode, output
+
+
+@dag(
+    dag_id="trueup_nightly",
+    # Off the full hour, while the apps' own servers, which share Apple's quota, are quiet.
+    schedule="17 3 * * *",
+    start_date=datetime(2026, 1, 1, tzinfo=timezone.utc),
+    catchup=False,
+    max_active_runs=1,
+    tags=["trueup"],
+)
+def trueup_nightly():
+    @task(retries=2, retry_delay=timedelta(minutes=1))
+    def apps() -> list[str]:
+        status, output = trueup("apps", "--json")
+        if status != 0:
+            raise AirflowFailException(f"trueup apps ended with {status}")
+        return [app["app"] for app in json.loads(output)["apps"]]
+
+    @task(
+        retries=3,
+        retry_delay=timedelta(minutes=5),
+        # Above the job's max_duration of 4 h, with time to write the report.
+        execution_timeout=timedelta(hours=4, minutes=30),
+        map_index_template="{{ app }}",
+    )
+    def run(app: str) -> str | None:
+        get_current_context()["app"] = app
+        status, output = trueup("run", JOB, "--app", app, "--json", "--quiet")
+        summary = json.loads(output) if output.strip() else {}
+        if status in DONE:
+            return summary.get("run_id")
+        if status in NOTHING_TO_DO:
+            raise AirflowSkipException(f"{app}: nothing to do")
+        problem = f"{app}: trueup ended with {status}; run {summary.get('run_id', 'not begun')}"
+        if status in AGAIN:
+            raise AirflowException(problem)
+        raise AirflowFailException(problem)
+
+    run.expand(app=apps())
+
+
+trueup_nightly()
