@@ -22,6 +22,9 @@ final class CompanyUnit {
         let fate: CorrectionFate
     }
 
+    /// The company's database took the whole transaction back at this change.
+    struct Undone: Error {}
+
     /// Does the work of one transaction of the books; without a table elsewhere nothing else happens.
     static func around<Value>(
         _ db: Database, _ link: CompanyLink?, _ body: (CompanyUnit?) throws -> Value
@@ -76,6 +79,9 @@ final class CompanyUnit {
         case .refused(let reason):
             link.refusals.note(reason)
             throw NotMade(fate: .rejected)
+        case .undone(let reason):
+            link.refusals.note(reason)
+            throw Undone()
         }
     }
 

@@ -92,9 +92,11 @@ extension SQLiteCompanyDatabase {
                     return fate.isApplied ? .commit : .rollback
                 }
             } catch let error as DatabaseError
-                where error.resultCode == .SQLITE_CONSTRAINT && db.isInsideTransaction
+                where error.resultCode == .SQLITE_CONSTRAINT
             {
-                return .refused(error.message ?? "a constraint")
+                let reason = error.message ?? "a constraint"
+                // A trigger may take more back than what it refuses.
+                return db.isInsideTransaction ? .refused(reason) : .undone(reason)
             }
             return fate
         }
@@ -113,7 +115,8 @@ extension SQLiteCompanyDatabase {
         case .execute(let statement):
             try db.cachedStatement(sql: statement.sql)
                 .execute(arguments: StatementArguments(statement.arguments.map(\.bound)))
-            guard db.changesCount > 0 else { return .stale }
+            // It was as it was read, and nobody else writes meanwhile.
+            guard db.changesCount > 0 else { return .refused("a trigger swallowed the change") }
             guard db.changesCount == 1 else { return .refused("several rows have its key") }
         }
         guard mapping.versionColumn != nil else { return .applied(version: nil) }

@@ -58,6 +58,8 @@ struct PlanApplication {
             fate = .rejected
         } catch let notMade as CompanyUnit.NotMade {
             fate = notMade.fate
+        } catch is CompanyUnit.Undone {
+            throw Undone(item: item)
         }
         try settle(item, fate)
     }

@@ -73,6 +73,8 @@ package enum CompanyWriteFate: Hashable, Sendable {
     /// A constraint, a trigger or a missing right said no, in the database's words; nothing of this
     /// change was written, and the transaction goes on.
     case refused(String)
+    /// The same, but it took the whole transaction back.
+    case undone(String)
 }
 
 /// An entry of our ledger as it stands in the company's database, in one transaction with the row.

@@ -2,6 +2,11 @@
 package struct MappedStatement: Hashable, Sendable {
     package var sql: String
     package var arguments: [CompanyLiteral]
+
+    package init(sql: String, arguments: [CompanyLiteral]) {
+        self.sql = sql
+        self.arguments = arguments
+    }
 }
 
 /// The SQL of a mapping: names are quoted, values are bound, and every column is read as text.

@@ -1,0 +1,153 @@
+import Subscriptions
+import Testing
+
+@Suite struct `The statements of a mapping` {
+    static let mapping = TableMapping(
+        table: CompanyTableName(schema: "billing", name: "subs"),
+        columns: [
+            .originalTransactionID: .column("otid", .integer),
+            .bundleID: .constant("com.example.app"), .environment: .constant("Production"),
+            .customerID: .column("user id", .integer), .productID: .column("product", .text),
+            .expiresDate: .column("expires_at", .timestamptz), .status: .column("state", .text),
+            .autoRenewProductID: .member(
+                of: "payload", path: ["renewal", "product"], .text),
+        ],
+        statusWords: StatusWords(
+            numbers: ["active": 1, "trialing": 1, "ended": 2],
+            written: [1: "active", 2: "ended", 3: "ended", 4: "active", 5: "ended"]),
+        versionColumn: "lock_version")
+
+    private let key = SubscriptionKey(
+        bundleID: "com.example.app", environment: "Production", originalTransactionID: "42")
+
+    private func standing(_ state: String = "trialing") -> [String?] {
+        ["42", "7", "gold", state, "2026-09-21 14:13:20+00", "silver", "3"]
+    }
+
+    private func change(version: Int64? = 3) -> CompanyChange {
+        CompanyChange(
+            action: .update, key: key, before: [.status: .integer(1)],
+            after: [.status: .integer(2)], version: version)
+    }
+
+    @Test func `a page for PostgreSQL quotes names and binds values`() {
+        let statement = MappedStatements(Self.mapping, for: .postgresql).page(
+            after: CompanyCursor(key: ["41"]), limit: 1000)
+        #expect(
+            statement.sql == """
+                SELECT t."otid"::text, t."user id"::text, t."product"::text, t."state"::text, \
+                t."expires_at"::text, (t."payload"::jsonb->'renewal'->>'product'), \
+                t."lock_version"::text FROM "billing"."subs" AS t WHERE t."otid" IS NOT NULL \
+                AND t."otid" > $1 ORDER BY t."otid" LIMIT $2
+                """)
+        #expect(statement.arguments == [.integer(41), .integer(1000)])
+    }
+
+    @Test func `a row is read back in our columns`() {
+        let row = Self.mapping.row(of: standing())
+        #expect(row.key == key)
+        #expect(row.version == 3)
+        #expect(row.values[.status] == .integer(1))
+        #expect(row.values[.customerID] == .text("7"))
+        #expect(row.values[.autoRenewProductID] == .text("silver"))
+        #expect(row.unreadable.isEmpty)
+        let strange = Self.mapping.row(of: standing("paused"))
+        #expect(strange.unreadable == [.status: "paused"])
+        #expect(strange.values[.status] == nil)
+    }
+
+    @Test func `an update compares every replaced value as it was read, and the version`() throws {
+        let write = MappedStatements(Self.mapping, for: .sqlite).write(
+            change(), standing: standing())
+        guard case .execute(let statement) = write else {
+            Issue.record("\(write)")
+            return
+        }
+        #expect(
+            statement.sql == """
+                UPDATE "billing"."subs" AS t SET "state" = ?1, "lock_version" = "lock_version" + 1 \
+                WHERE t."otid" = ?2 AND CAST(t."state" AS TEXT) = ?3 \
+                AND CAST(t."lock_version" AS TEXT) = ?4
+                """)
+        #expect(
+            statement.arguments == [.text("ended"), .integer(42), .text("trialing"), .text("3")])
+    }
+
+    @Test func `a row that moved is left alone`() {
+        let statements = MappedStatements(Self.mapping, for: .sqlite)
+        #expect(statements.write(change(), standing: nil) == .stale)
+        #expect(statements.write(change(), standing: standing("ended")) == .stale)
+        #expect(statements.write(change(), standing: standing("paused")) == .stale)
+        #expect(statements.write(change(version: 2), standing: standing()) == .stale)
+    }
+
+    @Test func `nothing is inserted unless the mapping says so`() {
+        var change = change()
+        change.action = .insert
+        let statements = MappedStatements(Self.mapping, for: .sqlite)
+        guard case .refused = statements.write(change, standing: nil) else {
+            Issue.record("inserted")
+            return
+        }
+        var mapping = Self.mapping
+        mapping.inserts = ["source": .text("trueup"), "checked": .boolean(true)]
+        let insert = MappedStatements(mapping, for: .postgresql).write(change, standing: nil)
+        #expect(
+            insert
+                == .execute(
+                    MappedStatement(
+                        sql: """
+                            INSERT INTO "billing"."subs" ("otid", "state", "checked", "source") \
+                            VALUES ($1, $2, $3, $4)
+                            """,
+                        arguments: [
+                            .integer(42), .text("ended"), .boolean(true), .text("trueup"),
+                        ])))
+        #expect(statements.write(change, standing: standing()) == .stale)
+    }
+
+    @Test func `names with quotes stay names`() {
+        var mapping = Self.mapping
+        mapping.table = CompanyTableName(name: "a\"; DROP TABLE x; --")
+        let page = MappedStatements(mapping, for: .sqlite).page(after: nil, limit: 1)
+        #expect(page.sql.contains("FROM \"a\"\"; DROP TABLE x; --\" AS t"))
+    }
+
+    @Test func `with a row for each transaction another transaction is another row`() {
+        var mapping = Self.mapping
+        mapping.versionColumn = nil
+        mapping.latestBy = "expires_at"
+        mapping.columns[.latestTransactionID] = .column("txid", .text)
+        mapping.inserts = [:]
+        let statements = MappedStatements(mapping, for: .sqlite)
+        let standing: [String?] = [
+            "42", "7", "gold", "ended", "2026-09-21 14:13:20+00", "silver", "900",
+        ]
+        let next = CompanyChange(
+            action: .update, key: key,
+            before: [.status: .integer(2), .latestTransactionID: .text("900")],
+            after: [.status: .integer(1), .latestTransactionID: .text("901")])
+        guard case .execute(let statement) = statements.write(next, standing: standing) else {
+            Issue.record("not inserted")
+            return
+        }
+        #expect(statement.sql.hasPrefix("INSERT INTO"))
+        #expect(statement.arguments.contains(.text("901")))
+        #expect(statement.arguments.contains(.integer(7)))
+        #expect(statements.page(after: nil, limit: 1).sql.contains("NOT EXISTS"))
+    }
+
+    @Test func `what is kept of a value is what is read again`() {
+        let mapping = Self.mapping
+        #expect(mapping.kept(.integer(3), in: .status) == .integer(2))
+        #expect(mapping.statusesKeptAs == [3: 2, 4: 1, 5: 2])
+        #expect(mapping.notKept.contains(.revocationDate))
+        #expect(!mapping.notKept.contains(.signedDate))
+        #expect(mapping.readOnly == [.autoRenewProductID])
+        let kept = mapping.kept([
+            .status: FieldChange(before: .integer(1), after: .integer(5)),
+            .revocationDate: FieldChange(before: .null, after: .text("x")),
+        ])
+        #expect(kept == [.status: FieldChange(before: .integer(1), after: .integer(2))])
+    }
+}
