@@ -1,5 +1,5 @@
 import GRDB
-import Subscriptions
+package import Subscriptions
 
 /// The ledger of the books beside the one in the company's database.
 extension SQLiteStore {
@@ -43,6 +43,57 @@ extension SQLiteStore {
             }
             after = last.number
         }
+    }
+
+    /// Declares that the company's database was restored behind the books, so that runs go on: its
+    /// rows are judged as they stand, each one again.
+    ///
+    /// - Parameters:
+    ///   - reason: Why, for whoever asks later.
+    ///   - actor: Who declares it.
+    ///   - now: When.
+    /// - Returns: The entries that its ledger lacks; `nil` where it lacks none.
+    /// - Throws: `StoreError` when one of the two cannot be read or written.
+    package func declareCompanyRestored(
+        reason: String, by actor: String, at now: Timestamp
+    ) async throws(StoreError) -> ClosedRange<Int64>? {
+        guard let company, try copyState() != nil else { return nil }
+        let newest = try await read("reading the ledger's end") { db in
+            try Self.newestMapped(db)
+        }
+        guard let newest, let kept = try await lastShared(with: company, before: newest.number),
+            kept < newest.number
+        else { return nil }
+        try await lookAtEveryRowAgain(afterLossOf: newest.hash, at: now)
+        try await write("declaring that the company's table was restored") { db in
+            try db.execute(
+                sql: "INSERT INTO trueup_company_restores VALUES (?, ?, ?, ?, ?)",
+                arguments: [kept, newest.number, reason, actor, now.unixMilliseconds])
+            try db.execute(
+                sql: "UPDATE trueup_company SET first_entry = ?", arguments: [newest.number])
+        }
+        return (kept &+ 1)...newest.number
+    }
+
+    /// The last entry that both ledgers have alike.
+    private func lastShared(
+        with company: CompanyLink, before newest: Int64
+    ) async throws(StoreError) -> Int64? {
+        var shared = try await read("reading where the books begin") { db in
+            try Int64.fetchOne(db, sql: "SELECT first_entry FROM trueup_company") ?? 0
+        }
+        while shared < newest {
+            let position = shared
+            let page = try await blocking { () throws(StoreError) in
+                try company.database.entries(after: position, limit: Self.entriesPerPage)
+            }
+            guard !page.isEmpty else { return shared }
+            for entry in page {
+                guard try ledgerHash(ofEntry: entry.number) == entry.digest else { return shared }
+                shared = entry.number
+            }
+        }
+        return shared
     }
 
     /// The newest entry that must stand in the company's ledger, too: about a row, since the books

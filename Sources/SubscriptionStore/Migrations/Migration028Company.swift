@@ -21,5 +21,13 @@ extension Migration {
                 version INTEGER,
                 PRIMARY KEY (bundle_id, environment, original_transaction_id)
             ) WITHOUT ROWID;
+
+            CREATE TABLE trueup_company_restores (
+                kept_entry INTEGER NOT NULL,
+                lost_entry INTEGER NOT NULL,
+                reason TEXT NOT NULL,
+                actor TEXT NOT NULL,
+                declared_at INTEGER NOT NULL
+            );
             """)
 }

@@ -49,9 +49,13 @@ package struct Doctor: Verb {
         let storage = await StorageChecks(settings: settings, jobs: jobs, now: invocation.now())
             .all()
         diagnoses += storage.diagnoses
+        diagnoses += await CompanyChecks(
+            company: settings.company, writes: jobs.contains { $0.mode == .apply }
+        ).all()
         if let store = storage.store {
             diagnoses += await RowChecks(
-                apps: settings.identities, jobs: jobs, settingsFile: settings.file
+                apps: settings.identities, jobs: jobs, settingsFile: settings.file,
+                areCopied: settings.company.table != nil
             ).all(of: store)
         }
         diagnoses.append(

@@ -12,14 +12,23 @@ package struct Init: Verb {
             Existing files are never overwritten, so it is safe to run twice. The settings file is \
             the one that --config or $TRUEUP_CONFIG names; jobs are written beside it. A database \
             of an earlier version is brought up to date; triggers and indexes that somebody \
-            removed from it are put back. Waits up to 10 seconds for a run that is going on.
+            removed from it are put back. With --from nothing is written: the proposal is for you to \
+            read, and to put into the settings (docs/mappings/README.md). Waits up to 10 seconds for a run that is going on.
             """)
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Look at the tables of your own database, and propose a mapping on standard output.",
+            valueName: "url"))
+    package var from: String?
 
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package init() {}
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        if let from { return try await propose(from: from, in: invocation) }
         let file = Settings.file(flag: common.config, environment: invocation.environment)
         let directory = SettingsPath.directory(of: file)
         var created: [String] = []
@@ -46,6 +55,31 @@ package struct Init: Verb {
         let restored = try createDatabase(at: settings.databasePath, invocation)
         try show(
             created: created, kept: kept, restored: restored, settingsFile: file, in: invocation)
+        return .ok
+    }
+
+    /// Proposes how a table of the company's own may be mapped; nothing is written.
+    private func propose(from url: String, in invocation: Invocation) async throws -> ExitStatus {
+        let path = try SettingForm<String>.storeURL.read(
+            SettingsValue(url, ofVariable: "--from"))
+        let source = CompanySource.sqlite(SettingsPath.resolve(path, from: "."))
+        let tables = try await offTheCooperativeThreads {
+            try CompanyConnection.schema(source).tables()
+        }
+        guard let text = MappingProposal(tables, url: source.url).text else {
+            throw CommandFailure(
+                .data,
+                "No table of \(source.url) has a column that looks like Apple's original "
+                    + "transaction id. Tables: "
+                    + tables.map(\.name.description).joined(separator: ", ")
+                    + ". Nothing was written. Write the mapping by hand (docs/mappings/README.md).")
+        }
+        guard !common.json else {
+            try invocation.output.line(
+                CanonicalJSON.object(["proposal": .string(text)]).rendered)
+            return .ok
+        }
+        try invocation.output.write(Array(text.utf8))
         return .ok
     }
 

@@ -12,7 +12,8 @@ package struct Restored: Verb {
             rebuilt has none at all. The reports prove them, and verify takes their absence for \
             tampering (7) until it is declared. The declaration is an entry of the ledger and a \
             report of its own, and verify shows for ever what was lost and why. It is refused where \
-            the reports prove nothing that the database lacks. See docs/backup.md.
+            the reports prove nothing that the database lacks. Where the rows stand in a table of \
+            your own and that was restored, this is declared in the books first. See docs/backup.md.
             """)
 
     @Option(
@@ -37,7 +38,16 @@ package struct Restored: Verb {
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
             waitMilliseconds: invocation.lockPatienceMilliseconds)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
+        let store = try SQLiteStore.open(
+            at: settings.databasePath, access: .readWrite,
+            company: try CompanyConnection.link(settings.company))
+        if let lost = try await store.declareCompanyRestored(
+            reason: reason, by: holder, at: invocation.now())
+        {
+            _ = consume lock
+            try showLoss(ofTable: lost, in: invocation)
+            return .ok
+        }
         let restoration = Restoration(
             settings: settings, reason: reason, holder: holder, invocation: invocation)
         let (lost, report) = try await restoration.declare(in: store)
@@ -59,5 +69,22 @@ package struct Restored: Verb {
         try invocation.output.line(
             "Declared: trueup verify shows it as a declared break from now on. Report: \(report)")
         return .ok
+    }
+
+    /// The books have these entries, and the company's table lost them.
+    private func showLoss(ofTable lost: ClosedRange<Int64>, in invocation: Invocation) throws {
+        guard !common.json else {
+            let range: [String: CanonicalJSON] = [
+                "from": .integer(lost.lowerBound), "to": .integer(lost.upperBound),
+            ]
+            return try invocation.output.line(
+                CanonicalJSON.object([
+                    "lost": .array([.object(range)]), "reason": .string(reason), "report": .null,
+                ]).rendered)
+        }
+        try invocation.output.line(
+            "Declared: your table lost the corrections of entries \(lost.lowerBound) to "
+                + "\(lost.upperBound). The books keep them; the next run asks Apple about every row."
+        )
     }
 }

@@ -9,7 +9,7 @@ package struct Diagnosis: Hashable, Sendable {
     }
 
     /// `settings`, `jobs`, `key`, `roots`, `tell`, `message`, `metrics`, `database`, `disk`,
-    /// `reports`, `lock`, `rows`, `timezone`, `quota`, `apple`, `clock`, `certificates`.
+    /// `reports`, `lock`, `table`, `rows`, `timezone`, `quota`, `apple`, `clock`, `certificates`.
     package var check: String
     /// Set where a check is made for each app.
     package var app: AppIdentity?

@@ -7,6 +7,8 @@ struct RowChecks {
     let apps: [AppIdentity]
     let jobs: [JobSettings]
     let settingsFile: String
+    /// Whether the rows stand in a table of the company's own, which a run reads.
+    var areCopied = false
 
     /// One line for each app and environment that the rows name.
     func all(of store: SQLiteStore) async -> [Diagnosis] {
@@ -18,7 +20,13 @@ struct RowChecks {
         }
         let all = table.reduce(0) { $0 + $1.rows }
         guard all > 0 else {
-            return [.ok("rows", nil, "none yet; \"trueup import\" loads them")]
+            return [
+                .ok(
+                    "rows", nil,
+                    areCopied
+                        ? "none in the books yet; a run reads your table"
+                        : "none yet; \"trueup import\" loads them")
+            ]
         }
         let judged = table.filter { rows in apps.contains { rows.belong(to: $0) } }
         let strangers = all - judged.reduce(0) { $0 + $1.rows }

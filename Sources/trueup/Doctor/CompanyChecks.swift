@@ -1,0 +1,144 @@
+import SubscriptionStore
+import Subscriptions
+
+/// Looks at the company's own table as a run would find it; reads only.
+struct CompanyChecks {
+    let company: CompanySettings
+    /// Whether some job writes: then rights to write are needed, too.
+    let writes: Bool
+
+    static let rowsShown = 3
+
+    /// Table and types, keys and indexes, rights, and rows as they are understood.
+    func all() async -> [Diagnosis] {
+        guard let table = company.table else { return [] }
+        do {
+            return try await offTheCooperativeThreads { try self.lines(of: table) }
+        } catch {
+            return [.failed("table", nil, error)]
+        }
+    }
+
+    private func lines(
+        of table: (source: CompanySource, mapping: TableMapping)
+    ) throws -> [Diagnosis] {
+        let mapping = table.mapping
+        let database = try CompanyConnection.database(table.source, mapping)
+        try database.check(mayWrite: false)
+        let found = try database.tables().first {
+            $0.name.name == mapping.table.name
+                && (mapping.table.schema == nil || $0.name.schema == mapping.table.schema)
+        }
+        var lines = [
+            Diagnosis.ok(
+                "table", nil,
+                "\(mapping.table) has the \(mapping.namedColumns.count) columns of "
+                    + "store.subscriptions, in the forms stated there")
+        ]
+        if let found { lines += [index(of: found, mapping)] + rights(on: found, mapping) }
+        return lines + (try rows(of: database, mapping))
+    }
+
+    private func index(of table: CompanyTableDescription, _ mapping: TableMapping) -> Diagnosis {
+        let key = mapping.keyColumns.map(\.column)
+        let words = key.joined(separator: ", ")
+        guard !table.isView else {
+            return .warning(
+                "table", nil,
+                "\(mapping.table) is a view; whether an index serves \(words) is not "
+                    + "known", fix: "make sure that the table behind it has one")
+        }
+        guard table.isWalkable(by: key) else {
+            return .warning(
+                "table", nil,
+                "\(mapping.table) has no index that begins with \(words): each page of the walk in "
+                    + "key order reads the whole table",
+                fix: "create an index on \(mapping.table) (\(words))")
+        }
+        return .ok("table", nil, "an index serves the walk in the order of \(words)")
+    }
+
+    private func rights(
+        on table: CompanyTableDescription, _ mapping: TableMapping
+    ) -> [Diagnosis] {
+        guard table.rights.maySelect else {
+            return [
+                .failed(
+                    "table", nil, "\(mapping.table) may not be read", fix: "grant SELECT", .config)
+            ]
+        }
+        guard writes else { return [.ok("table", nil, "may be read; no job writes")] }
+        let written =
+            mapping.writable.compactMap { mapping.columns[$0]?.name }
+            + [mapping.versionColumn].compactMap(\.self)
+        let refused = Set(written).subtracting(table.rights.updatable).sorted()
+        guard refused.isEmpty else {
+            return [
+                .failed(
+                    "table", nil,
+                    "\(refused.joined(separator: ", ")) of \(mapping.table) may not be changed",
+                    fix: "grant UPDATE of exactly these columns, or set mode: check", .output)
+            ]
+        }
+        guard mapping.inserts == nil || table.rights.mayInsert else {
+            return [
+                .failed(
+                    "table", nil, "no row may be inserted into \(mapping.table)",
+                    fix: "grant INSERT, or write insert: no", .output)
+            ]
+        }
+        let unset = unsetColumns(of: table, mapping)
+        guard unset.isEmpty else {
+            return [
+                .failed(
+                    "table", nil,
+                    "an inserted row would lack \(unset.joined(separator: ", ")), which may not be "
+                        + "NULL and has no default",
+                    fix: "give them values under store.subscriptions.insert, or write insert: no",
+                    .config)
+            ]
+        }
+        return [
+            .ok(
+                "table", nil,
+                "may be read; \(Set(written).count) columns may be changed"
+                    + (mapping.inserts == nil ? "; no row is inserted" : "; rows may be inserted"))
+        ]
+    }
+
+    /// Columns that an inserted row must have and would not get.
+    private func unsetColumns(
+        of table: CompanyTableDescription, _ mapping: TableMapping
+    ) -> [String] {
+        guard mapping.inserts != nil else { return [] }
+        let set = Set(mapping.namedColumns)
+        // SQLite numbers the rows of a whole-number key by itself.
+        let numbered = table.primaryKey.count == 1 ? Set(table.primaryKey) : []
+        return table.columns
+            .filter { !$0.isNullable && !$0.hasDefault && !set.contains($0.name) }
+            .map(\.name).filter { !numbered.contains($0) }
+    }
+
+    private func rows(
+        of database: any CompanyDatabase, _ mapping: TableMapping
+    ) throws -> [Diagnosis] {
+        let page = try database.rows(after: nil, limit: Self.rowsShown)
+        guard !page.rows.isEmpty else {
+            return [.ok("table", nil, "\(mapping.table) holds no row with a key yet")]
+        }
+        return page.rows.map { row in
+            let values = SubscriptionField.allCases.compactMap { field -> String? in
+                guard let value = row.values[field], value != .null else { return nil }
+                return "\(field.rawValue) \(value.plainText)"
+            }
+            let detail =
+                "understood: \(row.key.bundleID) \(row.key.environment) "
+                + "\(row.key.originalTransactionID): " + values.joined(separator: ", ")
+            guard let (field, shown) = row.unreadable.min(by: { $0.key.rawValue < $1.key.rawValue })
+            else { return .ok("table", nil, detail) }
+            return .warning(
+                "table", nil, detail + "; \(field.rawValue) \"\(shown)\" is not understood",
+                fix: "add the word, or state the column's form, in store.subscriptions")
+        }
+    }
+}

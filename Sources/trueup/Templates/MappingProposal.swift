@@ -1,0 +1,170 @@
+package import Subscriptions
+
+/// A commented proposal of `store.subscriptions`, made from a live schema: to be read by a person.
+package struct MappingProposal {
+    private let tables: [CompanyTableDescription]
+    private let url: String
+
+    /// - Parameters:
+    ///   - tables: What the database has.
+    ///   - url: As `store.url` would name it.
+    package init(_ tables: [CompanyTableDescription], url: String) {
+        self.tables = tables
+        self.url = url
+    }
+
+    /// Names of columns that mean one of ours, the likeliest first, without underscores.
+    private static let names: [(field: SubscriptionField, names: [String])] = [
+        (
+            .originalTransactionID,
+            ["originaltransactionid", "otid", "appleoriginaltransactionid", "originaltxid"]
+        ),
+        (.bundleID, ["bundleid", "appbundleid"]),
+        (.environment, ["environment", "appleenvironment"]),
+        (.customerID, ["customerid", "userid", "accountid", "memberid"]),
+        (.appAccountToken, ["appaccounttoken", "accounttoken"]),
+        (.productID, ["productid", "product", "sku", "plan"]),
+        (
+            .expiresDate,
+            ["expiresdate", "expiresat", "expiry", "expiration", "validuntil", "endsat"]
+        ),
+        (.gracePeriodExpiresDate, ["graceperiodexpiresdate", "graceexpiresat", "graceuntil"]),
+        (.autoRenewStatus, ["autorenewstatus", "autorenew", "willrenew"]),
+        (.autoRenewProductID, ["autorenewproductid", "nextproductid"]),
+        (.revocationDate, ["revocationdate", "revokedat", "refundedat"]),
+        (.inAppOwnershipType, ["inappownershiptype", "ownership"]),
+        (.latestTransactionID, ["latesttransactionid", "transactionid", "lasttransactionid"]),
+        (.webOrderLineItemID, ["weborderlineitemid"]),
+    ]
+
+    private static let statusNames = ["status", "state", "subscriptionstatus"]
+    private static let versionNames = ["version", "lockversion", "rowversion"]
+
+    private static func plain(_ name: String) -> String {
+        name.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }
+    }
+
+    /// The table with the most columns that are recognized, and the id among them.
+    private var best: CompanyTableDescription? {
+        let counted = tables.map { table in
+            (table, Self.names.filter { Self.column(for: $0.names, in: table) != nil }.count)
+        }.filter { Self.column(for: Self.names[0].names, in: $0.0) != nil }
+        return counted.max { $0.1 < $1.1 }?.0
+    }
+
+    private static func column(
+        for names: [String], in table: CompanyTableDescription
+    ) -> CompanyColumn? {
+        names.lazy.compactMap { name in table.columns.first { plain($0.name) == name } }.first
+    }
+
+    /// YAML to put into `trueup.yaml`; `nil` where no table has a column for Apple's id.
+    package var text: String? {
+        guard let table = best else { return nil }
+        var lines = [
+            "# A proposal, made from the columns of \(table.name): read every line before it is used.",
+            "# docs/mappings/README.md says what each means; \"trueup doctor\" shows rows as it understands them.",
+            "store:", "  url: \(url)", "  books: sqlite:trueup-books.sqlite", "  subscriptions:",
+            "    table: \(Self.quoted(table.name.description))", "    columns:",
+        ]
+        var used: Set<String> = []
+        for (field, names) in Self.names {
+            guard let column = Self.column(for: names, in: table), used.insert(column.name).inserted
+            else {
+                lines.append(Self.absent(field))
+                continue
+            }
+            lines.append(
+                "      \(field.rawValue): \(Self.mapped(column, as: field))  # \(column.type)")
+        }
+        lines += status(of: table, &used)
+        if let version = Self.column(for: Self.versionNames, in: table),
+            used.insert(version.name).inserted
+        {
+            lines.append("    version: \(Self.quoted(version.name))  # raised by every write?")
+        } else {
+            lines.append(
+                "    # version: COLUMN  # a number that every write raises, if there is one")
+        }
+        lines.append("    insert: no  # or yes, or the values of other columns: {source: trueup}")
+        if !table.isWalkable(by: Self.keyNames(in: table)) {
+            lines.append(
+                "    # \(table.name) has no index that begins with its key: a walk reads it whole for each page."
+            )
+        }
+        let rest = table.columns.map(\.name).filter { !used.contains($0) }
+        if !rest.isEmpty {
+            lines.append("    # never read or written: \(rest.joined(separator: ", "))")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func keyNames(in table: CompanyTableDescription) -> [String] {
+        names.filter { TableMapping.key.contains($0.field) }
+            .compactMap { column(for: $0.names, in: table)?.name }
+    }
+
+    private static func absent(_ field: SubscriptionField) -> String {
+        switch field {
+        case .bundleID: "      bundle_id: {constant: com.example.app}  # of your one app"
+        case .environment: "      environment: {constant: production}"
+        default: "      # \(field.rawValue): not kept; nothing is judged by it"
+        }
+    }
+
+    private func status(of table: CompanyTableDescription, _ used: inout Set<String>) -> [String] {
+        guard let column = Self.column(for: Self.statusNames, in: table) else {
+            return ["    # status: no column was recognized; it is required"]
+        }
+        used.insert(column.name)
+        guard !column.type.contains("int") else {
+            return [
+                "    # \(column.name) is \(column.type): it must hold Apple's 1 to 5; add it to columns as",
+                "    # status: \(Self.quoted(column.name))",
+            ]
+        }
+        return [
+            "    status:  # \(column.type); Apple's: 1 active, 2 expired, 3 billing retry, 4 grace, 5 revoked",
+            "      column: \(Self.quoted(column.name))",
+            "      words: {active: 1, expired: 2, billing_retry: 3, grace_period: 4, revoked: 5}",
+            "      # write: {3: expired}  # the word to write for a number without one of its own",
+        ]
+    }
+
+    private static func mapped(_ column: CompanyColumn, as field: SubscriptionField) -> String {
+        let name = quoted(column.name)
+        switch field.form {
+        case .text:
+            let isNumber = column.type.contains("int") || column.type.contains("serial")
+            if isNumber { return "{column: \(name), form: integer}" }
+            return column.type == "uuid" ? "{column: \(name), form: uuid}" : name
+        case .integer:
+            return column.type.contains("bool") ? "{column: \(name), form: boolean}" : name
+        case .time:
+            if column.type.contains("with time zone") || column.type == "timestamptz" {
+                return "{column: \(name), form: timestamptz}"
+            }
+            if column.type.contains("timestamp without") || column.type == "timestamp"
+                || column.type == "datetime"
+            {
+                return "{column: \(name), form: timestamp, zone: UTC}"
+            }
+            if column.type.contains("int") { return "{column: \(name), form: milliseconds}" }
+            return "{column: \(name), form: timestamptz}"
+        }
+    }
+
+    /// A name that YAML could take for something else, in quotes.
+    private static func quoted(_ name: String) -> String {
+        let isPlain = name.utf8.allSatisfy { byte in
+            byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+        }
+        guard isPlain, name.utf8.first.map({ $0 > UInt8(ascii: "9") }) ?? false else {
+            return CanonicalJSON.string(name).rendered
+        }
+        return name
+    }
+}
