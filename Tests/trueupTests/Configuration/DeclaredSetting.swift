@@ -45,6 +45,7 @@ struct DeclaredSetting: Sendable, CustomTestStringConvertible {
             let section = path.count > 1 ? path[0] : ""
             sections[section, default: [:]][description.key] = text
             for partner in Self.partners[name] ?? [] { sections[section]?[partner] = nil }
+            for (key, value) in Self.companions[name] ?? [:] { sections[section]?[key] = value }
         }
         var yaml = ""
         for (section, keys) in sections.sorted(by: { $0.key < $1.key }) {
@@ -68,6 +69,16 @@ struct DeclaredSetting: Sendable, CustomTestStringConvertible {
     private static let partners = [
         "apps.key_file": ["key_env"], "tell.secret_file": ["secret_env"],
         "tell.command": ["url", "secret_env"],
+    ]
+
+    /// Keys that must stand beside a key.
+    private static let companions = [
+        "store.books": [
+            "subscriptions":
+                "{table: t, columns: {original_transaction_id: a, bundle_id: {constant: b}, "
+                + "environment: {constant: sandbox}, status: s}}"
+        ],
+        "store.subscriptions": ["books": "sqlite:books.sqlite"],
     ]
 
     private static func base(rehearsing isRehearsal: Bool) -> [String: [String: String]] {

@@ -1,0 +1,121 @@
+import Foundation
+import Subscriptions
+import Testing
+import trueup
+
+@Suite struct `The mapping of a company's table` {
+    private static let plain = """
+        {table: shop.subs, columns: {original_transaction_id: otid, bundle_id: {constant: b}, \
+        environment: {constant: sandbox}, status: s}}
+        """
+
+    private static func yaml(_ mapping: String, books: String? = "sqlite:books.sqlite") -> String {
+        SettingsText.production + "\nstore:\n  url: sqlite:shop.sqlite\n"
+            + (books.map { "  books: \($0)\n" } ?? "") + "  subscriptions: \(mapping)\n"
+    }
+
+    @Test func `names the company's table, and the books become the database`() throws {
+        let settings = try SettingsText.settings(Self.yaml(Self.plain))
+        #expect(settings.databasePath.hasSuffix("conf/books.sqlite"))
+        let table = try #require(settings.company.table)
+        #expect(table.source.url.hasSuffix("conf/shop.sqlite"))
+        #expect(table.mapping.table == CompanyTableName(schema: "shop", name: "subs"))
+        #expect(table.mapping.columns[.environment] == .constant("Sandbox"))
+        #expect(table.mapping.columns[.status] == .column("s", .integer))
+        #expect(table.mapping.inserts == nil)
+    }
+
+    @Test func `needs books, and books need it`() {
+        #expect(SettingsText.error(of: Self.yaml(Self.plain, books: nil))?.key == "store.books")
+        let alone = SettingsText.production + "\nstore: {books: sqlite:b.sqlite}\n"
+        #expect(SettingsText.error(of: alone)?.key == "store.books")
+        #expect(
+            SettingsText.error(of: Self.yaml(Self.plain, books: "sqlite:shop.sqlite"))?.key
+                == "store.books")
+    }
+
+    @Test(arguments: [
+        ("status: s", "expires_date: e, status: s", "expires_date"),
+        ("status: s", "expires_date: {column: e}, status: s", "form"),
+        ("status: s", "expires_date: {column: e, form: timestamp}, status: s", "zone"),
+        (
+            "status: s",
+            "expires_date: {column: e, form: timestamp, zone: Europe/Berlin}, status: s",
+            "zone"
+        ),
+        ("status: s", "product_id: {column: p, form: seconds}, status: s", "form"),
+        ("status: s", "product_id: {constant: p}, status: s", "constant"),
+        ("status: s", "product_id: s, status: s", "subscriptions"),
+        (", status: s", "", "status"),
+        ("environment: {constant: sandbox}", "environment: {constant: moon}", "constant"),
+        ("bundle_id: {constant: b}, ", "", "columns"),
+    ])
+    func `is refused with its key where it is not whole`(
+        old: String, new: String, key: String
+    ) throws {
+        let error = SettingsText.error(of: Self.yaml(Self.plain.replacing(old, with: new)))
+        #expect(error?.key?.hasSuffix(key) == true, "\(error?.description ?? "accepted")")
+    }
+
+    @Test func `every number of a status has one word to write`() throws {
+        let words = Self.plain.replacing(
+            ", status: s}}", with: "}, status: {column: s, words: WORDS}}")
+        let missing = Self.yaml(words.replacing("WORDS", with: "{on: 1, off: 2}"))
+        #expect(SettingsText.error(of: missing)?.description.contains("no word for 3") == true)
+        let doubled = Self.yaml(
+            words.replacing("WORDS", with: "{a: 1, b: 1, off: 2, r: 3, g: 4, x: 5}"))
+        #expect(
+            SettingsText.error(of: doubled)?.description.contains("several words for 1") == true)
+        let whole = Self.yaml(
+            words.replacing(
+                "WORDS", with: "{a: 1, b: 1, off: 2}, write: {1: a, 3: off, 4: b, 5: off}"))
+        let mapping = try #require(try SettingsText.settings(whole).company.mapping)
+        #expect(mapping.statusWords?.written == [1: "a", 2: "off", 3: "off", 4: "b", 5: "off"])
+        #expect(mapping.statusesKeptAs == [3: 2, 4: 1, 5: 2])
+    }
+
+    @Test func `tells values of inserted rows apart by their form`() throws {
+        let mapping = Self.plain.replacing(
+            "status: s}}", with: "status: s}, insert: {a: x, b: 7, c: true, d: null, e: \"7\"}}")
+        let settings = try SettingsText.settings(Self.yaml(mapping))
+        #expect(
+            settings.company.mapping?.inserts == [
+                "a": .text("x"), "b": .integer(7), "c": .boolean(true), "d": .null, "e": .text("7"),
+            ])
+    }
+
+    @Test(arguments: ["status-text", "bigint-ids", "row-per-transaction", "json-payload"])
+    func `of every example is read`(name: String) throws {
+        // …/Tests/trueupTests/Configuration/TableMappingTests.swift
+        var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
+        parts.removeLast(4)
+        let text = try String(
+            contentsOfFile: parts.joined(separator: "/") + "/docs/mappings/\(name).yaml",
+            encoding: .utf8)
+        let indented = text.split(separator: "\n").map { "    " + $0 }.joined(separator: "\n")
+        let settings = try SettingsText.settings(Self.yaml("\n" + indented))
+        #expect(settings.company.mapping?.columns[.originalTransactionID] != nil)
+    }
+
+    @Test func `is proposed from a schema, and can be read`() throws {
+        let columns = [
+            ("user_id", "integer"), ("original_transaction_id", "text"), ("product_id", "text"),
+            ("expires_at", "timestamptz"), ("status", "text"), ("notes", "text"),
+        ]
+        let table = CompanyTableDescription(
+            name: CompanyTableName(name: "subscriptions"), isView: false,
+            columns: columns.map {
+                CompanyColumn(name: $0.0, type: $0.1, isNullable: true, hasDefault: false)
+            },
+            primaryKey: ["original_transaction_id"], indexes: [],
+            rights: CompanyRights(maySelect: true, updatable: [], mayInsert: false))
+        let text = try #require(MappingProposal([table], url: "sqlite:shop.sqlite").text)
+        #expect(text.contains("never read or written: notes"))
+        let settings = try SettingsText.settings(SettingsText.production + "\n" + text)
+        let mapping = try #require(settings.company.mapping)
+        #expect(mapping.columns[.expiresDate] == .column("expires_at", .timestamptz))
+        #expect(mapping.columns[.customerID] == .column("user_id", .integer))
+        #expect(mapping.statusWords?.numbers["active"] == 1)
+        #expect(MappingProposal([], url: "sqlite:x").text == nil)
+    }
+}
