@@ -116,10 +116,10 @@ import Testing
         #expect(
             try shop(theirs).read { try String.fetchSet($0, sql: "SELECT note FROM subs") }
                 .isSubset(of: ["theirs", "inserted"]))
-        #expect(try theirs.run("verify", "reports").status == 0)
+        #expect(try theirs.run("verify").status == 0)
 
         let run = try #require(try theirs.summary()["run_id"] as? String)
-        let undo = try theirs.run("undo", run)
+        let undo = try theirs.run("undo", run, "--execute")
         #expect([0, 2].contains(undo.status), "\(undo.errors)\n\(undo.output)")
         #expect(try table(theirs) == before)
     }

@@ -37,6 +37,10 @@ package struct MappingProposal {
         (.webOrderLineItemID, ["weborderlineitemid"]),
     ]
 
+    /// What a name may hold without quotes.
+    private static let plainBytes = Set(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.".utf8)
+
     private static let statusNames = ["status", "state", "subscriptionstatus"]
     private static let versionNames = ["version", "lockversion", "rowversion"]
 
@@ -156,12 +160,7 @@ package struct MappingProposal {
 
     /// A name that YAML could take for something else, in quotes.
     private static func quoted(_ name: String) -> String {
-        let isPlain = name.utf8.allSatisfy { byte in
-            byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
-                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
-        }
+        let isPlain = name.utf8.allSatisfy(Self.plainBytes.contains)
         guard isPlain, name.utf8.first.map({ $0 > UInt8(ascii: "9") }) ?? false else {
             return CanonicalJSON.string(name).rendered
         }

@@ -21,7 +21,9 @@ import Testing
         try await store.sealPlan(of: night.pass, run: night.run)
         try store.close()
         let kept = database.folder.appending(path: "kept.sqlite").path
-        try database.execute("VACUUM INTO '\(kept)'")
+        let service = try database.service()
+        try service.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO '\(kept)'") }
+        try service.close()
         let again = try company.open(database)
         let going = Night(store: again, run: night.run, pass: night.pass)
         try await going.apply()
