@@ -8,6 +8,12 @@ import Testing
 @Suite struct `Two ledgers` {
     private let now = Timestamp(unixMilliseconds: Night.start)
 
+    private func copy(_ database: TemporaryDatabase, to path: String) throws {
+        let service = try database.service()
+        try service.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO '\(path)'") }
+        try service.close()
+    }
+
     /// Both files as they stand after a night, the books as they stood before its corrections.
     private func killedBetweenCommits() async throws -> (
         TemporaryDatabase, CompanyFile, LedgerEntry
@@ -21,9 +27,7 @@ import Testing
         try await store.sealPlan(of: night.pass, run: night.run)
         try store.close()
         let kept = database.folder.appending(path: "kept.sqlite").path
-        let service = try database.service()
-        try service.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO '\(kept)'") }
-        try service.close()
+        try copy(database, to: kept)
         let again = try company.open(database)
         let going = Night(store: again, run: night.run, pass: night.pass)
         try await going.apply()
