@@ -1,6 +1,7 @@
 package import ArgumentParser
 import FoundationEssentials
 import Glibc
+import PostgresDatabase
 import SubscriptionStore
 package import Subscriptions
 
@@ -62,11 +63,17 @@ package struct Init: Verb {
     private func propose(from url: String, in invocation: Invocation) async throws -> ExitStatus {
         let path = try SettingForm<String>.storeURL.read(
             SettingsValue(url, ofVariable: "--from"))
-        let source = CompanySource.sqlite(SettingsPath.resolve(path, from: "."))
+        let isPostgreSQL = PostgresAddress.isURL(path)
+        let source = try CompanySettings.source(
+            isPostgreSQL ? path : SettingsPath.resolve(path, from: "."), file: "--from")
         let tables = try await offTheCooperativeThreads {
             try CompanyConnection.schema(source).tables()
         }
-        guard let text = MappingProposal(tables, url: source.url).text else {
+        guard
+            let text = MappingProposal(
+                tables, url: isPostgreSQL ? path : source.url
+            ).text
+        else {
             throw CommandFailure(
                 .data,
                 "No table of \(source.url) has a column that looks like Apple's original "

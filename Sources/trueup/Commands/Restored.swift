@@ -40,7 +40,8 @@ package struct Restored: Verb {
             waitMilliseconds: invocation.lockPatienceMilliseconds)
         let store = try SQLiteStore.open(
             at: settings.databasePath, access: .readWrite,
-            company: try CompanyConnection.link(settings.company))
+            company: try CompanyConnection.link(
+                settings.company, booksAt: settings.databasePath))
         if let lost = try await store.declareCompanyRestored(
             reason: reason, by: holder, at: invocation.now())
         {

@@ -76,7 +76,8 @@ extension CompanySettings {
 }
 
 extension CompanySettings {
-    private static func source(
+    /// What a URL of `store.url` means; relative paths are resolved already.
+    static func source(
         _ url: String, file: String
     ) throws(ConfigurationError) -> CompanySource {
         guard PostgresAddress.isURL(url) else { return .sqlite(url) }

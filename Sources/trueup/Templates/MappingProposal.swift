@@ -148,7 +148,7 @@ package struct MappingProposal {
             if column.type.contains("with time zone") || column.type == "timestamptz" {
                 return "{column: \(name), form: timestamptz}"
             }
-            if column.type.contains("timestamp without") || column.type == "timestamp"
+            if column.type.contains("without time zone") || column.type == "timestamp"
                 || column.type == "datetime"
             {
                 return "{column: \(name), form: timestamp, zone: UTC}"

@@ -18,15 +18,18 @@ enum CompanyConnection {
             try database(table.source, table.mapping, booksAt: path), mapping: table.mapping)
     }
 
-    /// The adapter for the kind of database that `store.url` names.
+    /// The adapter for the kind of database that `store.url` names; without books it only reads.
     static func database(
-        _ source: CompanySource, _ mapping: TableMapping, booksAt path: String
+        _ source: CompanySource, _ mapping: TableMapping, booksAt path: String? = nil
     ) throws(StoreError) -> any CompanyDatabase {
         switch source {
         case .sqlite(let path): try SQLiteCompanyDatabase(path: path, mapping: mapping)
         case .postgresql(let address):
             PostgresCompany(
-                try .libpq(address), mapping: mapping, books: try identity(ofBooksAt: path))
+                try .libpq(address), mapping: mapping,
+                books: try path.map { path throws(StoreError) in
+                    try identity(ofBooksAt: path)
+                } ?? "")
         }
     }
 
