@@ -1,4 +1,3 @@
-import ArgumentParser
 import Subscriptions
 import Testing
 import trueup

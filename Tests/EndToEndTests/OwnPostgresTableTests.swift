@@ -1,0 +1,165 @@
+#if PostgreSQL
+    import Foundation
+    import TestSupport
+    import Testing
+
+    /// The rows in a table of the company's own in PostgreSQL, for a night of the built program.
+    @Suite(.enabled(if: OwnServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"))
+    struct `A table of the company's own in PostgreSQL, for a night` {
+        private static let times: Set = [
+            "expires_date", "grace_period_expires_date", "revocation_date", "signed_date",
+        ]
+        private static let numbers: Set = ["status", "auto_renew_status"]
+
+        /// The rows of the simulated company in our table, and in one of PostgreSQL.
+        private func places(
+            _ server: OwnServer
+        ) throws -> (ours: Workplace, theirs: Workplace) {
+            let simulator = try RunningSimulator([
+                "--customers", "150", "--drift", "0.1", "--seed", "5",
+            ])
+            let file = try #require(simulator.ready.tableFile)
+            let ours = try Workplace(on: simulator)
+            try #require(ours.run("init").status == 0)
+            try #require(ours.run("import", file).status == 0)
+            let theirs = try Workplace(on: simulator)
+            let header = try String(contentsOfFile: file, encoding: .utf8).prefix { !$0.isNewline }
+            let columns = header.split(separator: ",").map(String.init)
+            let declared = columns.map { name in
+                let type =
+                    Self.times.contains(name)
+                    ? "timestamptz" : Self.numbers.contains(name) ? "smallint" : "text"
+                return "\"c \(name)\" \(type)"
+            }
+            try server.sql(
+                """
+                CREATE TABLE subs (\(declared.joined(separator: ", ")),
+                    PRIMARY KEY ("c bundle_id", "c environment", "c original_transaction_id"))
+                """)
+            try server.sql("\\copy subs FROM '\(file)' CSV HEADER")
+            try server.sql("ALTER TABLE subs ADD note text DEFAULT 'theirs'")
+            let mapped = columns.map { name in
+                Self.times.contains(name)
+                    ? "\(name): {column: \"c \(name)\", form: timestamptz}"
+                    : "\(name): \"c \(name)\""
+            }
+            try theirs.folder.write(
+                "apps:\n" + simulator.appYAML() + """
+                    store:
+                      url: \(server.url)
+                      books: sqlite:trueup.sqlite
+                      subscriptions:
+                        table: subs
+                        columns: {\(mapped.joined(separator: ", "))}
+                        insert: {note: inserted}
+                    report:
+                      directory: reports
+
+                    """, to: "trueup.yaml")
+            try #require(theirs.run("init").status == 0)
+            return (ours, theirs)
+        }
+
+        private func written(_ place: Workplace) throws -> [String] {
+            try place.reportLines("corrections.jsonl").map { line in
+                let told = line.filter {
+                    ["kinds", "original_transaction_id", "action", "before", "after"].contains(
+                        $0.key)
+                }
+                let data = try JSONSerialization.data(withJSONObject: told, options: .sortedKeys)
+                return String(decoding: data, as: UTF8.self)
+            }
+        }
+
+        private static let all = """
+            SELECT s::text FROM subs AS s ORDER BY "c original_transaction_id" COLLATE "C"
+            """
+
+        @Test(.timeLimit(.minutes(30)))
+        func `gets the corrections that ours gets, and gives them back`() throws {
+            let server = try OwnServer()
+            defer { server.stop() }
+            let (ours, theirs) = try places(server)
+            let before = try server.sql(Self.all)
+            let check = try theirs.run("check", "nightly")
+            try #require(check.status == 2, "\(check.errors)")
+            #expect(try server.sql(Self.all) == before)
+            // A look leaves nothing of ours there.
+            #expect(try server.sql("SELECT to_regclass('trueup.ledger') IS NULL") == "t")
+
+            let own = try ours.run("run", "nightly")
+            let other = try theirs.run("run", "nightly")
+            #expect(own.status == other.status, "\(other.errors)\n\(other.output)")
+            let corrections = try written(ours)
+            #expect(!corrections.isEmpty)
+            #expect(try written(theirs) == corrections)
+            #expect(
+                try server.sql("SELECT count(*) FROM trueup.ledger") == "\(corrections.count)")
+            #expect(try server.sql("SELECT count(*) FROM subs WHERE note IS NULL") == "0")
+            #expect(try theirs.run("verify").status == 0)
+            let doctor = try theirs.run("doctor")
+            #expect(doctor.output.contains("understood:"), "\(doctor.output)")
+
+            let run = try #require(try theirs.summary()["run_id"] as? String)
+            let undo = try theirs.run("undo", run, "--execute")
+            #expect([0, 2].contains(undo.status), "\(undo.errors)\n\(undo.output)")
+            #expect(try server.sql(Self.all) == before)
+        }
+    }
+
+    /// A PostgreSQL server of its own.
+    private struct OwnServer {
+        private static let script =
+            URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("PostgresDatabaseTests/server").path
+
+        static let isInstalled = (try? run(script, ["find"]))?.status == 0
+
+        private let folder = "/tmp/trueup-night-\(ProcessInfo.processInfo.processIdentifier)"
+
+        struct Failure: Error {
+            let words: String
+        }
+
+        init() throws {
+            guard try Self.run(Self.script, ["start", folder]).status == 0 else {
+                throw Failure(words: "the server did not start")
+            }
+        }
+
+        var url: String {
+            "postgres://trueup@\(folder.replacingOccurrences(of: "/", with: "%2F"))/postgres"
+        }
+
+        func stop() {
+            _ = try? Self.run(Self.script, ["stop", folder])
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+
+        @discardableResult
+        func sql(_ text: String) throws -> String {
+            let result = try Self.run(
+                "/usr/bin/env",
+                [
+                    "psql", "-h", folder, "-U", "trueup", "-d", "postgres", "-AtXq", "-v",
+                    "ON_ERROR_STOP=1", "-c", text,
+                ])
+            guard result.status == 0 else { throw Failure(words: text) }
+            return result.output.trimmingCharacters(in: .newlines)
+        }
+
+        private static func run(
+            _ program: String, _ arguments: [String]
+        ) throws -> (status: Int32, output: String) {
+            let process = Process()
+            let pipe = Pipe()
+            process.executableURL = URL(fileURLWithPath: program)
+            process.arguments = arguments
+            process.standardOutput = pipe
+            try process.run()
+            let data = pipe.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+        }
+    }
+#endif
