@@ -1,3 +1,4 @@
+import ArgumentParser
 import Subscriptions
 import Testing
 import trueup
