@@ -12,7 +12,8 @@ struct Rehearsal {
     private static let lossOneIn = 50
     /// A mistake a night in each so many rows, and at least two.
     private static let rowsPerMistake = 4_000
-    /// Rows that changed so recently are in flight (`settle`); no mistake is written there.
+    /// What changed so recently may be in flight (`settle`): no mistake is written there, and the
+    /// company applies what it was told.
     private static let inFlightMilliseconds: Int64 = 60 * 60 * 1000
 
     func run() async throws -> JobRecord {
@@ -112,7 +113,8 @@ struct Rehearsal {
         let told = new.differing(from: old).sorted().compactMap { id in
             (notified[id] ?? (old.rows[id] == nil ? now : nil)).map { (id: id, at: $0) }
         }
-        let known = told.filter { old.rows[$0.id] != nil }.map(\.id)
+        let settled = now.adding(milliseconds: -Self.inFlightMilliseconds)
+        let known = told.filter { old.rows[$0.id] != nil && $0.at < settled }.map(\.id)
         var missed = Set(
             known.filter { _ in Int.random(in: 0..<Self.lossOneIn, using: &generator) == 0 })
         // A small fleet misses something every night, too.
@@ -129,8 +131,11 @@ struct Rehearsal {
         now: Timestamp, _ generator: inout SeededGenerator
     ) throws -> Set<String> {
         let settled = now.adding(milliseconds: -Self.inFlightMilliseconds)
-        let ids = truth.rows.keys.filter { (notified[$0] ?? .init(unixMilliseconds: 0)) < settled }
-            .sorted()
+        // Where a row is wrong already, the mistake could be what stands there, or put it right.
+        let wrong = try company.table().differing(from: truth)
+        let ids = truth.rows.keys.filter { id in
+            (notified[id] ?? .init(unixMilliseconds: 0)) < settled && !wrong.contains(id)
+        }.sorted()
         let count = max(2, ids.count / Self.rowsPerMistake)
         let chosen = ids.shuffled(using: &generator).prefix(count)
         for (number, id) in chosen.enumerated() {
