@@ -24,6 +24,8 @@ struct TableScan: Sendable {
         \(CheckRecord.columns(of: "c")), \(ValuesDigest.fields.map { "s." + $0.rawValue }.joined(separator: ", "))
         """
     private static let firstValue = 4 + CheckRecord.columns.count
+    /// A column's definition is made anew whenever it is asked for its form.
+    private static let forms = ValuesDigest.fields.map(\.form)
 
     func chunk(after position: StoredKey?, _ db: Database) throws -> Chunk {
         let start = position ?? .first
@@ -72,14 +74,14 @@ struct TableScan: Sendable {
     /// The same digest as that of the row read column by column.
     private static func values(_ row: Row) -> ValuesDigest {
         var digest = ValuesDigest()
-        for (index, field) in ValuesDigest.fields.enumerated() {
+        for (index, form) in forms.enumerated() {
             let value: DatabaseValue = row[firstValue + index]
-            switch (value.storage, field.form) {
+            switch (value.storage, form) {
             case (.null, _): digest.addNothing()
             case (.string(let text), .text): digest.add(.text(text))
             case (.int64(let number), .integer), (.int64(let number), .time): digest.add(number)
             default:
-                switch row.reading(at: firstValue + index, as: field.form) {
+                switch row.reading(at: firstValue + index, as: form) {
                 case .value(let value): digest.add(value)
                 case .unreadable(let shown): digest.add(shown)
                 }
