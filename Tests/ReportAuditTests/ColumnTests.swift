@@ -23,8 +23,8 @@ import Testing
     @Test func `are all that Apple signs of a subscription`() {
         let values = values()
         for field in SubscriptionField.allCases {
-            // The status is not signed, the customer is the company's.
-            let isSigned = ![.status, .customerID].contains(field)
+            // The status is not signed, the customer and what is paid elsewhere are the company's.
+            let isSigned = ![.status, .customerID, .paidElsewhereUntil].contains(field)
             #expect(
                 (values.subscriptionValue(of: field.rawValue) != nil) == isSigned,
                 "\(field.rawValue)")

@@ -12,7 +12,8 @@ import Testing
                 == "original_transaction_id,environment,bundle_id,customer_id,app_account_token,"
                 + "product_id,status,expires_date,grace_period_expires_date,auto_renew_status,"
                 + "auto_renew_product_id,revocation_date,in_app_ownership_type,"
-                + "latest_transaction_id,web_order_line_item_id,signed_date\r\n")
+                + "latest_transaction_id,web_order_line_item_id,signed_date,paid_elsewhere_until\r\n"
+        )
     }
 
     /// Texts that a careless writer or reader would change.
@@ -57,6 +58,7 @@ import Testing
             row.latestTransactionID = number(1...Int.max).map { String($0) }
             row.webOrderLineItemID = number(1...Int.max).map { String($0) }
             row.signedDate = time()
+            row.paidElsewhereUntil = time()
             rows.append(row)
         }
         var bytes: [UInt8] = []

@@ -98,11 +98,14 @@ extension CompanyTable {
         return paths
     }
 
+    /// The columns that it fills; who pays elsewhere, too, no App Store knows.
+    private static let columns = SubscriptionField.allCases.filter { $0 != .paidElsewhereUntil }
+
     /// CSV (RFC 4180) with a header line; no value needs quotes.
     var csv: String {
-        var text = SubscriptionField.allCases.map(\.rawValue).joined(separator: ",") + "\r\n"
+        var text = Self.columns.map(\.rawValue).joined(separator: ",") + "\r\n"
         for row in rows {
-            text += SubscriptionField.allCases.map { row.value(of: $0).plainText }
+            text += Self.columns.map { row.value(of: $0).plainText }
                 .joined(separator: ",")
             text += "\r\n"
         }

@@ -195,6 +195,7 @@ extension CaseContext {
             draft.veto = VetoCause.standIn
         }
         draft.add(AllRules.blocking.flatMap { $0.differences(in: comparison).found(by: $0) })
+        draft.add(AllRules.beside.flatMap { $0.differences(in: comparison).found(by: $0) })
         if !comparison.isFirstFill {
             if !comparison.statusReadsAlike {
                 draft.add(

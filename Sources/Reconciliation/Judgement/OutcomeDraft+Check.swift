@@ -14,7 +14,14 @@ extension OutcomeDraft {
             $0.target == .update(key, expectedRowVersion: row.rowVersion)
         }
         let values = ValuesDigest(of: update.map { row.applying($0.changes) } ?? row)
-        if let comparison { return RowCheck(comparison.stated, values: values, now: policy.now) }
+        if let comparison {
+            var check = RowCheck(comparison.stated, values: values, now: policy.now)
+            // What is found beside another source's payment ends with that.
+            if check.isLasting, let until = row.paidElsewhereUntil, until > policy.now {
+                check.clock = min(until, check.clock ?? until)
+            }
+            return check
+        }
         return RowCheck(
             signedDate: nil, clock: suspectUntil, isLasting: row.isEntitling, values: values)
     }

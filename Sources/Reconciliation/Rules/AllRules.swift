@@ -30,6 +30,9 @@ enum AllRules {
     /// The same, also for rows without a status; these findings forbid every write to the row.
     static let blocking: [any RowRule] = [IdentityRule()]
 
+    /// The same, also for rows without a status: what the company alone knows beside Apple's word.
+    static let beside: [any RowRule] = [PaidElsewhereRule()]
+
     /// The stored periods of one row.
     static let period: [any PeriodRule] = [
         PriceRule(), TransactionMissingRule(), TransactionUnknownRule(),

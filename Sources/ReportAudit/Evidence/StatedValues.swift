@@ -16,7 +16,7 @@ struct StatedValues {
     }
 
     /// A column's value in the table `subscriptions`; `nil` where no payload states it: the
-    /// customer is the company's, and the status is not signed.
+    /// customer and `paid_elsewhere_until` are the company's, and the status is not signed.
     func subscriptionValue(of column: String) -> CanonicalJSON? {
         switch column {
         case "original_transaction_id": .string(transaction.originalTransactionID)

@@ -19,13 +19,15 @@ struct TableScan: Sendable {
         var next: StoredKey?
     }
 
+    /// Those of the digest, in its order.
+    private static let compared = ValuesDigest.fields + ValuesDigest.own
     private static let columns = """
         s.original_transaction_id, s.environment, s.bundle_id, s.status, \
-        \(CheckRecord.columns(of: "c")), \(ValuesDigest.fields.map { "s." + $0.rawValue }.joined(separator: ", "))
+        \(CheckRecord.columns(of: "c")), \(compared.map { "s." + $0.rawValue }.joined(separator: ", "))
         """
     private static let firstValue = 4 + CheckRecord.columns.count
     /// A column's definition is made anew whenever it is asked for its form.
-    private static let forms = ValuesDigest.fields.map(\.form)
+    private static let forms = compared.map(\.form)
 
     func chunk(after position: StoredKey?, _ db: Database) throws -> Chunk {
         let start = position ?? .first
@@ -74,10 +76,12 @@ struct TableScan: Sendable {
     /// The same digest as that of the row read column by column.
     private static func values(_ row: Row) -> ValuesDigest {
         var digest = ValuesDigest()
+        let own = ValuesDigest.fields.count
         for (index, form) in forms.enumerated() {
             let value: DatabaseValue = row[firstValue + index]
             switch (value.storage, form) {
-            case (.null, _): digest.addNothing()
+            case (.null, _): if index < own { digest.addNothing() }
+            case (.string(""), _) where index >= own: break
             case (.string(let text), .text): digest.add(.text(text))
             case (.int64(let number), .integer), (.int64(let number), .time): digest.add(number)
             default:

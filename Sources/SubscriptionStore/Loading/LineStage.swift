@@ -47,6 +47,7 @@ extension StagedTable {
             },
             textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
             freeColumns: Set(fields.filter { $0.definition.content == .name }.map(\.rawValue)),
+            undatedColumns: [SubscriptionField.paidElsewhereUntil.rawValue],
             isVersioned: true)
     }
 

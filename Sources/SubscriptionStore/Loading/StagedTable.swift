@@ -20,6 +20,8 @@ struct StagedTable: Sendable {
     let textColumns: Set<String>
     /// Those of them that are the company's own affair, so that any form is a value.
     var freeColumns: Set<String> = []
+    /// Columns that rest on no statement of Apple's and need no date beside them.
+    var undatedColumns: Set<String> = []
     /// Whether the rows count versions.
     let isVersioned: Bool
 
@@ -101,7 +103,22 @@ struct StagedTable: Sendable {
     /// What the stored row rests on is newer, or the line does not say what it rests on.
     private var isOlder: String {
         "(typeof(t.signed_date) = 'integer' "
-            + "AND (s.signed_date IS NULL OR s.signed_date < t.signed_date))"
+            + "AND (s.signed_date IS NULL OR s.signed_date < t.signed_date)\(restsOnStatement))"
+    }
+
+    /// A line that gives nothing but columns without a date cannot be older than anything.
+    private var restsOnStatement: String {
+        guard !undatedColumns.isEmpty else { return "" }
+        let undated = bits { undatedColumns.contains($0) }
+        let dated = bits { !undatedColumns.contains($0) && !keyColumns.contains($0) }
+        let file = bits { givenColumns.contains($0) }
+        let given = "ifnull(s.\(Self.given), \(file))"
+        return " AND NOT (\(given) & \(undated) <> 0 AND \(given) & \(dated) = 0)"
+    }
+
+    /// The columns as bits, as a line gives them.
+    private func bits(_ isWanted: (String) -> Bool) -> Int {
+        columns.indices.reduce(0) { isWanted(columns[$1]) ? $0 | 1 << $1 : $0 }
     }
 
     /// Whether a line changes a column: it gives it, and something else than is stored.

@@ -59,7 +59,7 @@ package struct ScheduledRow: Hashable, Sendable {
     }
 }
 
-/// 64 bits over the columns of a row that Apple states, by which a later run notices that somebody
+/// 64 bits over the columns of a row that are compared, by which a later run notices that somebody
 /// wrote to it.
 ///
 /// FNV-1a: it tells accidental changes apart and is no defence against a forger, who could write
@@ -72,12 +72,19 @@ package struct ValuesDigest: Hashable, Sendable {
         $0.isStated && $0 != .signedDate
     }
 
+    /// The company's own columns that a rule compares, in this order.
+    ///
+    /// They follow the others and count only where they hold something, so that the digest of a row
+    /// without them is the one that versions without them stored.
+    package static let own: [SubscriptionField] = [.paidElsewhereUntil]
+
     package init() {}
 
     package init(bits: UInt64) { self.bits = bits }
 
     package init(of row: LocalSubscription) {
         for field in Self.fields { add(row.value(of: field)) }
+        for field in Self.own where !row.value(of: field).isEmpty { add(row.value(of: field)) }
     }
 
     /// Adds the next column; empty text counts as nothing, as everywhere.

@@ -20,6 +20,8 @@ package struct LocalSubscription: Hashable, Sendable {
     package var webOrderLineItemID: String?
     /// When Apple signed the statement that the row was written from.
     package var signedDate: Timestamp?
+    /// Until when the customer pays for the same through another source than Apple; the company's.
+    package var paidElsewhereUntil: Timestamp?
     /// Raised by the database on every update, whoever writes; 0 before the row is stored.
     package var rowVersion: Int64
     /// Stored values that do not have their column's type, as printable text.
@@ -74,6 +76,7 @@ package enum SubscriptionField: String, RowColumn {
     case latestTransactionID = "latest_transaction_id"
     case webOrderLineItemID = "web_order_line_item_id"
     case signedDate = "signed_date"
+    case paidElsewhereUntil = "paid_elsewhere_until"
 
     package var definition: ColumnDefinition<LocalSubscription, StatedSubscription> {
         switch self {
@@ -134,6 +137,7 @@ package enum SubscriptionField: String, RowColumn {
         case .signedDate:
             .init(
                 .time(\.signedDate), .time(\.statedDate), by: \.transaction.evidence)
+        case .paidElsewhereUntil: .init(.time(\.paidElsewhereUntil), since: 29)
         }
     }
 }

@@ -78,7 +78,7 @@ extension LocalSubscription {
         case .webOrderLineItemID: webOrderLineItemID = value.text
         case .signedDate: signedDate = value.time
         case .customerID: customerID = value.text
-        case .originalTransactionID, .environment, .bundleID:
+        case .originalTransactionID, .environment, .bundleID, .paidElsewhereUntil:
             Issue.record("a correction sets \(column)")
         }
     }

@@ -34,6 +34,14 @@ import Testing
         #expect(ValuesDigest(of: row { $0.rowVersion = 9 }) == digest)
     }
 
+    @Test func `a payment elsewhere changes it, and no digest that is stored without one`() {
+        let paid = row { $0.paidElsewhereUntil = Timestamp(unixMilliseconds: 5) }
+        #expect(ValuesDigest(of: paid) != ValuesDigest(of: row()))
+        var stored = ValuesDigest()
+        for field in ValuesDigest.fields { stored.add(row().value(of: field)) }
+        #expect(ValuesDigest(of: row()) == stored)
+    }
+
     @Test func `takes empty text for nothing, and no text for a number`() {
         #expect(
             ValuesDigest(of: row { $0.productID = "" })

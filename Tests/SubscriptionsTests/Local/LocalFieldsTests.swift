@@ -2,13 +2,13 @@ import Subscriptions
 import Testing
 
 @Suite struct `The fields of local rows` {
-    @Test func `names the sixteen columns in the order of import and export`() {
+    @Test func `names the seventeen columns of a row in the order of import and export`() {
         let names: [String] = [
             "original_transaction_id", "environment", "bundle_id", "customer_id",
             "app_account_token", "product_id", "status", "expires_date",
             "grace_period_expires_date", "auto_renew_status", "auto_renew_product_id",
             "revocation_date", "in_app_ownership_type", "latest_transaction_id",
-            "web_order_line_item_id", "signed_date",
+            "web_order_line_item_id", "signed_date", "paid_elsewhere_until",
         ]
         #expect(SubscriptionField.allCases.map(\.rawValue) == names)
     }
@@ -40,6 +40,7 @@ import Testing
         row.latestTransactionID = "l"
         row.webOrderLineItemID = "w"
         row.signedDate = Timestamp(unixMilliseconds: 4)
+        row.paidElsewhereUntil = Timestamp(unixMilliseconds: 5)
         let values = SubscriptionField.allCases.map { ($0, row.value(of: $0)) }
         #expect(Set(values.map(\.1)).count == SubscriptionField.allCases.count)
         for (field, value) in values { #expect(value.form == field.form, "\(field.rawValue)") }

@@ -19,8 +19,8 @@ import trueup
     static let rows = """
         \(header)\r
         200000000000001,Production,com.example.app,"a,""b""\r
-        c",7e3fb204-2cf0-4c42-8d6a-0242ac120002,monthly,1,2026-11-20T03:17:04.123Z,,1,yearly,,PURCHASED,300000000000001,400000000000001,2026-10-20T00:00:00.000Z\r
-        200000000000002,Sandbox,com.example.other,=cmd,,,,,,,,,,,,\r
+        c",7e3fb204-2cf0-4c42-8d6a-0242ac120002,monthly,1,2026-11-20T03:17:04.123Z,,1,yearly,,PURCHASED,300000000000001,400000000000001,2026-10-20T00:00:00.000Z,2027-01-01T00:00:00.000Z\r
+        200000000000002,Sandbox,com.example.other,=cmd,,,,,,,,,,,,,\r
 
         """
 
@@ -144,6 +144,28 @@ import trueup
         #expect(after.contains("11,Production,com.example.app,c,,monthly,2,"), "\(after)")
         #expect(after.contains("12,Production,com.example.app,,,yearly,1,"), "\(after)")
         #expect(after.contains("13,Production,com.example.app,,,yearly,1,"), "\(after)")
+    }
+
+    @Test(arguments: [
+        "original_transaction_id,paid_elsewhere_until\n11,2027-01-01T00:00:00Z\n",
+        "{\"original_transaction_id\":\"11\",\"paid_elsewhere_until\":\"2027-01-01T00:00:00Z\"}\n",
+    ])
+    func `take in who pays elsewhere without a date of Apple's`(text: String) async throws {
+        let dated = try write(
+            "original_transaction_id,status,signed_date\n11,1,2026-11-20T00:00:00Z\n", to: "a.csv")
+        _ = await workplace.run("import", dated)
+        let file = try write(text, to: text.hasPrefix("{") ? "b.jsonl" : "b.csv")
+        let outcome = await workplace.run("import", file)
+        #expect(outcome.output.contains("1 updated"), "\(outcome.output)")
+        let exported = await workplace.run("export").output
+        #expect(
+            exported.contains(",1,,,,,,,,,2026-11-20T00:00:00.000Z,2027-01-01T00:00:00.000Z\r\n"),
+            "\(exported)")
+        // Beside a column of Apple's the date of its statement is needed as before.
+        let both = try write(
+            "original_transaction_id,status,paid_elsewhere_until\n11,2,2028-01-01T00:00:00Z\n",
+            to: "c.csv")
+        #expect(await workplace.run("import", both).output.contains("1 skipped as older"))
     }
 
     @Test func `load the good lines when told to skip bad ones, the first of two keys`()
