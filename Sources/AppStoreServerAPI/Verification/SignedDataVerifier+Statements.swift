@@ -33,6 +33,7 @@ extension SignedDataVerifier {
         statement.appAccountToken = model.appAccountToken
         statement.appTransactionID = model.appTransactionId
         statement.offerType = model.offerType
+        statement.offerDiscountType = model.offerDiscountType
         statement.price = model.price
         statement.currency = model.currency
         statement.unknowns = model.unknowns
@@ -111,6 +112,10 @@ extension SignedDataVerifier {
                 status: SubscriptionStatus(rawValue: status),
                 subscriptionGroupID: transaction.subscriptionGroupID ?? "",
                 transaction: transaction, renewal: renewal)
+        }
+        if isSubscription {
+            recorded.event = BusinessEvent(
+                type: type, subtype: model.subtype, transaction: transaction, renewal: renewal)
         }
         return recorded
     }

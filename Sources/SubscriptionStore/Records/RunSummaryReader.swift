@@ -45,6 +45,8 @@ struct RunSummaryReader {
         summary.acknowledged = try Acknowledgements(db: db).reported(byRun: sequence)
         summary.liftedGuards = try GuardLift.fetchAll(
             db, where: "run_seq = ?", arguments: [sequence])
+        summary.business = try BusinessRecord(
+            upTo: sequence, of: header.apps, on: header.started.dayNumber, db)
         return summary
     }
 

@@ -47,10 +47,13 @@ extension SQLiteStore {
             let recorder = NotificationRecorder(
                 db: db, run: reference, app: app, now: run.started, intoInbox: page.intoInbox)
             for notification in page.traced { try recorder.trace(notification) }
+            var events = EventCounts(db: db, run: reference, app: app)
             for notification in page.fresh {
+                if page.intoInbox { try events.add(notification) }
                 let own = page.findings.filter { $0.field == notification.notificationUUID }
                 try recorder.record(notification, findings: own)
             }
+            try events.store()
             let lines = AgendaLines(db: db, passID: pass.passID)
             for question in page.owed {
                 try lines.owe(question, isDurable: run.worksOffAgenda, since: run.started)
@@ -83,6 +86,7 @@ extension SQLiteStore {
                 sql: "INSERT OR IGNORE INTO trueup_pass_recovered VALUES (?, ?, ?)",
                 arguments: [pass.passID] + identity)
             guard let watermark else { return }
+            try EventCounts.note(read: window, through: watermark, of: app, in: pass, db)
             try db.execute(
                 sql: "INSERT OR REPLACE INTO trueup_watermarks VALUES (?, ?, ?)",
                 arguments: identity + [watermark.unixMilliseconds])

@@ -46,6 +46,8 @@ package struct RecordedNotification: Hashable, Sendable {
     package var unknowns: [UnknownValue]
     /// The state of the subscription when it was sent; `nil` where it does not state all of it.
     package var stated: StatedSubscription?
+    /// What it reports to the business; `nil` where that is no event of a subscription.
+    package var event: BusinessEvent?
 
     package init(
         evidence: SignedPayload, notificationUUID: String, notificationType: String,

@@ -28,6 +28,8 @@ package struct SignedTransaction: Hashable, Sendable {
     package var appAccountToken: String?
     package var appTransactionID: String?
     package var offerType: Int?
+    /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT`, `ONE_TIME`.
+    package var offerDiscountType: String?
     /// Milliunits of `currency` (10990 is 10.99).
     package var price: Int64?
     package var currency: String?

@@ -60,6 +60,8 @@ package struct RunSummary: Hashable, Sendable {
     package var liftedGuards: [GuardLift] = []
     /// Findings that somebody has acknowledged.
     package var acknowledged: [AcknowledgedFinding] = []
+    /// What was counted of Apple's notifications up to this run.
+    package var business = BusinessRecord()
 
     package init(
         header: RunHeader, conclusion: RunConclusion, resumedFrom: String?, totals: RunTotals,
