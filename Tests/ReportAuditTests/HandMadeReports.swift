@@ -59,13 +59,16 @@ final class HandMadeReports {
     ///   - corrections: What was written.
     ///   - derivations: The lines of `derivations.jsonl`, without what is the correction's; `nil` as
     ///     in older reports, which have no such file.
+    ///   - business: The lines of `business.jsonl`, without the run, and what the summary says of it;
+    ///     `nil` as in older reports, which have no such file.
     ///   - isListed: Whether the index has its line.
     ///   - mode: Of the run.
     ///   - planned: The items of its plan.
     ///   - plannedLines: The lines of its CSV that are told of the plan.
     /// - Throws: What writing the files throws.
     func addNight(
-        _ corrections: [Correction], derivations: [[String: Any]]? = nil, isListed: Bool = true,
+        _ corrections: [Correction], derivations: [[String: Any]]? = nil,
+        business: (lines: [[String: Any]], summary: [String: Any])? = nil, isListed: Bool = true,
         mode: String = "apply", planned: [[String: Any]] = [], plannedLines: [String] = []
     ) throws {
         let number = runs.count + 1
@@ -89,6 +92,16 @@ final class HandMadeReports {
                     entry.filter { shared.contains($0.key) }.merging(line) { $1 }) + "\n"
             }.joined()
         }
+        if let business {
+            let lines = business.lines.map { $0.merging(["run_id": runID]) { own, _ in own } }
+            files["business.jsonl"] = lines.map { Self.canonical($0) + "\n" }.joined()
+            let columns = lines.first?.keys.sorted() ?? []
+            let rows = lines.map { line in
+                columns.map { line[$0].map { $0 is NSNull ? "" : "\($0)" } ?? "" }
+            }
+            files["business.csv"] = ([columns] + rows)
+                .map { $0.joined(separator: ",") + "\r\n" }.joined()
+        }
         let inverses = written.map(Self.inverse)
         files["undo.json"] = Self.sealed(["run_id": runID], "inverses", inverses)
         let shared: [String: Any] = [
@@ -102,7 +115,10 @@ final class HandMadeReports {
             shared.filter { ["job", "mode", "run_id", "started"].contains($0.key) }, "corrections",
             planned)
         files["summary.json"] = Self.canonical(
-            shared.merging(["corrections": ["applied": written.count]]) { $1 })
+            shared.merging([
+                "corrections": ["applied": written.count],
+                "business": business?.summary ?? NSNull() as Any,
+            ]) { $1 })
         let manifest = shared.merging([
             "apps": [
                 [

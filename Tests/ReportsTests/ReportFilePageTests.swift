@@ -1,3 +1,4 @@
+import Subscriptions
 import TestSupport
 import Testing
 
@@ -25,10 +26,14 @@ import Testing
             "row that was not judged": Table.undecided(in: "").columns.map(\.name),
             "account that was not found": Table.notFound(in: "").columns.map(\.name),
             "notification": Table.notifications(in: "").columns.map(\.name),
+            "day of business": Table.business(in: "").columns.map(\.name),
             "index": RunIndex.Line.table.columns.map(\.name),
         ]
         let tables = page.tables.filter { $0.head.first == "column" }
         #expect(tables.count == columns.count)
+        let events = page.tables.first { $0.head.first == "event" }?.column("event")
+        let named = events?.joined(separator: ", ").split(separator: ", ").map(String.init) ?? []
+        #expect(named.sorted() == BusinessEventKind.allCases.map { "`\($0.rawValue)`" }.sorted())
         for (record, names) in columns {
             let article = record == "index" ? "the" : record.hasPrefix("a") ? "an" : "a"
             let table = tables.first { $0.heading == "Columns of \(article) \(record)" }

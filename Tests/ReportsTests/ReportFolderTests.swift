@@ -24,7 +24,8 @@ import Testing
         #expect(try folder.names(in: "2026-11-20") == [Self.name])
         #expect(
             try folder.names(in: "latest") == [
-                "README.txt", "SHA256SUMS", "corrections.csv", "corrections.jsonl",
+                "README.txt", "SHA256SUMS", "business.csv", "business.jsonl",
+                "corrections.csv", "corrections.jsonl",
                 "derivations.jsonl", "discrepancies.csv", "discrepancies.jsonl",
                 "discrepancies.xlsx", "evidence.jsonl", "manifest.json",
                 "not_found.csv", "notifications.csv", "plan.json", "report.html", "run.log.jsonl",
@@ -193,7 +194,7 @@ import Testing
         let report = try folder.report()
         let result = try shell("sha256sum -c SHA256SUMS", in: report.path)
         #expect(result.status == 0, "\(result.output)")
-        #expect(result.output.split(separator: "\n").count == 18)
+        #expect(result.output.split(separator: "\n").count == 20)
         #expect(result.output.contains("manifest.json: OK"))
         let text = try folder.text("latest/undecided.csv")
         try folder.write(

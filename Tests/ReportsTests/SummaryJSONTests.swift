@@ -16,6 +16,20 @@ import Testing
                       "environment": "Production"
                     }
                   ],
+                  "business": {
+                    "apps": [
+                      {
+                        "app": "com.example.app",
+                        "day_read": "whole",
+                        "environment": "Production",
+                        "events": {
+                          "renewal": 41
+                        }
+                      }
+                    ],
+                    "day": "2026-11-19",
+                    "falls": []
+                  },
                   "calls": {
                     "notification_history": {
                       "ok": 12

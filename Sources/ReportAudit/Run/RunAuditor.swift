@@ -112,6 +112,14 @@ struct RunAuditor {
         } catch {
             problems.add(PlanCheck.name, error.reason)
         }
+        // Older reports lack it.
+        if manifest.files[BusinessCheck.name] != nil {
+            do throws(UnreadableFile) {
+                try BusinessCheck(folder: path, problems: problems).check(counts: &counts)
+            } catch {
+                problems.add(BusinessCheck.name, error.reason)
+            }
+        }
         countUndecided(&counts)
         counts.corrections = audit.corrections
         audit.findings = counts.findings

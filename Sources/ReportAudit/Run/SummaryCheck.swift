@@ -34,6 +34,11 @@ struct SummaryCheck {
         checkCorrections(summary)
         checkMoney(summary)
         checkPlan(summary)
+        if manifest.files[BusinessCheck.name] != nil,
+            !(summary.record("business").map(counts.agreeWith(business:)) ?? false)
+        {
+            report(Self.name, "its business is not what \(BusinessCheck.name) has of that day")
+        }
     }
 
     /// The plan that the summary names is the one in `plan.json`.

@@ -83,6 +83,7 @@ struct Page {
             PageSummaries(facts: facts).append(section, to: &part)
         case .open, .examples, .corrections, .absent, .undecided:
             PageLists(facts: facts).append(section, to: &part)
+        case .business: PageBusiness(BusinessView(facts.summary)).append(to: &part)
         case .nights: PageNights(facts: facts).appendCharts(to: &part)
         case .calendar: PageNights(facts: facts).appendCalendar(to: &part)
         case .check, .sign:

@@ -113,7 +113,7 @@ extension Markup {
 /// The parts of the page in their order.
 enum PageSection: String, CaseIterable {
     case coverage, findings, causes, money, open, examples, corrections, absent, undecided
-    case decisions, calls, nights, calendar, next, check, sign
+    case decisions, calls, business, nights, calendar, next, check, sign
 
     var title: String {
         switch self {
@@ -128,6 +128,7 @@ enum PageSection: String, CaseIterable {
         case .undecided: "Not judged"
         case .decisions: "Guards, acknowledgements, messages"
         case .calls: "Calls and evidence"
+        case .business: "Business, from what Apple signed"
         case .nights: "The nights before"
         case .calendar: "Calendar"
         case .next: "What to do next"

@@ -45,7 +45,7 @@ struct ReportFile: Sendable {
         .summaryText, .page, .summaryJSON, .discrepancies, .discrepanciesCSV,
         .discrepanciesWorkbook, .notFound,
         .corrections, .correctionsCSV, .derivations, .undecided, .notifications, .plan, .undo,
-        .evidence,
+        .business, .businessCSV, .evidence,
         .readMe,
     ]
 

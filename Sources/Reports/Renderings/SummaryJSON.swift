@@ -22,6 +22,7 @@ extension RunSummary {
                         "environment": .string($0.environment.rawValue),
                     ])
                 }),
+            "business": BusinessView(self).json,
             "calls": callsJSON,
             "causes": .array(conclusion.causes.map(\.json)),
             "corrections": correctionsJSON,

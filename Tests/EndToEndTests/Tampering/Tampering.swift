@@ -131,6 +131,33 @@ extension Tampering {
             try $0.editLines(Night.first, "discrepancies.csv") { $0.removeLast() }
             try $0.relink(from: Night.first)
         },
+        Tampering(
+            "a day that was not read gets a number", names: "business.jsonl:1",
+            "its events are not what a day"
+        ) { reports in
+            try reports.edit(Night.first, "business.jsonl") { $0["events"] = 7 }
+            try reports.relink(from: Night.first)
+        },
+        Tampering(
+            "the spreadsheet of the business says otherwise", names: "business.csv:2",
+            "it does not say what line 1"
+        ) { reports in
+            try reports.editLines(Night.first, "business.csv") { lines in
+                lines[1] = lines[1].replacing(",not,", with: ",whole,")
+            }
+            try reports.relink(from: Night.first)
+        },
+        Tampering(
+            "the summary counts other events than the lines", names: "summary.json",
+            "its business is not what"
+        ) { reports in
+            try reports.editWhole(Night.first, "summary.json") { summary in
+                var business = try #require(summary["business"] as? [String: Any])
+                business["apps"] = [Any]()
+                summary["business"] = business
+            }
+            try reports.relink(from: Night.first)
+        },
         Tampering("a finding's severity is lowered", names: "its findings of") {
             try $0.edit(Night.first, "discrepancies.jsonl") { $0["severity"] = "info" }
             try $0.relink(from: Night.first)

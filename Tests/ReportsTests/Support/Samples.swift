@@ -30,7 +30,7 @@ enum Samples {
         totals.discrepant = 37
         totals.undecided = [.rateLimited: 2, .inFlight: 1]
         totals.excluded = [.inFlight: 10]
-        return RunSummary(
+        var summary = RunSummary(
             header: header(runID),
             conclusion: RunConclusion(
                 ended: time("2026-11-20T03:19:40.250Z"), statuses: [.findings, .incomplete],
@@ -56,6 +56,18 @@ enum Samples {
                 MoneyTotal(currency: "EUR", direction: .customerLoses, amount: 9_990, findings: 1),
             ],
             corrections: [.applied: 31, .stale: 1], ledgerHead: String(repeating: "1e", count: 32))
+        summary.business = BusinessRecord(
+            counts: [
+                EventCount(
+                    app: app, day: started.dayNumber - 1, productID: "pro.monthly", kind: .renewal,
+                    events: 41)
+            ],
+            reads: [
+                EventRead(
+                    app: app, from: time("2026-11-18T18:00:00Z"),
+                    through: time("2026-11-20T03:00:00Z"))
+            ])
+        return summary
     }
 
     static var finding: ReportedFinding {

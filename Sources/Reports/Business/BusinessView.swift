@@ -1,0 +1,241 @@
+import Subscriptions
+
+/// The business of a run's apps, by day, product and kind of event, with what was read of each day.
+///
+/// A series is a kind of event of a product that occurs in these days; each has a line for every day. A
+/// day that was not read whole is never held against others.
+struct BusinessView {
+    /// How much of a day's notifications was read and counted.
+    enum Reading: String {
+        case whole, partly, not
+    }
+
+    struct Series: Hashable {
+        let app: AppIdentity
+        let productID: String
+        let kind: BusinessEventKind
+    }
+
+    /// A series on one day.
+    struct Line {
+        let series: Series
+        let day: Int64
+        let reading: Reading
+        /// `nil` where nothing is known: a day that was not read whole has no zero.
+        let events: Int?
+        let compared: Comparison
+        /// `nil` where the day is not held against others.
+        let falls: Bool?
+    }
+
+    /// The same weekday of the weeks before, as far as these days were read whole.
+    struct Comparison {
+        /// A week before; `nil` where that day was not read whole.
+        var weekBefore: Int?
+        /// Together.
+        var events = 0
+        var weekdays = 0
+
+        /// Of a weekday; `nil` where none was read.
+        var mean: Int? {
+            weekdays > 0 ? Int((Double(events) / Double(weekdays)).rounded()) : nil
+        }
+    }
+
+    /// What fell sharply on the last whole day: a kind of all products together, or of one product where
+    /// the kind as a whole did not fall.
+    struct Fall {
+        let app: AppIdentity
+        let kind: BusinessEventKind
+        /// `nil` for all products.
+        let productID: String?
+        let events: Int
+        let compared: Comparison
+    }
+
+    let apps: [AppIdentity]
+    /// The run's own day.
+    let today: Int64
+    /// In the order of the files.
+    let series: [Series]
+    private let counts: [Series: [Int64: Int]]
+    /// All products together.
+    private let totals: [AppIdentity: [BusinessEventKind: [Int64: Int]]]
+    private let readings: [AppIdentity: [Int64: Reading]]
+
+    init(_ summary: RunSummary) {
+        apps = Set(summary.header.apps).sorted()
+        let today = summary.header.started.dayNumber
+        self.today = today
+        var counts: [Series: [Int64: Int]] = [:]
+        var totals: [AppIdentity: [BusinessEventKind: [Int64: Int]]] = [:]
+        for count in summary.business.counts {
+            let series = Series(app: count.app, productID: count.productID, kind: count.kind)
+            counts[series, default: [:]][count.day, default: 0] += count.events
+            totals[count.app, default: [:]][count.kind, default: [:]][count.day, default: 0] +=
+                count.events
+        }
+        self.counts = counts
+        self.totals = totals
+        let order = BusinessEventKind.allCases
+        let ranks = Dictionary(zip(order, order.indices)) { first, _ in first }
+        series = counts.keys.sorted { left, right in
+            guard left.app == right.app else { return left.app < right.app }
+            guard left.productID == right.productID else { return left.productID < right.productID }
+            return ranks[left.kind, default: 0] < ranks[right.kind, default: 0]
+        }
+        let first = today - BusinessRecord.knownDays + 1
+        let reads = Dictionary(grouping: summary.business.reads, by: \.app)
+        readings = reads.mapValues { reads in
+            let merged = Self.merged(reads)
+            return Dictionary((first...today).map { ($0, Self.reading(of: $0, in: merged)) }) {
+                day, _ in day
+            }
+        }
+    }
+
+    /// The days that are shown, the oldest first.
+    var days: ClosedRange<Int64> { (today - BusinessRecord.shownDays + 1)...today }
+    /// The last day that may have been read whole.
+    var lastDay: Int64 { today - 1 }
+
+    func reading(of day: Int64, _ app: AppIdentity) -> Reading { readings[app]?[day] ?? .not }
+
+    /// How many events; `nil` where nothing is known.
+    func events(_ series: Series, on day: Int64) -> Int? {
+        if let events = counts[series]?[day], events > 0 { return events }
+        return reading(of: day, series.app) == .whole ? 0 : nil
+    }
+
+    /// The kinds that occur in an app, with the events of all products.
+    func kinds(of app: AppIdentity) -> [BusinessEventKind] {
+        BusinessEventKind.allCases.filter { totals[app]?[$0] != nil }
+    }
+
+    /// All products together; `nil` where nothing is known.
+    func events(_ kind: BusinessEventKind, of app: AppIdentity, on day: Int64) -> Int? {
+        if let events = totals[app]?[kind]?[day], events > 0 { return events }
+        return reading(of: day, app) == .whole ? 0 : nil
+    }
+
+    func compared(_ series: Series, on day: Int64) -> Comparison {
+        compared(series.app, on: day) { events(series, on: $0) }
+    }
+
+    /// All products together.
+    func compared(
+        _ kind: BusinessEventKind, of app: AppIdentity, on day: Int64
+    ) -> Comparison {
+        compared(app, on: day) { events(kind, of: app, on: $0) }
+    }
+
+    private func compared(
+        _ app: AppIdentity, on day: Int64, _ events: (Int64) -> Int?
+    ) -> Comparison {
+        var comparison = Comparison()
+        for week in 1...BusinessRecord.comparedWeeks {
+            let other = day - 7 * week
+            guard reading(of: other, app) == .whole, let count = events(other) else { continue }
+            if week == 1 { comparison.weekBefore = count }
+            comparison.events += count
+            comparison.weekdays += 1
+        }
+        return comparison
+    }
+
+    // MARK: What falls
+
+    /// A series, or all products of a kind together, on a day that can be held against others.
+    private struct Candidate {
+        let kind: BusinessEventKind
+        /// `nil` for all products.
+        let series: Series?
+        let events: Int
+        let compared: Comparison
+    }
+
+    private func candidates(of app: AppIdentity, on day: Int64) -> [Candidate] {
+        guard reading(of: day, app) == .whole else { return [] }
+        let wholes = kinds(of: app).compactMap { kind -> Candidate? in
+            guard let count = events(kind, of: app, on: day) else { return nil }
+            return Candidate(
+                kind: kind, series: nil, events: count,
+                compared: compared(kind, of: app, on: day))
+        }
+        let parts = series.filter { $0.app == app }.compactMap { series -> Candidate? in
+            guard let count = events(series, on: day) else { return nil }
+            return Candidate(
+                kind: series.kind, series: series, events: count,
+                compared: compared(series, on: day))
+        }
+        return (wholes + parts).filter { $0.compared.weekdays >= SharpFall.leastWeekdays }
+    }
+
+    /// Those that fell sharply; what never occurs on that weekday is no comparison.
+    private func falling(_ candidates: [Candidate]) -> [Candidate] {
+        let comparisons = candidates.filter { $0.compared.events > 0 }.count
+        return candidates.filter {
+            SharpFall.isSharp(
+                events: $0.events, before: $0.compared.events, weekdays: $0.compared.weekdays,
+                comparisons: comparisons)
+        }
+    }
+
+    /// By app, then in the order of kinds, all products before one.
+    var falls: [Fall] {
+        apps.flatMap { app -> [Fall] in
+            let falling = falling(candidates(of: app, on: lastDay))
+            let whole = Set(falling.filter { $0.series == nil }.map(\.kind))
+            return BusinessEventKind.allCases.flatMap { kind in
+                falling.filter { $0.kind == kind && ($0.series == nil || !whole.contains(kind)) }
+                    .map { candidate in
+                        Fall(
+                            app: app, kind: kind, productID: candidate.series?.productID,
+                            events: candidate.events, compared: candidate.compared)
+                    }
+            }
+        }
+    }
+
+    /// Every line of the files: by app, day, product and kind.
+    func forEachLine(_ body: (Line) throws -> Void) rethrows {
+        for app in apps {
+            let own = series.filter { $0.app == app }
+            guard !own.isEmpty else { continue }
+            for day in days {
+                let candidates = candidates(of: app, on: day)
+                let judged = Set(candidates.compactMap(\.series))
+                let falling = Set(falling(candidates).compactMap(\.series))
+                for series in own {
+                    try body(
+                        Line(
+                            series: series, day: day, reading: reading(of: day, app),
+                            events: events(series, on: day), compared: compared(series, on: day),
+                            falls: judged.contains(series) ? falling.contains(series) : nil))
+                }
+            }
+        }
+    }
+
+    // MARK: What was read
+
+    private static func merged(_ reads: [EventRead]) -> [EventRead] {
+        var merged: [EventRead] = []
+        for read in reads.sorted(by: { $0.from < $1.from }) {
+            guard let last = merged.last, read.from <= last.through.adding(milliseconds: 1) else {
+                merged.append(read)
+                continue
+            }
+            merged[merged.count - 1].through = max(last.through, read.through)
+        }
+        return merged
+    }
+
+    private static func reading(of day: Int64, in reads: [EventRead]) -> Reading {
+        let begin = Timestamp(
+            unixMilliseconds: day.multipliedReportingOverflow(by: Milliseconds.perDay).partialValue)
+        let end = begin.adding(milliseconds: Milliseconds.perDay - 1)
+        if reads.contains(where: { $0.from <= begin && $0.through >= end }) { return .whole }
+        return reads.contains { $0.from <= end && $0.through >= begin } ? .partly : .not
+    }
+}

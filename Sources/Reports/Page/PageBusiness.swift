@@ -1,0 +1,155 @@
+import Subscriptions
+
+/// What Apple's signed notifications say to the business: the last whole day, and the days before it.
+struct PageBusiness {
+    private let view: BusinessView
+
+    /// The most products of an app in a table of their own rows.
+    private static let mostProducts = 40
+    /// The drawings of the nights are numbered from 1.
+    private static let firstDrawing = 1_000
+
+    init(_ view: BusinessView) { self.view = view }
+
+    func append(to page: inout Markup) {
+        page.element(
+            "p",
+            "Counted from the notifications of Apple’s history, each once, by the UTC day on which Apple "
+                + "signed it, and only where the signature holds. What was not read is left empty, never "
+                + "zero. The last whole day is \(view.lastDay.calendarDay), a "
+                + "\(view.lastDay.weekday); business.csv has \(BusinessRecord.shownDays) days.")
+        let falls = view.falls
+        if !falls.isEmpty { page.element("h3", "What fell sharply") }
+        page.list(falls.map { $0.sentence(in: view) })
+        if view.apps.isEmpty { page.element("p", "The run had no app.") }
+        var number = Self.firstDrawing
+        for app in view.apps { append(app, &number, to: &page) }
+    }
+
+    private func append(_ app: AppIdentity, _ number: inout Int, to page: inout Markup) {
+        if view.apps.count > 1 {
+            page.element("h3", "\(app.bundleID) (\(app.environment.rawValue))")
+        }
+        switch view.reading(of: view.lastDay, app) {
+        case .whole: break
+        case .partly:
+            page.element(
+                "p",
+                "Only a part of that day was read: its numbers are too small, and it is held against "
+                    + "nothing.")
+        case .not:
+            page.element(
+                "p",
+                "That day was not read, so nothing is known of it: the job has no step recover, it did "
+                    + "not come to its end, or the job only checks and no run before has read it.")
+        }
+        let kinds = view.kinds(of: app)
+        guard !kinds.isEmpty else {
+            page.element("p", "No event was counted in the days before either.")
+            return
+        }
+        kindTable(app, kinds, to: &page)
+        productTable(app, kinds, to: &page)
+        page.element("h3", "The days before, all products")
+        page.element("div", [.named("charts")]) { part in
+            for kind in kinds {
+                number += 1
+                chart(kind, of: app).append(number: number, to: &part)
+            }
+        }
+        page.lineFeed()
+    }
+
+    /// All products together: a row a kind, with what the same weekday had before.
+    private func kindTable(
+        _ app: AppIdentity, _ kinds: [BusinessEventKind], to page: inout Markup
+    ) {
+        let columns = [
+            Markup.Column("event"), Markup.Column(view.lastDay.calendarDay, .number),
+            Markup.Column("\(view.lastDay.weekday) before", .number),
+            Markup.Column("mean of \(view.lastDay.weekday)s", .number),
+        ]
+        page.table(
+            "Events of \(view.lastDay.calendarDay), all products", columns, named: "narrow"
+        ) { table in
+            for kind in kinds {
+                let compared = view.compared(kind, of: app, on: view.lastDay)
+                table.row(
+                    [
+                        kind.words, text(view.events(kind, of: app, on: view.lastDay)),
+                        text(compared.weekBefore), text(compared.mean),
+                    ], columns)
+            }
+        }
+    }
+
+    /// A row a product: the day, and in brackets the same weekday a week before.
+    private func productTable(
+        _ app: AppIdentity, _ kinds: [BusinessEventKind], to page: inout Markup
+    ) {
+        let series = view.series.filter { $0.app == app }
+        var volumes: [String: Int] = [:]
+        for line in series {
+            volumes[line.productID, default: 0] += view.days.reduce(0) {
+                $0 + (view.events(line, on: $1) ?? 0)
+            }
+        }
+        let products = volumes.sorted {
+            $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value
+        }.map(\.key)
+        let shown = products.prefix(Self.mostProducts)
+        let columns =
+            [Markup.Column("product")] + kinds.map { Markup.Column($0.words, .number) }
+        let last = view.lastDay
+        page.table(
+            "The same by product, in brackets the \(last.weekday) before", columns,
+            named: "narrow"
+        ) { table in
+            for product in shown {
+                let held = Dictionary(
+                    series.filter { $0.productID == product }.map { ($0.kind, $0) }
+                ) { first, _ in first }
+                table.element("tr") { row in
+                    row.element("th", [.init("scope", "row")]) { cell in
+                        cell.kept(product.isEmpty ? "not named" : product)
+                    }
+                    for kind in kinds {
+                        row.element("td", [.named("n")]) { cell in
+                            guard let line = held[kind] else { return }
+                            let before = view.compared(line, on: last).weekBefore
+                            cell.kept("\(text(view.events(line, on: last))) (\(text(before)))")
+                        }
+                    }
+                }
+                table.lineFeed()
+            }
+        }
+        let more = products.count - shown.count
+        if more > 0 {
+            page.element(
+                "p", "\(more.of("more product")) with fewer events: business.csv has them.")
+        }
+    }
+
+    private func text(_ events: Int?) -> String { events?.grouped ?? "?" }
+
+    /// All products; the run's own day is not over and left out.
+    private func chart(_ kind: BusinessEventKind, of app: AppIdentity) -> NightBars {
+        let days = view.days.dropLast()
+        let read = days.first { view.reading(of: $0, app) != .not }
+        return NightBars(
+            title: kind.words,
+            values: days.map { day in
+                let isWhole = view.reading(of: day, app) == .whole
+                let events = isWhole ? view.events(kind, of: app, on: day) : nil
+                return (day.calendarDay, events.map(Int64.init))
+            },
+            first: (read ?? view.lastDay).calendarDay
+        ) { Int(clamping: $0).grouped }
+    }
+}
+
+extension BusinessEventKind {
+    /// The name as words, which a narrow heading may break.
+    fileprivate var words: String { String(rawValue.map { $0 == "_" ? " " : $0 }) }
+}
