@@ -23,12 +23,14 @@ package struct Reconciler: Sendable {
     private let logger: Logger
     private let progress: @Sendable (RunProgress) -> Void
     private let remarks: @Sendable () -> [String]
+    private let effort: @Sendable () -> CallEffort?
 
     package init(
         job: ReconciliationJob, header: RunHeader, appStores: [any AppStore],
         ports: RunPorts, clock: RunClock, stop: StopRequest, logger: Logger,
         progress: @escaping @Sendable (RunProgress) -> Void = { _ in },
-        remarks: @escaping @Sendable () -> [String] = { [] }
+        remarks: @escaping @Sendable () -> [String] = { [] },
+        effort: @escaping @Sendable () -> CallEffort? = { nil }
     ) {
         self.job = job
         self.header = header
@@ -40,6 +42,7 @@ package struct Reconciler: Sendable {
         self.logger = logger
         self.progress = progress
         self.remarks = remarks
+        self.effort = effort
     }
 
     /// Runs the job to its conclusion, which is stored and returned.
@@ -230,6 +233,7 @@ package struct Reconciler: Sendable {
             settlesUnreached: ending.end != .completed)
         conclusion.acceptedTableRows = ending.plan.acceptedTableRows
         conclusion.causes = causes
+        conclusion.effort = effort()
         conclusion.coverage = coverage
         try await ports.runs.conclude(conclusion, in: context.pass, run: header)
         log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])

@@ -45,10 +45,24 @@ extension OutcomeDraft {
             outcome.leavesPeriodsEmpty = !fills.isEmpty
         }
         outcome.check = check(after: outcome.corrections, policy: policy)
+        outcome.figures = figures
         outcome.findings = kept.map(\.finding).sorted { $0.sortKey < $1.sortKey }
         outcome.evidence = Set(payloads + kept.compactMap(\.payload))
             .sorted { $0.digest.hexadecimal < $1.digest.hexadecimal }
         return outcome
+    }
+
+    /// What the row adds to the control totals.
+    private var figures: RowFigures? {
+        guard verdict == .match || verdict == .discrepancy, let row else { return nil }
+        return RowFigures(
+            ourStatus: row.status.map(Int64.init),
+            stated: comparison.map { comparison in
+                RowFigures.Stated(
+                    status: comparison.stated.status.rawValue,
+                    price: comparison.stated.transaction.price,
+                    currency: comparison.stated.transaction.currency)
+            })
     }
 
     /// Whether the row was judged and no finding forbids writing.

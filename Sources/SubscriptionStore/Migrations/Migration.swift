@@ -17,7 +17,7 @@ package struct Migration: Sendable {
         .subscriptions, .passes, .runs, .ledger, .notifications, .plans, .revocationAnswers,
         .outbox, .evidence, .guards, .causes, .continuations, .lookups, .decisions, .plannedGuards,
         .retention, .turns, .agenda, .quota, .accounts, .renderings,
-        .findingJobs, .owedFindings, .business, .company,
+        .findingJobs, .owedFindings, .controlTotals, .business, .company,
     ]
 
     /// The schema that this version reads and writes.

@@ -5,6 +5,8 @@ import Subscriptions
 struct PassOpening {
     let db: Database
     let run: RunHeader
+    /// The tables as the run begins, as they are stored with it.
+    var counted: String?
 
     /// A pass that a run has opened or continues.
     struct Opened: Sendable {
@@ -92,14 +94,14 @@ struct PassOpening {
                 INSERT INTO trueup_runs (
                     run_id, pass_id, resumed_from, job, mode, started, apps, actor, tool_version,
                     settings_digest, narrowing, covers_every_row, not_found_confirmations,
-                    job_file, guards)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    job_file, guards, counted)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 run.runID, passID, resumedFrom, run.job, run.mode.rawValue,
                 run.started.unixMilliseconds, TextList.encode(apps), run.actor, run.toolVersion,
                 run.settingsDigest, TextList.encode(run.narrowing), run.coversEveryRow,
-                run.notFoundConfirmations, run.jobFile, run.guards,
+                run.notFoundConfirmations, run.jobFile, run.guards, counted,
             ])
     }
 

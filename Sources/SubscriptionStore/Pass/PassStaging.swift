@@ -82,11 +82,11 @@ struct PassStaging {
             sql: """
                 INSERT INTO trueup_pass_rows (
                     pass_id, bundle_id, environment, original_transaction_id, verdict, reason,
-                    is_absent, look, \(Self.checkColumns))
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    is_absent, look, \(Self.checkColumns), \(Self.figureColumns))
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET verdict = excluded.verdict, reason = excluded.reason,
                     is_absent = excluded.is_absent, look = excluded.look, asks_again = 0,
-                    \(Self.takesOverCheck)
+                    \(Self.takesOverCheck), \(Self.takesOverFigures)
                 WHERE \(replaceable)
                 """
         ).execute(
@@ -94,7 +94,7 @@ struct PassStaging {
                 run.passID, key.bundleID, key.environment, key.originalTransactionID,
                 VerdictCode(outcome.verdict).rawValue, VerdictCode.reason(of: outcome.verdict),
                 isAbsent, outcome.look.rawValue,
-            ] + Self.checkArguments(of: outcome))
+            ] + Self.checkArguments(of: outcome) + outcome.figures.arguments)
         return db.changesCount > 0
     }
 
@@ -126,6 +126,15 @@ struct PassStaging {
         asked_because = ifnull(excluded.asked_because, asked_because),
         signed_date = excluded.signed_date, clock = excluded.clock,
         is_lasting = excluded.is_lasting, agreed = excluded.agreed, account = excluded.account
+        """
+
+    private static let figureColumns = "our_status, apple_status, apple_price, apple_currency"
+
+    /// A later look knows better what Apple states, but our row may be mended by then.
+    private static let takesOverFigures = """
+        our_status = ifnull(our_status, excluded.our_status),
+        apple_status = excluded.apple_status, apple_price = excluded.apple_price,
+        apple_currency = excluded.apple_currency
         """
 
     private static func checkArguments(of outcome: RowOutcome) -> StatementArguments {
@@ -212,5 +221,16 @@ struct PassStaging {
                 WHERE pass_id = ?
                 """
         ).execute(arguments: key.arguments + [run.passID])
+    }
+}
+
+extension RowFigures? {
+    /// Both sides of a judged row, for the control totals.
+    fileprivate var arguments: StatementArguments {
+        [
+            map { ControlSums.group(ofStatus: $0.ourStatus) },
+            (self?.stated).map { ControlSums.group(ofStatus: Int64($0.status)) },
+            self?.stated?.price, self?.stated?.currency,
+        ]
     }
 }

@@ -38,9 +38,7 @@ extension SQLiteRunRecord {
                 sql: """
                     SELECT e.run_id, e.started, CASE WHEN e.ended IS NULL THEN NULL
                             ELSE e.exit_status END,
-                        e.narrowing, e.coverage, e.found, e.run_seq,
-                        (SELECT sum(c.calls) FROM trueup_run_calls AS c
-                            WHERE c.run_seq = e.run_seq)
+                        e.narrowing, e.coverage, e.found, e.run_seq, e.measures
                     FROM trueup_runs AS e
                     JOIN trueup_runs AS r ON r.job = e.job AND r.mode = e.mode
                     WHERE r.run_seq = ?1 AND e.run_seq < ?1 AND e.started >= ?2
@@ -51,16 +49,22 @@ extension SQLiteRunRecord {
                     """,
                 arguments: [sequence, first.unixMilliseconds])
             while let row = try rows.next() {
-                try body(
+                let calls = try RunSummaryReader.calls(of: row.integer(at: 6) ?? 0, db)
+                var run =
                     EarlierRun(
                         runID: row.requiredText(at: 0),
                         started: row.time(at: 1) ?? Timestamp(unixMilliseconds: 0),
                         exitStatus: row.text(at: 2).flatMap(ExitStatus.init(rawValue:)),
                         isNarrowed: !row.requiredText(at: 3).isEmpty,
                         totals: try RunSummaryReader.totals(of: row.integer(at: 6) ?? 0, db),
-                        calls: row.number(at: 7) ?? 0,
+                        calls: calls.reduce(0) { $0 + $1.calls },
                         coverage: try CoverageText.decode(row.text(at: 4)),
-                        figures: try FiguresText.decode(row.text(at: 5))))
+                        figures: try FiguresText.decode(row.text(at: 5)))
+                for count in calls {
+                    run.callsByEndpoint[count.endpoint, default: 0] += count.calls
+                }
+                run.measures = try MeasureText.decode(row.text(at: 7))
+                try body(run)
             }
         }
     }

@@ -64,7 +64,8 @@ struct RunConclusionWriter {
         try db.execute(
             sql: """
                 UPDATE trueup_runs SET ended = ?, exit_status = ?, statuses = ?, messages = ?,
-                    limits = ?, closes_pass = ?, ledger_head = ?, coverage = ?, found = ?
+                    limits = ?, closes_pass = ?, ledger_head = ?, coverage = ?, found = ?,
+                    control = ?, measures = ?
                 WHERE run_seq = ? AND ended IS NULL
                 """,
             arguments: [
@@ -73,7 +74,8 @@ struct RunConclusionWriter {
                 TextList.encode(conclusion.messages), TextList.encode(conclusion.limits),
                 conclusion.closesPass, try Ledger(db: db).head().hash,
                 CoverageText.encode(conclusion.coverage),
-                try FiguresText.encode(tally.figures), run.sequence,
+                try FiguresText.encode(tally.figures), tally.control, tally.measures,
+                run.sequence,
             ])
         guard db.changesCount == 1 else {
             throw StoreError.inconsistent("The run \(header.runID) has been concluded before.")
@@ -101,10 +103,15 @@ struct ConclusionTally: Sendable {
     let counts: [Count]
     let evidence: EvidenceAccount.Sum
     let figures: RunFigures
+    /// The control totals and the measures, as they are stored with the run.
+    let control: String?
+    let measures: String?
     /// Whether some correction of the plan is neither written nor stale.
     let leavesPlanOpen: Bool
 
-    init(of run: RunReference, _ db: Database) throws {
+    init(
+        of run: RunReference, header: RunHeader, _ conclusion: RunConclusion, _ db: Database
+    ) throws {
         let rows = try Row.fetchAll(
             db,
             sql: """
@@ -125,6 +132,10 @@ struct ConclusionTally: Sendable {
         }
         evidence = try EvidenceAccount(db: db).sumSinceLastRun()
         figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
+        control = try MeasureText.encode(ControlCount(db: db, header: header).end(of: run))
+        let delivery = try DeliveryCount(db: db, run: run, started: header.started).delays()
+        measures = try MeasureText.encode(
+            RunMeasures(delivery: delivery, effort: conclusion.effort))
         leavesPlanOpen =
             try Bool.fetchOne(
                 db,

@@ -14,7 +14,7 @@ struct RunSummaryReader {
                     SELECT run_id, job, mode, started, apps, actor, tool_version, settings_digest,
                         narrowing, covers_every_row, not_found_confirmations, resumed_from, ended,
                         statuses, messages, limits, closes_pass, ledger_head, pass_id,
-                        coverage
+                        coverage, control, measures
                     FROM trueup_runs WHERE run_seq = ?
                     """,
                 arguments: [sequence])
@@ -42,6 +42,8 @@ struct RunSummaryReader {
         summary.undoOf = try String.fetchOne(
             db, sql: "SELECT undo_of FROM trueup_applications WHERE pass_id = ?",
             arguments: [row.integer(at: 18)])
+        summary.control = try MeasureText.decode(row.text(at: 20))
+        summary.measures = try MeasureText.decode(row.text(at: 21))
         summary.acknowledged = try Acknowledgements(db: db).reported(byRun: sequence)
         summary.liftedGuards = try GuardLift.fetchAll(
             db, where: "run_seq = ?", arguments: [sequence])
@@ -82,7 +84,9 @@ struct RunSummaryReader {
         return totals
     }
 
-    private func calls() throws -> [CallCount] {
+    private func calls() throws -> [CallCount] { try Self.calls(of: sequence, db) }
+
+    static func calls(of sequence: Int64, _ db: Database) throws -> [CallCount] {
         try Row.fetchAll(
             db,
             sql: """

@@ -7,7 +7,12 @@ extension SQLiteStore {
         try await rememberEndedRuns()
         try await discardUnendedLists()
         let doing = "recording the run \(run.runID)"
-        let opened = try await write(doing) { db in try PassOpening(db: db, run: run).begin() }
+        let counted = try await read(doing) { db in
+            try MeasureText.encode(ControlCount(db: db, header: run).begin())
+        }
+        let opened = try await write(doing) { db in
+            try PassOpening(db: db, run: run, counted: counted).begin()
+        }
         while try await write(doing, { db in try PassOpening.askAgain(opened, db) }) {}
         let owed = try await read(doing) { db in
             try OwedFindings.all(for: opened, of: run, db)
@@ -142,7 +147,9 @@ extension SQLiteStore {
         if let first = try await read(doing, findings.first) {
             try await inChunks(doing, from: first, findings.report)
         }
-        let tally = try await read(doing) { db in try ConclusionTally(of: reference, db) }
+        let tally = try await read(doing) { db in
+            try ConclusionTally(of: reference, header: run, conclusion, db)
+        }
         try await write(doing) { db in
             try RunConclusionWriter(
                 db: db, run: reference, header: run, conclusion: conclusion, tally: tally

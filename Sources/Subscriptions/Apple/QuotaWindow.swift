@@ -65,8 +65,10 @@ package struct QuotaWindow: Hashable, Sendable {
         let free = max(0, limit - used)
         let bucket = Self.bucket(of: now)
         guard free == 0 else {
-            return QuotaGrant(
+            var grant = QuotaGrant(
                 calls: min(max(1, wanted), free), bucket: bucket, limit: limit, nextFree: nil)
+            grant.usedOfHour = used.addingClamped(grant.calls)
+            return grant
         }
         var left = used
         for booked in buckets {
@@ -94,6 +96,8 @@ package struct QuotaGrant: Hashable, Sendable {
     package var limit: Int
     /// When the next call fits; `nil` where some were granted.
     package var nextFree: Timestamp?
+    /// The calls of the hour that ends now, with these; 0 where none were granted.
+    package var usedOfHour = 0
 
     package init(calls: Int, bucket: Int64, limit: Int, nextFree: Timestamp?) {
         self.calls = calls

@@ -24,6 +24,10 @@ package struct EarlierRun: Hashable, Sendable {
     package var coverage: RunCoverage?
     /// `nil` for runs of versions that did not keep them.
     package var figures: RunFigures?
+    /// Calls to Apple by endpoint.
+    package var callsByEndpoint: [String: Int] = [:]
+    /// `nil` for runs of versions that did not measure them.
+    package var measures: RunMeasures?
 
     package init(
         runID: String, started: Timestamp, exitStatus: ExitStatus?, isNarrowed: Bool,

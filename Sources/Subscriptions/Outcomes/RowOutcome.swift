@@ -19,6 +19,8 @@ package struct RowOutcome: Hashable, Sendable {
     package var check: RowCheck?
     /// Why Apple was asked; `nil` where nobody was.
     package var askedBecause: QuestionReason?
+    /// What the row adds to the control totals; `nil` where it was not judged.
+    package var figures: RowFigures?
 
     package init(key: SubscriptionKey, verdict: Verdict?) {
         self.key = key

@@ -21,6 +21,8 @@ package struct RunConclusion: Hashable, Sendable {
     package var coverage: RunCoverage?
     /// The causes of the findings, the most frequent first; empty when none were searched for.
     package var causes: [CauseCluster] = []
+    /// How hard Apple was asked; `nil` where nobody measured it.
+    package var effort: CallEffort?
 
     package init(
         ended: Timestamp, statuses: [ExitStatus], messages: [String], limits: [String],
@@ -62,6 +64,10 @@ package struct RunSummary: Hashable, Sendable {
     package var acknowledged: [AcknowledgedFinding] = []
     /// What was counted of Apple's notifications up to this run.
     package var business = BusinessRecord()
+    /// `nil` for narrowed runs, and for those of versions that did not count them.
+    package var control: ControlTotals?
+    /// `nil` for runs of versions that did not measure them.
+    package var measures: RunMeasures?
 
     package init(
         header: RunHeader, conclusion: RunConclusion, resumedFrom: String?, totals: RunTotals,

@@ -32,6 +32,7 @@ struct AppConnection {
     ///   - deadline: until when to go on trying.
     ///   - maxOutage: how long an endpoint that does not work is waited for.
     ///   - store: whose processes share the quota.
+    ///   - peaks: where the busiest hour is noted.
     ///   - wallClock: the present.
     ///   - hear: is told what the calls wait for, and how fast they are made.
     ///   - order: what people want of the pace now.
@@ -39,12 +40,13 @@ struct AppConnection {
     /// - Throws: `StoreError`.
     func requests(
         deadline: ContinuousClock.Instant, maxOutage: Duration, sharingQuotaIn store: SQLiteStore,
-        wallClock: @escaping @Sendable () -> Timestamp,
+        noting peaks: QuotaPeaks, wallClock: @escaping @Sendable () -> Timestamp,
         hear: @escaping @Sendable (PacingNotice) -> Void,
         order: @escaping @Sendable () -> PaceOrder
     ) async throws -> PacedRequests {
         let rates = QuotaRates.allowed(by: app)
-        let quota = SharedQuota(store: store, app: app.identity, rates: rates, now: wallClock)
+        let quota = SharedQuota(
+            store: store, app: app.identity, rates: rates, now: wallClock, peaks: peaks)
         return PacedRequests(
             app: app.identity, keyID: app.keyID, baseURL: app.endpoint.url, transport: transport,
             tokens: AppStoreServerTokens(

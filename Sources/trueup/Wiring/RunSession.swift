@@ -100,15 +100,17 @@ struct RunSession {
         job.remarks += settings.company.remarks(after: refresh)
         job.forecast = try await forecast(in: store)
         let waits = WaitingTime(now: invocation.now)
+        let peaks = QuotaPeaks()
         let requests = try await requests(
-            over: connections, store: store,
+            over: connections, store: store, noting: peaks,
             hear: PacingReport(logger: logger, terminal: terminal, waits: waits),
             obeying: control)
         let reconciler = Reconciler(
             job: job, header: run.header,
             appStores: try appStores(over: connections, asking: requests, store: store),
             ports: RunPorts(store), clock: run.clock, stop: stop, logger: logger,
-            progress: terminal.show, remarks: { control.remarks + store.companyRemarks })
+            progress: terminal.show, remarks: { control.remarks + store.companyRemarks },
+            effort: { peaks.effort(waiting: waits.byReason) })
         try await store.reportIsAwaited(ofRun: runID)
         let conclusion = try await reconciler.run()
         for requests in requests { await requests.end() }
@@ -184,15 +186,15 @@ struct RunSession {
 
     /// The calls about each app; they share its quota with every process on this database.
     private func requests(
-        over connections: [AppConnection], store: SQLiteStore, hear: PacingReport,
-        obeying control: RunControl
+        over connections: [AppConnection], store: SQLiteStore, noting peaks: QuotaPeaks,
+        hear: PacingReport, obeying control: RunControl
     ) async throws -> [PacedRequests] {
         var requests: [PacedRequests] = []
         for connection in connections {
             requests.append(
                 try await connection.requests(
                     deadline: run.clock.deadline, maxOutage: run.maxOutage, sharingQuotaIn: store,
-                    wallClock: invocation.now, hear: hear.tell,
+                    noting: peaks, wallClock: invocation.now, hear: hear.tell,
                     order: { control.paceOrder }))
         }
         return requests

@@ -8,14 +8,18 @@ struct SharedQuota: QuotaBook {
     let app: AppIdentity
     let rates: QuotaRates
     let now: @Sendable () -> Timestamp
+    /// Where the busiest hour is noted; `nil` where nobody wants to know it.
+    var peaks: QuotaPeaks?
 
     func book(
         _ wanted: Int, of endpoint: Endpoint, givingBack unused: QuotaGrant?
     ) async throws(QuotaBookFailure) -> QuotaGrant {
         do throws(StoreError) {
-            return try await store.bookCalls(
+            let grant = try await store.bookCalls(
                 wanted, of: account(endpoint), limit: rates.perHour(of: endpoint),
                 givingBack: unused, now: now)
+            peaks?.note(grant, of: endpoint, about: app)
+            return grant
         } catch {
             throw QuotaBookFailure(error.description)
         }
