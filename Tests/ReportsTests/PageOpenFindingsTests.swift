@@ -74,7 +74,7 @@ import Testing
     @Test func `scroll, where they must, in a region that a keyboard reaches`() throws {
         let page = try page([finding])
         #expect(
-            page.ranges(of: "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"")
+            page.ranges(of: "<div class=\"wide\" role=\"group\" tabindex=\"0\" aria-label=\"")
                 .count
                 == page.ranges(of: "<table").count)
     }

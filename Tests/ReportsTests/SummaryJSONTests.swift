@@ -30,6 +30,7 @@ import Testing
                     "day": "2026-11-19",
                     "falls": []
                   },
+                  "call_effort": null,
                   "calls": {
                     "notification_history": {
                       "ok": 12
@@ -40,6 +41,7 @@ import Testing
                     }
                   },
                   "causes": [],
+                  "control_totals": null,
                   "corrections": {
                     "applied": 31,
                     "held_back": 0,
@@ -105,6 +107,7 @@ import Testing
                       "findings": 12
                     }
                   ],
+                  "notification_delays": null,
                   "outcome": {
                     "exit_status": 3,
                     "flags": [

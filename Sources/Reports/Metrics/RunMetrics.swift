@@ -202,11 +202,37 @@ package struct RunMetrics: Hashable, Sendable {
                     )
                 }),
             MetricFamily(
+                "trueup_quota_peak_ratio",
+                "The most calls of any hour of the run, as a part of Apple's limit.",
+                (summary.measures?.effort?.peaks ?? []).map { peak in
+                    (
+                        [
+                            ("app", peak.bundleID), ("environment", peak.environment),
+                            ("endpoint", peak.endpoint),
+                        ], ratio(peak.calls, of: peak.limit)
+                    )
+                }),
+            MetricFamily(
+                "trueup_notification_delay_seconds",
+                "From Apple's signature to us, of notifications that the run read first.", delays),
+            MetricFamily(
                 "trueup_waited_seconds", "How long the run was kept from asking, by reason.",
                 standing.waitedMilliseconds.sorted { $0.key < $1.key }.map {
                     ([("reason", $0)], seconds($1))
                 }),
         ]
+    }
+
+    private var delays: [MetricFamily.Sample] {
+        let delivery = summary.measures?.delivery
+        return [("arrived", delivery?.arrived), ("recovered", delivery?.recovered)].flatMap {
+            way, figures -> [MetricFamily.Sample] in
+            guard let figures else { return [] }
+            return [
+                ([("way", way), ("figure", "median")], String(figures.medianSeconds)),
+                ([("way", way), ("figure", "worst")], String(figures.worstSeconds)),
+            ]
+        }
     }
 
     /// To four decimals.

@@ -79,6 +79,7 @@ struct Page {
 
     private func content(of section: PageSection, _ part: inout Markup) {
         switch section {
+        case .control: PageControl(summary: facts.summary).append(to: &part)
         case .coverage, .findings, .causes, .money, .decisions, .calls, .next:
             PageSummaries(facts: facts).append(section, to: &part)
         case .open, .examples, .corrections, .absent, .undecided:

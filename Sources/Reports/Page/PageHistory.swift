@@ -58,6 +58,10 @@ extension EarlierRun {
             calls: summary.conclusion.calls.reduce(0) { $0 + $1.calls },
             coverage: summary.conclusion.coverage,
             figures: RunFigures(kinds: kinds, money: summary.money))
+        for count in summary.conclusion.calls {
+            callsByEndpoint[count.endpoint, default: 0] += count.calls
+        }
+        measures = summary.measures
     }
 
     /// Whether it came to the end of the whole job, so that its numbers can be held against others.

@@ -42,7 +42,29 @@ struct PageNights {
                 chart("rows not judged") { Int64($0.totals.undecidedCount) },
                 chart("calls to Apple") { Int64($0.calls) },
             ] + forecasts(), &number, &page)
+        measures(&number, &page)
         money(&number, &page)
+    }
+
+    /// Calls by endpoint against the quota, and how late notifications came, once that is measured.
+    private func measures(_ number: inout Int, _ page: inout Markup) {
+        let runs = history.recent.compactMap(\.run)
+        let endpoints = Set(runs.flatMap(\.callsByEndpoint.keys)).sorted()
+        if !endpoints.isEmpty {
+            page.element("h3", "Calls against Apple’s quota")
+            draw(drawings(PageMeasures.calls(of: endpoints)), &number, &page)
+        }
+        guard runs.contains(where: { $0.measures?.delivery != nil }) else { return }
+        page.element("h3", "How late notifications came")
+        draw(drawings(PageMeasures.delays), &number, &page)
+    }
+
+    private func drawings(_ charts: [PageMeasures.Chart]) -> [NightBars] {
+        charts.map { chart in
+            NightBars(
+                title: chart.title, values: values(chart.value), first: history.first,
+                text: chart.text)
+        }
     }
 
     /// Calls against what was forecast, where any run has a forecast.

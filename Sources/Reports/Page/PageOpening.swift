@@ -140,6 +140,13 @@ struct PageOpening {
                 figures.append(("not asked about", unasked.grouped, "no reason to ask"))
             }
         }
+        if let apps = summary.control?.apps {
+            let (before, after) = apps.reduce(into: (0, 0)) { sums, app in
+                sums.0 = sums.0.addingClamped(app.before.rows)
+                sums.1 = sums.1.addingClamped(app.after.rows)
+            }
+            figures.append(("rows held", after.grouped, "\(before.grouped) as the run began"))
+        }
         let planned = summary.corrections[.planned] ?? 0
         figures += [
             ("agree", totals.matched.grouped, nil),
@@ -205,6 +212,13 @@ struct PageOpening {
                 line.text(".")
             }
         }
+    }
+}
+
+extension Int {
+    fileprivate func addingClamped(_ other: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
     }
 }
 

@@ -37,7 +37,7 @@ struct PageProof {
     private func step(_ text: String, _ command: String, _ list: inout Markup) {
         list.element("li") { item in
             item.element("p", text)
-            item.element("pre") { block in
+            item.element("pre", [.init("tabindex", "0")]) { block in
                 for (index, line) in command.split(separator: "\n").enumerated() {
                     if index > 0 { block.lineFeed() }
                     block.element("code", String(line))

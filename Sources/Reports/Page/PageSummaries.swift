@@ -121,6 +121,8 @@ struct PageSummaries {
         let calls = SummarySections.calls(summary)
         if calls.isEmpty { page.element("p", "Apple was not called.") }
         page.table(calls, "Calls to Apple, by endpoint", first: "endpoint")
+        let measures = PageMeasures(measures: summary.measures)
+        measures.appendEffort(to: &page)
         if !facts.notifications.isEmpty {
             let columns = [
                 Markup.Column("became of it"), Markup.Column("notifications", .number),
@@ -131,6 +133,7 @@ struct PageSummaries {
                 }
             }
         }
+        measures.appendDelays(to: &page)
         page.table(SummarySections.evidence(summary), "Evidence kept", first: "statements are")
     }
 }

@@ -30,11 +30,11 @@ extension Markup {
         _ caption: String, _ columns: [Column], named name: String? = nil,
         _ rows: (inout Markup) -> Void
     ) {
-        // A region that scrolls must be reachable by keyboard.
+        // What scrolls must be reachable by keyboard; a landmark for each table would hide the others.
         element(
             "div",
             [
-                .named("wide"), Attribute("role", "region"), Attribute("tabindex", "0"),
+                .named("wide"), Attribute("role", "group"), Attribute("tabindex", "0"),
                 Attribute("aria-label", caption),
             ]
         ) { page in
@@ -112,11 +112,13 @@ extension Markup {
 
 /// The parts of the page in their order.
 enum PageSection: String, CaseIterable {
+    case control
     case coverage, findings, causes, money, open, examples, corrections, absent, undecided
     case decisions, calls, business, nights, calendar, next, check, sign
 
     var title: String {
         switch self {
+        case .control: "Control totals"
         case .coverage: "What was asked, and what was not"
         case .findings: "What differs"
         case .causes: "Why"

@@ -23,8 +23,10 @@ extension RunSummary {
                     ])
                 }),
             "business": BusinessView(self).json,
+            "call_effort": effortJSON,
             "calls": callsJSON,
             "causes": .array(conclusion.causes.map(\.json)),
+            "control_totals": controlJSON,
             "corrections": correctionsJSON,
             "coverage": conclusion.coverage?.json ?? .null,
             "ended": .time(conclusion.ended),
@@ -43,6 +45,7 @@ extension RunSummary {
             "messages": .array(conclusion.messages.map(CanonicalJSON.string)),
             "mode": .string(header.mode.rawValue),
             "money": moneyJSON,
+            "notification_delays": delaysJSON,
             "outcome": conclusion.outcomeJSON,
             "plan": plan?.json ?? .null,
             "resumed_from": .text(resumedFrom),

@@ -105,7 +105,10 @@ struct FindingSheet {
 
     private static func width(_ column: String) -> Int {
         switch column {
-        case "cause": 48
+        case "cause", "product_id", "notice": 48
+        case "evidence": 68
+        case "field": 38
+        case "finding_id", "run_id", "app": 27
         case "environment", "severity", "state", "currency", "action": 12
         default: 22
         }

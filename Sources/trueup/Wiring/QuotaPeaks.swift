@@ -23,6 +23,7 @@ final class QuotaPeaks: Sendable {
     /// What was noted, against Apple's documented limits.
     ///
     /// - Parameter waits: How long the run was kept from asking, by reason.
+    /// - Returns: The peaks by app and endpoint, with the waits.
     func effort(waiting waits: [String: Int64]) -> CallEffort {
         let noted = calls.withLock(\.self).filter { $0.value > 0 }.map { account, calls in
             CallEffort.Peak(

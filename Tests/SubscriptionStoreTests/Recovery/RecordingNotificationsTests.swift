@@ -32,6 +32,49 @@ import Testing
         return found
     }
 
+    @Test func `measures how late each came that the run read first`() async throws {
+        let store = try TemporaryDatabase().open()
+        func sent(
+            _ uuid: String, id: String, _ attempts: [(Int64, String)]
+        ) -> RecordedNotification {
+            RecordedNotification(
+                evidence: payload("notification" + uuid), notificationUUID: uuid,
+                notificationType: "DID_RENEW", subtype: nil,
+                signedDate: Timestamp(unixMilliseconds: 10_000), originalTransactionID: id,
+                sendAttempts: attempts.map {
+                    SendAttempt(attemptDate: Timestamp(unixMilliseconds: $0), result: $1)
+                })
+        }
+        let all = [
+            sent("came", id: "1", [(70_000, "SUCCESS"), (11_000, "TIMED_OUT")]),
+            sent("told", id: "2", [(11_000, "SUCCESS")]),
+            sent("missed", id: "3", [(11_000, "TIMED_OUT")]),
+            sent("underway", id: "4", [(11_000, "TIMED_OUT")]),
+        ]
+        let night = try await Night.begin(store, Night.header("run-1", at: 200_010_000))
+        try await store.record(
+            RecordedPage(
+                fresh: all, findings: [finding(.notificationMissed, "missed")],
+                traced: all.compactMap {
+                    $0.traced(
+                        receivedAt: $0.notificationUUID == "told"
+                            ? Timestamp(unixMilliseconds: 12_000) : nil,
+                        isReported: $0.notificationUUID == "missed")
+                }, intoInbox: true), of: app, in: night.pass, run: night.run)
+        let measures = try await night.conclude().summary().measures
+        #expect(
+            measures?.delivery
+                == DeliveryDelays(
+                    arrived: DelayFigures(
+                        notifications: 2, medianSeconds: 2, worstSeconds: 60),
+                    recovered: DelayFigures(
+                        notifications: 1, medianSeconds: 198_000, worstSeconds: 200_000),
+                    underway: 1))
+        // A later run read none of them first.
+        let later = try await Night.begin(store, Night.header("run-2", at: 200_020_000))
+        #expect(try await later.conclude().summary().measures?.delivery == nil)
+    }
+
     @Test func `keeps an inbox and says of each what became of it`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()

@@ -1,0 +1,225 @@
+import Subscriptions
+
+/// Control totals: how one count of the company's tables comes to the next, and both sides of what was
+/// judged.
+struct PageControl {
+    let summary: RunSummary
+
+    func append(to page: inout Markup) {
+        guard let control = summary.control else {
+            page.element("p", missing)
+            return
+        }
+        for app in control.apps {
+            if control.apps.count > 1 {
+                page.element("h3", "\(app.bundleID) (\(app.environment))")
+            }
+            append(app, to: &page)
+        }
+    }
+
+    private var missing: String {
+        summary.header.narrowing.isEmpty
+            ? "Control totals were not recorded: the run is of a version that did not count them."
+            : "Control totals are not counted for a narrowed run."
+    }
+
+    private func append(_ app: AppControlTotals, to page: inout Markup) {
+        for sentence in app.sentences { page.element("p", sentence) }
+        page.table(
+            "Our rows by status: from one count to the next",
+            Self.statusColumns(first: "rows")
+        ) { table in
+            for step in app.steps {
+                Self.statuses(step.name, step.sums, isChange: step.isChange, to: &table)
+            }
+        }
+        prices(of: app, to: &page)
+        guard app.judged.before.rows > 0 else {
+            page.element("p", [.named("soft")], "The run judged no row of this app itself.")
+            return
+        }
+        judged(app.judged, to: &page)
+    }
+
+    // MARK: Rows
+
+    private static func statusColumns(first: String) -> [Markup.Column] {
+        [Markup.Column(first)]
+            + ControlSums.statusGroups.map { Markup.Column(name(ofStatus: $0), .number) }
+            + [Markup.Column("all", .number)]
+    }
+
+    private static func name(ofStatus group: Int) -> String {
+        switch group {
+        case 1: "1 active"
+        case 2: "2 expired"
+        case 3: "3 billing retry"
+        case 4: "4 grace period"
+        case 5: "5 revoked"
+        default: "none"
+        }
+    }
+
+    private static func statuses(
+        _ name: String, _ sums: ControlSums, isChange: Bool, to table: inout Markup
+    ) {
+        let numbers = ControlSums.statusGroups.map { sums.statuses[$0] ?? 0 } + [sums.rows]
+        table.row(
+            [name] + numbers.map { isChange ? $0.signed : $0.grouped },
+            statusColumns(first: ""), named: isChange ? nil : "sum")
+    }
+
+    private func judged(_ judged: JudgedTotals, to page: inout Markup) {
+        page.table(
+            "Rows judged: ours and Apple’s, each side counted by itself",
+            Self.statusColumns(first: "rows")
+        ) { table in
+            Self.statuses("ours, as they were judged", judged.before, isChange: false, to: &table)
+            Self.statuses("Apple states", judged.apple, isChange: false, to: &table)
+            Self.statuses("ours, at the end", judged.after, isChange: false, to: &table)
+            Self.statuses(
+                "ours at the end less Apple’s", judged.withoutPrices(judged.after - judged.apple),
+                isChange: true, to: &table)
+        }
+        let stated = judged.apple.rows
+        if stated < judged.before.rows {
+            page.element(
+                "p", [.named("soft")],
+                "Apple states nothing about \((judged.before.rows - stated).of("row")): their ids "
+                    + "are not found, or belong to another row, app or environment.")
+        }
+        let columns = [
+            Markup.Column("currency"), Markup.Column("rows, Apple’s", .number),
+            Markup.Column("Apple states", .number), Markup.Column("rows, ours", .number),
+            Markup.Column("ours, at the end", .number), Markup.Column("difference", .number),
+        ]
+        page.table(
+            "Rows judged: list price of the period that each side names as the latest", columns
+        ) { table in
+            for currency in ControlSums.currencies(of: [judged.apple, judged.after]) {
+                let (apple, ours) = (judged.apple.price(currency), judged.after.price(currency))
+                let difference = (judged.after - judged.apple).price(currency).amount
+                table.row(
+                    [
+                        currency.currencyName, apple.periods.grouped,
+                        apple.amount.amount(in: currency), ours.periods.grouped,
+                        ours.amount.amount(in: currency), difference.signedAmount(in: currency),
+                    ], columns)
+            }
+        }
+    }
+
+    // MARK: Prices
+
+    private func prices(of app: AppControlTotals, to page: inout Markup) {
+        let steps = app.steps
+        let currencies = ControlSums.currencies(of: steps.map(\.sums))
+        guard !currencies.isEmpty else {
+            page.element("p", [.named("soft")], "We hold no period of this app, so no prices.")
+            return
+        }
+        let columns =
+            [Markup.Column("currency"), Markup.Column("periods at the end", .number)]
+            + steps.map { Markup.Column($0.name, .number) }
+        page.table("Our periods: sum of prices by currency", columns) { table in
+            for currency in currencies {
+                let amounts = steps.map { step in
+                    let amount = step.sums.price(currency).amount
+                    return step.isChange
+                        ? amount.signedAmount(in: currency) : amount.amount(in: currency)
+                }
+                table.row(
+                    [currency.currencyName, app.after.price(currency).periods.grouped] + amounts,
+                    columns)
+            }
+        }
+    }
+}
+
+extension AppControlTotals {
+    /// A line of the way from one count to the next.
+    struct Step {
+        let name: String
+        let sums: ControlSums
+        /// Whether it is added to the lines before; else it is their sum, and was counted.
+        var isChange = true
+    }
+
+    /// From the end of the run before, where one was counted, to the end of this one.
+    var steps: [Step] {
+        var steps: [Step] = []
+        if let previous, let othersSince {
+            steps.append(Step(name: "end of the run before", sums: previous.sums, isChange: false))
+            if !uncounted.isNothing {
+                steps.append(Step(name: "corrections of runs not counted", sums: uncounted))
+            }
+            steps.append(Step(name: "written by others since", sums: othersSince))
+        }
+        steps += [
+            Step(name: "as this run began", sums: before, isChange: false),
+            Step(name: "corrections of this run", sums: corrections),
+            Step(name: "written by others meanwhile", sums: othersMeanwhile),
+            Step(name: "as this run ended", sums: after, isChange: false),
+        ]
+        return steps
+    }
+
+    /// Whether the counts tie with each other and with the run before, in words.
+    var sentences: [String] {
+        var sentences: [String] = []
+        if let previous, let othersSince {
+            sentences.append(
+                othersSince.isNothing
+                    ? "Ties with run \(previous.runID): what stood at its end stood as this run began"
+                        + (uncounted.isNothing
+                            ? "."
+                            : ", but for what killed or narrowed runs corrected in between.")
+                    : "Since run \(previous.runID) ended others have written to the tables; what that "
+                        + "changed of the totals is named below.")
+        } else {
+            sentences.append(
+                "No earlier run has counted these tables, so there is nothing to tie with yet.")
+        }
+        if !othersMeanwhile.isNothing {
+            sentences.append("Others also wrote while this run went on.")
+        }
+        return sentences
+    }
+}
+
+extension JudgedTotals {
+    /// Both sides have rows; only Apple’s and ours at the end have prices, which stand elsewhere.
+    fileprivate func withoutPrices(_ sums: ControlSums) -> ControlSums {
+        ControlSums(statuses: sums.statuses)
+    }
+}
+
+extension ControlSums {
+    fileprivate func price(_ currency: String) -> Price {
+        prices[currency] ?? Price(periods: 0, amount: 0)
+    }
+
+    /// Every currency of some sums, periods without one last.
+    fileprivate static func currencies(of sums: [ControlSums]) -> [String] {
+        let codes = sums.reduce(into: Set<String>()) { codes, sums in
+            codes.formUnion(sums.prices.keys)
+        }
+        return codes.filter { !$0.isEmpty }.sorted() + (codes.contains("") ? [""] : [])
+    }
+}
+
+extension String {
+    fileprivate var currencyName: String { isEmpty ? "none stated" : self }
+}
+
+extension Int {
+    /// With a sign, unless it is nothing.
+    fileprivate var signed: String { (self > 0 ? "+" : "") + grouped }
+}
+
+extension Int64 {
+    fileprivate func signedAmount(in currency: String) -> String {
+        (self > 0 ? "+" : "") + amount(in: currency)
+    }
+}
