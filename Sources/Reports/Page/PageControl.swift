@@ -31,7 +31,9 @@ struct PageControl {
             Self.statusColumns(first: "rows")
         ) { table in
             for step in app.steps {
-                Self.statuses(step.name, step.sums, isChange: step.isChange, to: &table)
+                Self.statuses(
+                    step.name, step.sums, isChange: step.isChange, isSum: !step.isChange, to: &table
+                )
             }
         }
         prices(of: app, to: &page)
@@ -62,12 +64,13 @@ struct PageControl {
     }
 
     private static func statuses(
-        _ name: String, _ sums: ControlSums, isChange: Bool, to table: inout Markup
+        _ name: String, _ sums: ControlSums, isChange: Bool = false, isSum: Bool = false,
+        to table: inout Markup
     ) {
         let numbers = ControlSums.statusGroups.map { sums.statuses[$0] ?? 0 } + [sums.rows]
         table.row(
             [name] + numbers.map { isChange ? $0.signed : $0.grouped },
-            statusColumns(first: ""), named: isChange ? nil : "sum")
+            statusColumns(first: ""), named: isSum ? "sum" : nil)
     }
 
     private func judged(_ judged: JudgedTotals, to page: inout Markup) {
@@ -75,12 +78,12 @@ struct PageControl {
             "Rows judged: ours and Apple’s, each side counted by itself",
             Self.statusColumns(first: "rows")
         ) { table in
-            Self.statuses("ours, as they were judged", judged.before, isChange: false, to: &table)
-            Self.statuses("Apple states", judged.apple, isChange: false, to: &table)
-            Self.statuses("ours, at the end", judged.after, isChange: false, to: &table)
+            Self.statuses("ours, as they were judged", judged.before, to: &table)
+            Self.statuses("Apple states", judged.apple, to: &table)
+            Self.statuses("ours, at the end", judged.after, to: &table)
             Self.statuses(
-                "ours at the end less Apple’s", judged.withoutPrices(judged.after - judged.apple),
-                isChange: true, to: &table)
+                "ours at the end less Apple’s", judged.after - judged.apple, isChange: true,
+                isSum: true, to: &table)
         }
         let stated = judged.apple.rows
         if stated < judged.before.rows {
@@ -185,13 +188,6 @@ extension AppControlTotals {
             sentences.append("Others also wrote while this run went on.")
         }
         return sentences
-    }
-}
-
-extension JudgedTotals {
-    /// Both sides have rows; only Apple’s and ours at the end have prices, which stand elsewhere.
-    fileprivate func withoutPrices(_ sums: ControlSums) -> ControlSums {
-        ControlSums(statuses: sums.statuses)
     }
 }
 

@@ -54,7 +54,7 @@ enum PageStyle {
         th,td{text-align:left;vertical-align:top;padding:.32rem .9rem .32rem 0;border-bottom:1px solid var(--line)}
         thead th{color:var(--soft);font-weight:500;font-size:.82rem;border-bottom:1px solid var(--strong)}
         tbody th{font-weight:500}
-        .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+        .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}thead .n{white-space:normal}
         .sum th,.sum td{border-top:1px solid var(--ink);border-bottom:0;font-weight:600}
         code{font:.86em/1.4 ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;\
         overflow-wrap:anywhere}

@@ -1,9 +1,9 @@
-import AppStoreServerAPI
-import Subscriptions
+package import AppStoreServerAPI
+package import Subscriptions
 import Synchronization
 
 /// The busiest hour of each endpoint while a run goes on, by all processes on the database.
-final class QuotaPeaks: Sendable {
+package final class QuotaPeaks: Sendable {
     private struct Account: Hashable {
         let app: AppIdentity
         let endpoint: Endpoint
@@ -11,11 +11,13 @@ final class QuotaPeaks: Sendable {
 
     private let calls = Mutex<[Account: Int]>([:])
 
+    package init() {}
+
     /// - Parameters:
     ///   - grant: What was booked just now.
     ///   - endpoint: Where the calls go.
     ///   - app: Whose quota they are of.
-    func note(_ grant: QuotaGrant, of endpoint: Endpoint, about app: AppIdentity) {
+    package func note(_ grant: QuotaGrant, of endpoint: Endpoint, about app: AppIdentity) {
         let account = Account(app: app, endpoint: endpoint)
         calls.withLock { $0[account] = max($0[account] ?? 0, grant.usedOfHour) }
     }
@@ -24,7 +26,7 @@ final class QuotaPeaks: Sendable {
     ///
     /// - Parameter waits: How long the run was kept from asking, by reason.
     /// - Returns: The peaks by app and endpoint, with the waits.
-    func effort(waiting waits: [String: Int64]) -> CallEffort {
+    package func effort(waiting waits: [String: Int64]) -> CallEffort {
         let noted = calls.withLock(\.self).filter { $0.value > 0 }.map { account, calls in
             CallEffort.Peak(
                 bundleID: account.app.bundleID, environment: account.app.environment.rawValue,

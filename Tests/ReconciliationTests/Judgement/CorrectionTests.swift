@@ -12,6 +12,15 @@ import Testing
         #expect(outcome.absence == .present)
     }
 
+    @Test func `keeps both sides of a judged row for the control totals`() throws {
+        let stated = Sample.stated(Sample.id, .billingGracePeriod)
+        let figures = try outcome(Sample.row { $0.status = 2 }, beside: stated).figures
+        #expect(figures?.ourStatus == 2)
+        #expect(figures?.stated?.status == 4)
+        #expect(figures?.stated?.price == stated.transaction.price)
+        #expect(figures?.stated?.currency == stated.transaction.currency)
+    }
+
     @Test func `fills a row that is not known yet completely and without findings`() throws {
         let stated = Sample.stated(Sample.id, .billingGracePeriod)
         var row = LocalSubscription(key: Sample.row().key)

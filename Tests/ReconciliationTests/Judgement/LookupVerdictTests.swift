@@ -22,6 +22,7 @@ import Testing
         #expect(outcomes[0].findings.isEmpty)
         #expect(outcomes[0].corrections.isEmpty)
         #expect(outcomes[0].absence == .nothing)
+        #expect(outcomes[0].figures == nil)
     }
 
     @Test func `asks what the id is when the answer does not contain it`() {

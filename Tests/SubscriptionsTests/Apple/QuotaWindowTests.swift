@@ -17,6 +17,12 @@ import Testing
         #expect(grant.nextFree == nil)
     }
 
+    @Test func `says how much of the hour is used once its calls are made`() {
+        let booked = window([(1_795_144_000, 5), (1_795_144_100, 2)])
+        #expect(booked.grant(10, limit: 20, at: Self.now).usedOfHour == 17)
+        #expect(booked.grant(1, limit: 7, at: Self.now).usedOfHour == 0)
+    }
+
     @Test func `says when the next call fits`() {
         let full = window([(1_795_144_100, 2), (1_795_144_000, 3), (1_795_144_600, 4)])
         // Of nine calls with a limit of seven, three have to leave: the first bucket is enough.
