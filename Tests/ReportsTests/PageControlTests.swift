@@ -25,7 +25,7 @@ import Testing
             judged: JudgedTotals(
                 before: ControlSums(statuses: [1: 40, 2: 12]),
                 apple: ControlSums(
-                    statuses: [1: 41, 2: 10],
+                    statuses: [1: 41, 2: 10, 0: 1],
                     prices: ["EUR": .init(periods: 51, amount: 509_490)]),
                 after: ControlSums(
                     statuses: [1: 40, 2: 12],
@@ -88,8 +88,8 @@ import Testing
     @Test func `both sides of what was judged stand beside each other`() throws {
         let words = words(try page(Self.run()))
         for line in [
-            "ours, as they were judged 40 12 0 0 0 0 52", "Apple states 41 10 0 0 0 0 51",
-            "ours, at the end 40 12 0 0 0 0 52", "ours at the end less Apple’s -1 +2 0 0 0 0 +1",
+            "ours, as they were judged 40 12 0 0 0 0 52", "Apple states 41 10 0 0 0 1 52",
+            "ours, at the end 40 12 0 0 0 0 52", "ours at the end less Apple’s -1 +2 0 0 0 -1 0",
             "Apple states nothing about 1 row:",
             "EUR 51 509.49 51 508.49 -1.00",
         ] {

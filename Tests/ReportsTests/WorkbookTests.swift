@@ -103,6 +103,56 @@ import Testing
         #expect(checksum.value == 0xCBF4_3926)
     }
 
+    private static func counted() throws -> StoredRun {
+        var run = try Samples.run()
+        let before = ControlSums(
+            statuses: [1: 1_000, 0: 9], prices: ["EUR": .init(periods: 900, amount: 8_991_000)])
+        run.runSummary.control = ControlTotals(
+            ledgerEntry: 7,
+            apps: [
+                AppControlTotals(
+                    bundleID: "com.example.app", environment: "Production", previous: nil,
+                    uncounted: ControlSums(), before: before, corrections: ControlSums(),
+                    after: before,
+                    judged: JudgedTotals(
+                        before: ControlSums(), apple: ControlSums(), after: ControlSums()))
+            ])
+        return run
+    }
+
+    @Test(.enabled(if: pythonIsHere, "needs python3"))
+    func `has the control totals in a second sheet where they were counted`() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.report(Self.counted())
+        // The first sheet is as it was, and every part is still read.
+        #expect(try read(folder).contains("filter A1:Y3"))
+        let list =
+            "import zipfile; print(zipfile.ZipFile('latest/discrepancies.xlsx').read("
+            + "'xl/worksheets/sheet2.xml').decode())"
+        let sheet = try shell("python3 -c \"\(list)\"", in: folder.path)
+        #expect(sheet.status == 0, "\(sheet.output)")
+        for cell in ["others_meanwhile", "<v>8991.000</v>", "<v>8991000</v>", "<v>1000</v>"] {
+            #expect(sheet.output.contains(cell), "\(cell)")
+        }
+    }
+
+    @Test(.enabled(if: officeIsHere, "not tested: needs LibreOffice (soffice)"))
+    func `both sheets are opened by LibreOffice`() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.report(Self.counted())
+        // A file for each sheet.
+        let filter =
+            "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1"
+        let result = try shell(
+            "HOME=$PWD soffice --headless --convert-to \"\(filter)\" --outdir out "
+                + "latest/discrepancies.xlsx", in: folder.path)
+        #expect(result.status == 0, "\(result.output)")
+        let rows = try folder.text("out/discrepancies-control totals.csv").split(separator: "\n")
+        #expect(rows.first?.hasPrefix("app,environment,count,of,status_or_currency,number") == true)
+        #expect(rows.contains { $0.contains(",after,prices,EUR,900,") })
+        #expect(try folder.text("out/discrepancies-findings.csv").split(separator: "\n").count == 3)
+    }
+
     @Test(.enabled(if: officeIsHere, "not tested: needs LibreOffice (soffice)"))
     func `is opened by LibreOffice`() throws {
         let folder = try TemporaryFolder()

@@ -85,11 +85,10 @@ struct PageControl {
                 "ours at the end less Apple’s", judged.after - judged.apple, isChange: true,
                 isSum: true, to: &table)
         }
-        let stated = judged.apple.rows
-        if stated < judged.before.rows {
+        if let silent = judged.apple.statuses[0], silent > 0 {
             page.element(
                 "p", [.named("soft")],
-                "Apple states nothing about \((judged.before.rows - stated).of("row")): their ids "
+                "Apple states nothing about \(silent.of("row")): their ids "
                     + "are not found, or belong to another row, app or environment.")
         }
         let columns = [

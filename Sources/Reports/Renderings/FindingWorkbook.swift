@@ -12,7 +12,9 @@ extension ReportFile {
         var measured = SheetMeasure()
         let lastRow = try sheet.write { measured.take($0) }
         var archive = StoredArchive()
-        let parts = WorkbookParts(title: "findings", filtered: (sheet.lastColumn, lastRow))
+        let parts = WorkbookParts(
+            title: "findings", filtered: (sheet.lastColumn, lastRow),
+            control: ControlSheet(source.summary)?.bytes)
         for part in parts.all {
             let bytes = archive.entry(part.name, holding: part.bytes)
             try file.append { $0.append(contentsOf: bytes) }

@@ -1,4 +1,4 @@
-/// The small parts of a workbook of one sheet.
+/// The small parts of a workbook: of the sheet of findings, and of that of control totals where there is one.
 ///
 /// Source: ECMA-376, Office Open XML File Formats, part 1 (SpreadsheetML) and part 2 (packages).
 struct WorkbookParts {
@@ -6,16 +6,19 @@ struct WorkbookParts {
     let title: StaticString
     /// The cells with headings and filters, such as `A1:Z96`.
     let filtered: (last: String, row: Int)
+    /// The second sheet, as bytes; `nil` for a workbook of one.
+    var control: [UInt8]?
 
     static let sheetName = "xl/worksheets/sheet1.xml"
 
     /// Names and contents, all but the sheet.
     var all: [(name: String, bytes: [UInt8])] {
-        [
+        let parts = [
             ("[Content_Types].xml", contentTypes), ("_rels/.rels", packageRelations),
             ("xl/workbook.xml", workbook), ("xl/_rels/workbook.xml.rels", workbookRelations),
             ("xl/styles.xml", styles),
-        ].map { ($0.0, Array((Self.declaration + $0.1).utf8)) }
+        ].map { (name: $0.0, bytes: Array((Self.declaration + $0.1).utf8)) }
+        return parts + (control.map { [(name: ControlSheet.sheetName, bytes: $0)] } ?? [])
     }
 
     static let declaration = #"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"# + "\n"
@@ -32,7 +35,14 @@ struct WorkbookParts {
         <Default Extension="xml" ContentType="application/xml"/>\
         <Override PartName="/xl/workbook.xml" ContentType="\(Self.types).sheet.main+xml"/>\
         <Override PartName="/xl/worksheets/sheet1.xml" ContentType="\(Self.types).worksheet+xml"/>\
+        \(control == nil ? "" : overrideOfControl)\
         <Override PartName="/xl/styles.xml" ContentType="\(Self.types).styles+xml"/></Types>
+        """
+    }
+
+    private var overrideOfControl: String {
+        """
+        <Override PartName="/\(ControlSheet.sheetName)" ContentType="\(Self.types).worksheet+xml"/>
         """
     }
 
@@ -47,7 +57,8 @@ struct WorkbookParts {
         """
         <workbook xmlns="\(Self.main)" xmlns:r="\(Self.relations)">\
         <bookViews><workbookView/></bookViews><sheets>\
-        <sheet name="\(title)" sheetId="1" r:id="rId1"/></sheets><definedNames>\
+        <sheet name="\(title)" sheetId="1" r:id="rId1"/>\
+        \(control == nil ? "" : #"<sheet name="control totals" sheetId="2" r:id="rId3"/>"#)</sheets><definedNames>\
         <definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">\
         \(title)!$A$1:$\(filtered.last)$\(filtered.row)</definedName></definedNames></workbook>
         """
@@ -57,7 +68,14 @@ struct WorkbookParts {
         """
         <Relationships xmlns="\(Self.package)/relationships">\
         <Relationship Id="rId1" Type="\(Self.relations)/worksheet" Target="worksheets/sheet1.xml"/>\
+        \(control == nil ? "" : relationOfControl)\
         <Relationship Id="rId2" Type="\(Self.relations)/styles" Target="styles.xml"/></Relationships>
+        """
+    }
+
+    private var relationOfControl: String {
+        """
+        <Relationship Id="rId3" Type="\(Self.relations)/worksheet" Target="worksheets/sheet2.xml"/>
         """
     }
 

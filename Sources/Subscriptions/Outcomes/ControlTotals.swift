@@ -191,7 +191,7 @@ package struct AppControlTotals: Hashable, Sendable, Codable {
 package struct JudgedTotals: Hashable, Sendable, Codable {
     /// Our rows as they were judged; without prices.
     package var before: ControlSums
-    /// What Apple stated of them.
+    /// What Apple stated of them; under 0 the rows about which it states nothing.
     package var apple: ControlSums
     /// Our rows at the end of the run.
     package var after: ControlSums
