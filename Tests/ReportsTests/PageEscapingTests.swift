@@ -97,6 +97,18 @@ import Testing
                         MoneyTotal(currency: text, direction: .neutral, amount: 1, findings: 1)
                     ]))
         ]
+        let sums = ControlSums(statuses: [1: 1], prices: [text: .init(periods: 1, amount: 1)])
+        let app = AppControlTotals(
+            bundleID: text, environment: text, previous: .init(runID: text, sums: sums),
+            uncounted: sums, before: sums, corrections: sums, after: sums,
+            judged: JudgedTotals(before: sums, apple: sums, after: sums))
+        run.runSummary.control = ControlTotals(ledgerEntry: 1, apps: [app, app])
+        run.runSummary.measures = RunMeasures(
+            effort: CallEffort(
+                peaks: [
+                    .init(bundleID: text, environment: text, endpoint: text, calls: 1, limit: 2)
+                ], waitedMilliseconds: [text: 1]))
+        run.earlier[0].callsByEndpoint = [text: 1]
         return run
     }
 
