@@ -128,14 +128,16 @@ extension InMemoryStore {
         try transaction { state throws(StoreError) in
             _ = try state.run(run, in: pass)
             for (id, finding) in state.open.sorted(by: { $0.key < $1.key }) {
-                guard state.reportedBy[id]?.contains(run.job) == true, let key = finding.key,
-                    finding.kind == .missingLocally || state.table.rows[key] != nil,
-                    state.passes[pass.passID]?.looked(at: key, for: finding.kind) == false
+                guard state.reportedBy[id]?.contains(run.job) == true,
+                    state.passes[pass.passID]?.states(id) == false,
+                    state.isAboutSomething(finding),
+                    state.passes[pass.passID]?.looked(for: finding) == false
                 else { continue }
                 var carried = finding
                 carried.action = finding.action == .refused ? .refused : .none
                 carried.askedBecause = nil
-                state.store(carried, of: nil, mendedBy: nil, in: pass.passID)
+                state.store(
+                    carried, of: nil, mendedBy: nil, isCarried: true, in: pass.passID)
             }
         }
     }
@@ -210,61 +212,11 @@ extension State {
             }
         }
     }
-
-    /// Which findings are still true, as far as anybody has looked.
-    static func identity(of finding: Finding) -> String {
-        "\(finding.kind) \(finding.key.map { "\($0)" } ?? "") \(finding.field ?? "")"
-    }
-
-    /// - Parameters:
-    ///   - passID: The pass of the run that ended.
-    ///   - resolves: Whether what it looked for and did not find is closed.
-    ///   - knowsRows: Whether a row that is not there is known to be gone.
-    mutating func rememberOpenFindings(in passID: Int64, resolves: Bool, knowsRows: Bool) {
-        guard let pass = passes[passID] else { return }
-        let standing = pass.findings.filter { !$0.isSuperseded }
-        let isMended: Set<FindingAction> = [.corrected, .inserted, .recovered]
-        if resolves {
-            open = open.filter { _, finding in
-                guard let key = finding.key else { return true }
-                if knowsRows, finding.kind != .missingLocally, table.rows[key] == nil {
-                    return false
-                }
-                return !pass.looked(at: key, for: finding.kind)
-            }
-        }
-        for staged in standing where staged.finding.key != nil {
-            let finding = staged.finding
-            guard ![.notificationMissed, .notificationLost].contains(finding.kind) else { continue }
-            let id = Self.identity(of: finding)
-            let isDone =
-                pass.fate(of: staged.correction) == .applied
-                || isMended.contains(finding.action)
-            open[id] = isDone ? nil : finding
-            reportedBy[id, default: []].insert(pass.began.job)
-        }
-    }
 }
 
 extension Pass.Judged {
     /// By a notification's own statement, without a question.
     var isSettledByNotification: Bool {
         because == nil && verdict == .match && check?.signedDate != nil
-    }
-}
-
-extension Pass {
-    /// Whether the pass examined as much of a row as shows whether a finding is gone.
-    func looked(at key: SubscriptionKey, for kind: FindingKind) -> Bool {
-        guard let row = rows[key] else { return false }
-        if row.isInserted { return true }
-        guard row.verdict == .match || row.verdict == .discrepancy else { return false }
-        switch kind {
-        case .transactionMissing, .transactionUnknown, .price: return row.look >= .periods
-        case .notFound, .accountNotFound, .invalidID, .migrated, .wrongEnvironment, .wrongApp,
-            .duplicateLocal, .unreadableValue:
-            return row.look >= .standing
-        default: return row.look >= .statement
-        }
     }
 }

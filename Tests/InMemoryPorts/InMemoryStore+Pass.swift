@@ -129,7 +129,7 @@ extension State {
     /// Stores a finding once: the same one again, out of another answer, adds nothing.
     mutating func store(
         _ finding: Finding, of outcome: SubscriptionKey?, mendedBy correction: Int64?,
-        in passID: Int64
+        isCarried: Bool = false, in passID: Int64
     ) {
         let isKnown = passes[passID]?.findings.contains {
             !$0.isSuperseded && $0.finding.kind == finding.kind
@@ -142,7 +142,8 @@ extension State {
         let sequence = number()
         passes[passID]?.findings.append(
             Pass.StagedFinding(
-                sequence: sequence, finding: finding, outcome: outcome, correction: correction))
+                sequence: sequence, finding: finding, outcome: outcome, correction: correction,
+                isCarried: isCarried))
     }
 
     /// Takes back what is planned for a subscription for which another row stands.

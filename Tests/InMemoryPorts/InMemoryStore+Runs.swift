@@ -43,7 +43,8 @@ extension InMemoryStore {
             state.runs[index].conclusion = conclusion
             if run.worksOffAgenda { state.settleAgenda(in: pass.passID, at: run.started) }
             state.rememberOpenFindings(
-                in: pass.passID, resolves: conclusion.closesPass && run.narrowing.isEmpty,
+                in: pass.passID,
+                resolves: conclusion.closesPass && run.narrowing.isEmpty && state.judgesRows(pass),
                 knowsRows: run.mode == .apply && conclusion.acceptedTableRows != nil)
             state.reportedThrough = state.ledger.last?.number ?? 0
             if let rows = conclusion.acceptedTableRows { state.tableSizes.append(rows) }
@@ -60,6 +61,11 @@ extension InMemoryStore {
 }
 
 extension State {
+    /// Whether the pass judges rows itself, rather than working off a plan or taking a run back.
+    fileprivate func judgesRows(_ pass: OpenPass) -> Bool {
+        passes[pass.passID].map { $0.plan == nil && $0.undoOf == nil } ?? false
+    }
+
     fileprivate func unresolved(in pass: OpenPass) -> [Finding] {
         guard let pass = passes[pass.passID] else { return [] }
         return pass.findings.filter { staged in
@@ -80,6 +86,7 @@ extension State {
         let passID = adopted ?? number()
         let resumedFrom = runs.last { $0.passID == adopted }?.header.runID
         if adopted == nil { passes[passID] = Pass(began: run) }
+        passes[passID]?.forgetCarried()
         let gone = open.filter { passID, pass in
             passID != adopted
                 && (pass.began.mode == run.mode && pass.began.narrowing == run.narrowing
@@ -185,6 +192,13 @@ extension State {
 }
 
 extension Pass {
+    /// What an earlier run of the pass took over as open may be looked at after all.
+    fileprivate mutating func forgetCarried() {
+        for index in findings.indices where findings[index].isCarried {
+            findings[index].isSuperseded = true
+        }
+    }
+
     fileprivate func isContinued(by run: RunHeader, killed: Bool) -> Bool {
         began.mode == run.mode && began.settingsDigest == run.settingsDigest
             && began.narrowing == run.narrowing && began.coversEveryRow == run.coversEveryRow

@@ -161,6 +161,8 @@ struct Pass {
         var finding: Finding
         let outcome: SubscriptionKey?
         var correction: Int64?
+        /// Taken over from an earlier night that nobody contradicts.
+        var isCarried = false
         var isSuperseded = false
     }
 

@@ -36,7 +36,7 @@ struct Table {
                 periods: periods.count, sha256: fingerprint("\(periods)")))
     }
 
-    private func duplicates(of row: LocalSubscription) -> [SubscriptionKey] {
+    func duplicates(of row: LocalSubscription) -> [SubscriptionKey] {
         rows.values.filter { other in
             guard other.key != row.key else { return false }
             if other.key.originalTransactionID == row.key.originalTransactionID { return true }

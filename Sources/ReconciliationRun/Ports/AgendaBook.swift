@@ -30,6 +30,6 @@ package protocol AgendaBook: Sendable {
     ) async throws(StoreError) -> RunCoverage
 
     /// Takes what earlier reports of the job left open, and nobody looked at in this pass, into the pass's
-    /// findings, so that it is not forgotten; once for each pass.
+    /// findings, so that it is not forgotten; what the pass has found again has no second line.
     func carryOpenFindings(in pass: OpenPass, run: RunHeader) async throws(StoreError)
 }

@@ -169,7 +169,9 @@ struct RecoverStep {
         var finding = Finding(
             kind: .verificationFailed, severity: .critical, bundleID: app.bundleID,
             environment: app.environment.rawValue)
-        finding.field = rejected.payload.map { "notification " + $0.digest.hexadecimal.prefix(16) }
+        finding.field = rejected.payload.map {
+            Finding.notificationFieldPrefix + $0.digest.hexadecimal.prefix(16)
+        }
         finding.cause = "notification not verifiable: \(rejected.failure.reason.rawValue)"
         finding.evidence = rejected.payload?.digest
         var outcome = RowOutcome(

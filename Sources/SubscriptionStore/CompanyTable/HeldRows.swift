@@ -18,14 +18,19 @@ struct HeldRows {
         EXISTS (SELECT 1 FROM transactions AS t
             WHERE t.bundle_id = s.bundle_id AND t.environment = s.environment
                 AND t.original_transaction_id = s.original_transaction_id),
-        EXISTS (SELECT 1 FROM subscriptions AS d
+        \(hasDuplicates)
+        """
+
+    /// Whether another row holds the original transaction or the line item of the row `s`.
+    static let hasDuplicates = """
+        (EXISTS (SELECT 1 FROM subscriptions AS d
             WHERE d.original_transaction_id = s.original_transaction_id
                 AND (d.bundle_id <> s.bundle_id OR d.environment <> s.environment))
         OR EXISTS (SELECT 1 FROM subscriptions AS d
             WHERE d.web_order_line_item_id = s.web_order_line_item_id
                 AND \(isLineItem("s.web_order_line_item_id"))
                 AND d.bundle_id = s.bundle_id AND d.environment = s.environment
-                AND d.original_transaction_id <> s.original_transaction_id)
+                AND d.original_transaction_id <> s.original_transaction_id))
         """
 
     func page(

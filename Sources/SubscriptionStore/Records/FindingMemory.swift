@@ -76,22 +76,42 @@ struct FindingMemory: Sendable {
         return next
     }
 
+    /// Whether something may be closed: by the looks of a complete run, or by what any run inserted.
+    ///
+    /// Taking a run back says nothing of what Apple states.
+    func mayResolve(_ db: Database) throws -> Bool {
+        guard !resolves else { return true }
+        return try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM trueup_runs AS r
+                    JOIN trueup_pass_rows AS p ON p.pass_id = r.pass_id
+                        AND p.verdict = \(VerdictCode.inserted.rawValue)
+                    WHERE r.run_seq = ?1 AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a
+                        WHERE a.pass_id = r.pass_id AND a.undo_of IS NOT NULL))
+                """, arguments: [sequence]) ?? false
+    }
+
     /// Closes a chunk of the findings of earlier nights that the run's pass looked for and did not
-    /// find again; returns the id with which the next chunk begins.
+    /// find again, or of rows that it inserted; returns the id with which the next chunk begins.
     func resolve(from first: String, _ db: Database) throws -> String? {
         let next = try String.fetchOne(
             db.cachedStatement(
                 sql: """
                     SELECT finding_id FROM trueup_findings
-                    WHERE state IN \(FindingResolution.unresolved) AND finding_id >= ?
+                    WHERE state IN \(FindingLook.unresolved) AND finding_id >= ?
                     ORDER BY finding_id LIMIT 1 OFFSET \(StoreLimits.scatteredRowsPerChunk)
                     """),
             arguments: [first])
         let passID = try Int64.fetchOne(
             db, sql: "SELECT pass_id FROM trueup_runs WHERE run_seq = ?", arguments: [sequence])
         // No id sorts after this one: they are hexadecimal.
-        try FindingResolution(db: db, passID: passID ?? 0, sequence: sequence)
-            .write(from: first, to: next ?? "~")
+        let resolution = FindingResolution(db: db, passID: passID ?? 0, sequence: sequence)
+        if resolves {
+            try resolution.write(from: first, to: next ?? "~")
+        } else {
+            try resolution.writeInserted(from: first, to: next ?? "~")
+        }
         return next
     }
 }
@@ -102,7 +122,9 @@ extension SQLiteStore {
         let doing = "noting where the findings stand"
         while let memory = try await read(doing, FindingMemory.next) {
             try await inChunks(doing, from: Int64.min, memory.remember)
-            if memory.resolves { try await inChunks(doing, from: "", memory.resolve) }
+            if try await read(doing, memory.mayResolve) {
+                try await inChunks(doing, from: "", memory.resolve)
+            }
             try await write(doing, memory.settle)
         }
     }
@@ -110,86 +132,53 @@ extension SQLiteStore {
 
 /// Closes findings of earlier nights that this pass looked for and did not find again.
 ///
-/// What it did not examine stays open: rows that it did not judge, and in judged rows whatever
-/// the judgement did not cover.
+/// What it did not examine stays open: rows that it did not judge, in judged rows whatever the
+/// judgement did not cover, and, for what names no subscription, histories that it did not read to
+/// their end.
 struct FindingResolution {
     let db: Database
     let passID: Int64
     let sequence: Int64
 
-    /// The states of a finding that is not resolved.
-    static let unresolved = "('new', 'open', 'recurring', 'acknowledged')"
-
     /// Works on the findings with ids from the first on and before the end.
     func write(from first: String, to end: String) throws {
-        try resolveRows(first, end)
+        try close(where: FindingLook.wasLookedAt, first, end)
         try resolveNotifications(first, end)
         try resolveGone(first, end)
     }
 
-    /// How much of a row must have been examined to show that a finding of a kind is resolved.
-    ///
-    /// A kind that this version does not know counts as one about Apple's statement.
-    static let neededLook: String = {
-        let kinds = FindingKind.allCases.map {
-            "WHEN '\($0.rawValue)' THEN \($0.neededLook.rawValue)"
-        }
-        return
-            "CASE h.kind \(kinds.joined(separator: " ")) ELSE \(LookDepth.statement.rawValue) END"
-    }()
+    /// Closes the findings of rows that the run inserted, whatever else it did not look at.
+    func writeInserted(from first: String, to end: String) throws {
+        try close(where: FindingLook.wasInserted, first, end)
+    }
 
-    /// That the pass does not state the finding itself.
-    private static let wasNotFound = """
-        NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
-            WHERE f.pass_id = ?1 AND f.finding_id = h.finding_id AND f.superseded_by IS NULL)
-        """
-
-    /// Every status answer shows the price of the current period; older ones only the history.
-    static let isOfCurrentPeriod = """
-        h.kind = 'price' AND p.look >= \(LookDepth.statement.rawValue)
-            AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
-                JOIN subscriptions AS s ON s.bundle_id = h.bundle_id
-                    AND s.environment = h.environment
-                    AND s.original_transaction_id = h.original_transaction_id
-                    AND s.latest_transaction_id = f.transaction_id
-                WHERE f.pass_id = h.last_pass_id AND f.finding_id = h.finding_id)
-        """
-
-    private func resolveRows(_ first: String, _ end: String) throws {
+    private func close(where isGone: String, _ first: String, _ end: String) throws {
         try db.execute(
             sql: """
                 UPDATE trueup_findings AS h SET state = 'resolved'
-                WHERE h.state IN \(Self.unresolved) AND h.finding_id >= ?2 AND h.finding_id < ?3
-                    AND \(Self.wasNotFound)
+                WHERE h.state IN \(FindingLook.unresolved)
+                    AND h.finding_id >= ?2 AND h.finding_id < ?3 AND NOT \(FindingLook.wasFound)
                     AND h.kind NOT IN ('notification_missed', 'notification_lost')
-                    AND EXISTS (SELECT 1 FROM trueup_pass_rows AS p
-                        WHERE p.pass_id = ?1 AND p.bundle_id = h.bundle_id
-                            AND p.environment = h.environment
-                            AND p.original_transaction_id = h.original_transaction_id
-                            AND p.verdict IN (
-                                \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue))
-                            AND (p.look >= \(Self.neededLook) OR \(Self.isOfCurrentPeriod)))
+                    AND \(isGone)
                 """,
             arguments: [passID, first, end])
     }
 
-    /// A finding about a row is resolved once the row is gone: its key was mended, or it was deleted.
+    /// A finding about a row is resolved once the row is gone: its key was mended, or it was deleted;
+    /// likewise one about two rows once one of them is.
     ///
     /// Not where the guard did not accept how many rows the table has: they may come back.
     private func resolveGone(_ first: String, _ end: String) throws {
         try db.execute(
             sql: """
                 UPDATE trueup_findings AS h SET state = 'resolved'
-                WHERE h.state IN \(Self.unresolved) AND h.finding_id >= ?2 AND h.finding_id < ?3
-                    AND h.original_transaction_id IS NOT NULL AND \(Self.wasNotFound)
-                    AND h.kind NOT IN ('missing_locally', 'notification_missed',
-                        'notification_lost')
+                WHERE h.state IN \(FindingLook.unresolved)
+                    AND h.finding_id >= ?2 AND h.finding_id < ?3 AND NOT \(FindingLook.wasFound)
+                    AND h.kind NOT IN ('notification_missed', 'notification_lost')
                     AND EXISTS (SELECT 1 FROM trueup_runs AS r
                         JOIN trueup_table_sizes AS t ON t.run_seq = r.run_seq
                         WHERE r.run_seq = ?4 AND r.mode = 'apply')
-                    AND NOT EXISTS (SELECT 1 FROM subscriptions AS s
-                        WHERE s.bundle_id = h.bundle_id AND s.environment = h.environment
-                            AND s.original_transaction_id = h.original_transaction_id)
+                    AND NOT \(FindingLook.isAboutSomething)
                 """,
             arguments: [passID, first, end, sequence])
     }
@@ -199,7 +188,7 @@ struct FindingResolution {
         try db.execute(
             sql: """
                 UPDATE trueup_findings AS h SET state = 'resolved'
-                WHERE h.state IN \(Self.unresolved) AND h.finding_id >= ?2 AND h.finding_id < ?3
+                WHERE h.state IN \(FindingLook.unresolved) AND h.finding_id >= ?2 AND h.finding_id < ?3
                     AND h.last_pass_id <> ?1
                     AND h.kind IN ('notification_missed', 'notification_lost')
                     AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f

@@ -78,7 +78,7 @@ extension SQLiteStore {
                     AND (\(OwedFindings.wasOwed)
                         OR NOT EXISTS (SELECT 1 FROM trueup_findings AS h
                             WHERE h.finding_id = f.finding_id
-                                AND h.state IN \(FindingResolution.unresolved)))
+                                AND h.state IN \(FindingLook.unresolved)))
                     """)
         }
     }

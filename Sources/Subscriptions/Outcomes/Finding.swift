@@ -53,6 +53,12 @@ package struct Finding: Hashable, Sendable {
     }
 }
 
+extension Finding {
+    /// What `field` begins with where a finding without a subscription is about a payload of the
+    /// notification history.
+    package static let notificationFieldPrefix = "notification "
+}
+
 /// Whom a difference harms.
 package enum Direction: String, Hashable, Sendable, CaseIterable, Codable {
     case customerLoses = "customer_loses"
