@@ -65,7 +65,9 @@ package struct ReportAudit {
         let auditor = RunAuditor(path: directory, folder: name)
         let breaks = auditor.manifest?.breaks ?? []
         var trail = LedgerTrail(declared: breaks)
-        let run = await auditor.audit(trust: trust, trail: &trail)
+        var apps = KnownApps(startingWith: auditor.manifest)
+        if let manifest = auditor.manifest { apps.add(manifest) }
+        let run = await auditor.audit(trust: trust, apps: apps, trail: &trail)
         try perRun(run)
         var result = AuditResult(isWholeFolder: false)
         result.take(run)

@@ -65,11 +65,14 @@ final class HandMadeReports {
     ///   - mode: Of the run.
     ///   - planned: The items of its plan.
     ///   - plannedLines: The lines of its CSV that are told of the plan.
+    ///   - app: The app that is configured, whatever the lines are about.
+    ///   - listsFinding: Whether a finding of an earlier night is still open.
     /// - Throws: What writing the files throws.
     func addNight(
         _ corrections: [Correction], derivations: [[String: Any]]? = nil,
         business: (lines: [[String: Any]], summary: [String: Any])? = nil, isListed: Bool = true,
-        mode: String = "apply", planned: [[String: Any]] = [], plannedLines: [String] = []
+        mode: String = "apply", planned: [[String: Any]] = [], plannedLines: [String] = [],
+        app: String = "com.example.app", listsFinding: Bool = false
     ) throws {
         let number = runs.count + 1
         let runID = "2025112\(number)T031704Z-00000\(number)"
@@ -77,7 +80,11 @@ final class HandMadeReports {
         let written = corrections.map { entry($0, runID) }
         let head = entries.last?["ledger_hash"] as? String ?? String(repeating: "0", count: 64)
         var files = Self.emptyFiles
-        files["evidence.jsonl"] = written.isEmpty ? "" : evidence
+        files["evidence.jsonl"] = written.isEmpty && !listsFinding ? "" : evidence
+        if listsFinding {
+            files["discrepancies.jsonl"] = Self.canonical(openFinding(runID)) + "\n"
+            files["discrepancies.csv"] = "kind\r\naccess_unpaid\r\n"
+        }
         files["corrections.jsonl"] = written.map { Self.canonical($0) + "\n" }.joined()
         files["corrections.csv"] =
             "ledger_entry,field,before,after\r\n"
@@ -118,15 +125,17 @@ final class HandMadeReports {
             shared.merging([
                 "corrections": ["applied": written.count],
                 "business": business?.summary ?? NSNull() as Any,
+                "finding_states": listsFinding ? ["access_unpaid": ["open": 1]] : [:],
+                "findings": listsFinding ? ["access_unpaid": ["high": 1]] : [:],
             ]) { $1 })
         let manifest = shared.merging([
             "apps": [
                 [
-                    "bundle_id": "com.example.app", "environment": "Production",
+                    "bundle_id": app, "environment": "Production",
                     "app_apple_id": 1_234_567_890,
                 ]
             ],
-            "corrections_applied": written.count, "findings": 0, "format": 1,
+            "corrections_applied": written.count, "findings": listsFinding ? 1 : 0, "format": 1,
             "previous": previousManifest, "trusted_roots": [Any](),
             "files": files.map { name, text in
                 [
@@ -143,7 +152,8 @@ final class HandMadeReports {
         runs.append(name)
         let line = """
             \(runID),\(name),\(digest),nightly,\(mode),2025-11-2\(number)T03:17:04.000Z,\
-            2025-11-2\(number)T03:20:00.000Z,,,1,1,0,0,0,0,\(written.count),,
+            2025-11-2\(number)T03:20:00.000Z,,,1,1,0,0,0,\(listsFinding ? 1 : 0),\
+            \(written.count),,
             """
         let lines = index + [line]
         try folder.write(
@@ -155,11 +165,21 @@ final class HandMadeReports {
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: name)
     }
 
-    func audit() async throws -> (result: AuditResult, problems: [String], notes: [String]) {
+    /// Removes the oldest night, as retention does.
+    func removeFirst() throws {
+        try FileManager.default.removeItem(atPath: directory + "/" + runs.removeFirst())
+    }
+
+    /// Audits the folder of one run, or all of them.
+    func audit(
+        _ run: String? = nil
+    ) async throws -> (result: AuditResult, problems: [String], notes: [String]) {
         let trust = try AuditTrust(certificateFiles: [chain.rootDER])
         var problems: [String] = []
         var notes: [String] = []
-        let result = try await ReportAudit(trust: trust, anchors: []).audit(directory) { run in
+        let result = try await ReportAudit(trust: trust, anchors: []).audit(
+            run.map { directory + "/" + $0 } ?? directory
+        ) { run in
             problems += run.problems.problems.map(\.description)
             notes += run.notes
         }
@@ -189,6 +209,15 @@ final class HandMadeReports {
         entry["ledger_hash"] = Self.digest(previous + Self.canonical(entry))
         entries.append(entry)
         return entry
+    }
+
+    private func openFinding(_ runID: String) -> [String: Any] {
+        [
+            "action": "none", "app": "com.example.app", "environment": "Production",
+            "evidence": Self.digest(transaction), "kind": "access_unpaid",
+            "original_transaction_id": Self.id, "run_id": runID, "severity": "high",
+            "state": "open",
+        ]
     }
 
     private var evidence: String {

@@ -48,12 +48,16 @@ struct ReportFolderAudit {
         for problem in DatabaseNote.problems(in: directory, chain) { result.add(problem) }
         var trail = LedgerTrail()
         var known: [String?] = [chain.links.first?.manifest.previous]
-        for auditor in broken { try take(await auditor.audit(trust: trust, trail: &trail), perRun) }
+        var apps = KnownApps(startingWith: chain.links.first?.manifest)
+        for auditor in broken {
+            try take(await auditor.audit(trust: trust, apps: apps, trail: &trail), perRun)
+        }
         let breaks = chain.links.flatMap(\.manifest.breaks)
         trail = LedgerTrail(declared: breaks)
         for link in chain.links {
             let auditor = RunAuditor(path: directory + "/" + link.folder, folder: link.folder)
-            let run = await auditor.audit(trust: trust, trail: &trail)
+            apps.add(link.manifest)
+            let run = await auditor.audit(trust: trust, apps: apps, trail: &trail)
             known += [run.manifestDigest, run.ledgerHead]
             result.newest = run
             try take(run, perRun)

@@ -12,6 +12,7 @@ struct FindingEvidenceCheck {
     private static let aboutOthers: Set<String> = ["wrong_app", "wrong_environment"]
 
     let manifest: ManifestRecord
+    let apps: KnownApps
     let evidence: EvidenceFile
 
     /// The problems of a finding; none for a finding without evidence.
@@ -28,10 +29,8 @@ struct FindingEvidenceCheck {
                 return ["the evidence \(digest) is not in \(EvidenceFile.name)"]
             }
             let isAboutOthers = Self.aboutOthers.contains(kind)
-            let own = manifest.app(
-                bundleID: finding.text("app"), environment: finding.text("environment"))
-            guard let app = own ?? (isAboutOthers ? manifest.apps.first : nil) else {
-                return ["its app is none of the manifest's"]
+            guard let app = isAboutOthers ? asked(about: finding) : apps.app(of: finding) else {
+                return [KnownApps.problem]
             }
             let statement = try await evidence.statement(of: digest, for: app)
             if case .erased = statement { return [] }
@@ -42,6 +41,13 @@ struct FindingEvidenceCheck {
         } catch {
             return [error.reason]
         }
+    }
+
+    /// The app that was asked about a row that may be of another one.
+    private func asked(about finding: JSONRecord) -> ManifestRecord.App? {
+        let own = manifest.app(
+            bundleID: finding.text("app"), environment: finding.text("environment"))
+        return own ?? manifest.apps.first
     }
 
     private func problems(

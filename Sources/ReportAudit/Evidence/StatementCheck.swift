@@ -5,7 +5,7 @@ import Subscriptions
 ///
 /// This finds an edited value or an exchanged payload even when every digest was recomputed.
 struct StatementCheck {
-    let manifest: ManifestRecord
+    let apps: KnownApps
     let evidence: EvidenceFile
 
     struct Outcome {
@@ -36,10 +36,9 @@ struct StatementCheck {
     private func check(
         _ entry: JSONRecord, holding: (StatedValues) -> [String]
     ) async -> Outcome {
-        guard
-            let app = manifest.app(
-                bundleID: entry.text("app"), environment: entry.text("environment"))
-        else { return Outcome(problems: ["its app is none of the manifest's"]) }
+        guard let app = apps.app(of: entry) else {
+            return Outcome(problems: [KnownApps.problem])
+        }
         do throws(UnreadableFile) {
             switch try await statements(of: entry, app) {
             case .values(let values): return Outcome(problems: holding(values), values: values)

@@ -29,6 +29,11 @@ struct ManifestRecord {
     struct App {
         let identity: AppIdentity
         let appAppleID: Int64?
+
+        func isNamed(bundleID: String?, environment: String?) -> Bool {
+            identity.bundleID.isSame(as: bundleID)
+                && identity.environment.rawValue.isSame(as: environment)
+        }
     }
 
     struct Root {
@@ -51,10 +56,7 @@ struct ManifestRecord {
     var breaks: [DeclaredBreak] { declarations.compactMap(DeclaredBreak.init) }
 
     func app(bundleID: String?, environment: String?) -> App? {
-        apps.first {
-            $0.identity.bundleID.isSame(as: bundleID)
-                && $0.identity.environment.rawValue.isSame(as: environment)
-        }
+        apps.first { $0.isNamed(bundleID: bundleID, environment: environment) }
     }
 
     /// Reads a manifest.

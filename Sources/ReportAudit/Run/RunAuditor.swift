@@ -33,9 +33,12 @@ struct RunAuditor {
     ///
     /// - Parameters:
     ///   - trust: The trusted roots.
+    ///   - apps: The apps of this run and of those that it follows.
     ///   - trail: The ledger up to this run; the run's entries are added.
     /// - Returns: The counts and problems of the run.
-    func audit(trust: AuditTrust, trail: inout LedgerTrail) async -> RunAudit {
+    func audit(
+        trust: AuditTrust, apps: KnownApps, trail: inout LedgerTrail
+    ) async -> RunAudit {
         let name = folder.split(separator: "/").last.map(String.init) ?? folder
         var audit = RunAudit(folder: folder, runID: manifest?.runID ?? name)
         if let manifestFailure { problems.add(FileCheck.manifest, manifestFailure) }
@@ -43,7 +46,7 @@ struct RunAuditor {
         if let manifest {
             audit.manifestDigest = manifest.digest
             audit.ledgerHead = manifest.ledgerHead
-            await auditContents(manifest, trust, &trail, &audit)
+            await auditContents(manifest, trust, apps, &trail, &audit)
         } else {
             trail.skip(toHead: nil)
         }
@@ -52,8 +55,8 @@ struct RunAuditor {
     }
 
     private func auditContents(
-        _ manifest: ManifestRecord, _ trust: AuditTrust, _ trail: inout LedgerTrail,
-        _ audit: inout RunAudit
+        _ manifest: ManifestRecord, _ trust: AuditTrust, _ apps: KnownApps,
+        _ trail: inout LedgerTrail, _ audit: inout RunAudit
     ) async {
         let verifier = EvidenceVerifier(trust: trust, manifest: manifest)
         guard
@@ -72,11 +75,12 @@ struct RunAuditor {
             return
         }
         var counts = RunCounts()
-        let statements = StatementCheck(manifest: manifest, evidence: evidence)
+        let statements = StatementCheck(apps: apps, evidence: evidence)
         do throws(UnreadableFile) {
             try await FindingCheck(
                 folder: path, manifest: manifest,
-                evidence: FindingEvidenceCheck(manifest: manifest, evidence: evidence),
+                evidence: FindingEvidenceCheck(
+                    manifest: manifest, apps: apps, evidence: evidence),
                 problems: problems
             ).check(counts: &counts)
         } catch {
