@@ -27,7 +27,7 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
     /// Where Apple's statement has the value; `nil` for the company's own columns.
     package let stated: ColumnSource<Statement>?
     /// The signed payload that states it.
-    package let payload: (any KeyPath<Statement, SignedPayload> & Sendable)?
+    package let payload: (@Sendable (Statement) -> SignedPayload)?
     /// Whether a job's `authority` may make it report-only.
     package let isGovernable: Bool
     /// The version of the schema that added it; `nil` where the table was made with it.
@@ -38,7 +38,7 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
     /// A column that Apple states.
     init(
         _ place: ColumnPlace<Row>, _ stated: ColumnSource<Statement>,
-        by payload: any KeyPath<Statement, SignedPayload> & Sendable,
+        by payload: @escaping @Sendable (Statement) -> SignedPayload,
         of content: ColumnContent? = nil,
         isGovernable: Bool = false, since: Int? = nil
     ) {
@@ -62,15 +62,23 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
 }
 
 /// The property of a row that holds a column's value.
+///
+/// Plain functions, for which a key path's literal may stand: to follow a key path that is a value
+/// costs more than the rest of a comparison.
 package enum ColumnPlace<Row>: Sendable {
+    /// Reads a property.
+    package typealias Get<Value> = @Sendable (Row) -> Value?
+    /// Sets the same property.
+    package typealias Set<Value> = @Sendable (inout Row, Value?) -> Void
+
     /// A part of the row's key, which is set when the row is created.
-    case key(any KeyPath<Row, String> & Sendable)
-    case text(any WritableKeyPath<Row, String?> & Sendable)
-    case number(any WritableKeyPath<Row, Int?> & Sendable)
-    case integer(any WritableKeyPath<Row, Int64?> & Sendable)
+    case key(@Sendable (Row) -> String)
+    case text(Get<String>, Set<String>)
+    case number(Get<Int>, Set<Int>)
+    case integer(Get<Int64>, Set<Int64>)
     /// 0 or 1.
-    case flag(any WritableKeyPath<Row, Bool?> & Sendable)
-    case time(any WritableKeyPath<Row, Timestamp?> & Sendable)
+    case flag(Get<Bool>, Set<Bool>)
+    case time(Get<Timestamp>, Set<Timestamp>)
 
     package var form: FieldForm {
         switch self {
@@ -82,12 +90,12 @@ package enum ColumnPlace<Row>: Sendable {
 
     package func value(in row: Row) -> FieldValue {
         switch self {
-        case .key(let path): .text(row[keyPath: path])
-        case .text(let path): FieldValue(row[keyPath: path])
-        case .number(let path): FieldValue(row[keyPath: path])
-        case .integer(let path): FieldValue(row[keyPath: path])
-        case .flag(let path): FieldValue(row[keyPath: path])
-        case .time(let path): FieldValue(row[keyPath: path])
+        case .key(let get): .text(get(row))
+        case .text(let get, _): FieldValue(get(row))
+        case .number(let get, _): FieldValue(get(row))
+        case .integer(let get, _): FieldValue(get(row))
+        case .flag(let get, _): FieldValue(get(row))
+        case .time(let get, _): FieldValue(get(row))
         }
     }
 
@@ -97,37 +105,36 @@ package enum ColumnPlace<Row>: Sendable {
     package func set(_ value: FieldValue, in row: inout Row) {
         switch (self, value) {
         case (.key, _): break
-        case (.text(let path), .text(let text)): row[keyPath: path] = text
-        case (.number(let path), .integer(let number)):
-            row[keyPath: path] = Int(exactly: number)
-        case (.integer(let path), .integer(let number)): row[keyPath: path] = number
-        case (.flag(let path), .integer(let number)): row[keyPath: path] = number != 0
-        case (.time(let path), .time(let time)): row[keyPath: path] = time
-        case (.text(let path), _): row[keyPath: path] = nil
-        case (.number(let path), _): row[keyPath: path] = nil
-        case (.integer(let path), _): row[keyPath: path] = nil
-        case (.flag(let path), _): row[keyPath: path] = nil
-        case (.time(let path), _): row[keyPath: path] = nil
+        case (.text(_, let set), .text(let text)): set(&row, text)
+        case (.number(_, let set), .integer(let number)): set(&row, Int(exactly: number))
+        case (.integer(_, let set), .integer(let number)): set(&row, number)
+        case (.flag(_, let set), .integer(let number)): set(&row, number != 0)
+        case (.time(_, let set), .time(let time)): set(&row, time)
+        case (.text(_, let set), _): set(&row, nil)
+        case (.number(_, let set), _): set(&row, nil)
+        case (.integer(_, let set), _): set(&row, nil)
+        case (.flag(_, let set), _): set(&row, nil)
+        case (.time(_, let set), _): set(&row, nil)
         }
     }
 }
 
 /// The property of Apple's statement that holds a column's value.
 package enum ColumnSource<Statement>: Sendable {
-    case text(any KeyPath<Statement, String?> & Sendable)
-    case number(any KeyPath<Statement, Int?> & Sendable)
-    case integer(any KeyPath<Statement, Int64?> & Sendable)
-    case flag(any KeyPath<Statement, Bool> & Sendable)
-    case time(any KeyPath<Statement, Timestamp?> & Sendable)
+    case text(@Sendable (Statement) -> String?)
+    case number(@Sendable (Statement) -> Int?)
+    case integer(@Sendable (Statement) -> Int64?)
+    case flag(@Sendable (Statement) -> Bool)
+    case time(@Sendable (Statement) -> Timestamp?)
 
     /// Null where Apple states no value that may be written.
     package func value(in statement: Statement) -> FieldValue {
         switch self {
-        case .text(let path): FieldValue(statement[keyPath: path])
-        case .number(let path): FieldValue(statement[keyPath: path])
-        case .integer(let path): FieldValue(statement[keyPath: path])
-        case .flag(let path): FieldValue(statement[keyPath: path])
-        case .time(let path): FieldValue(statement[keyPath: path])
+        case .text(let get): FieldValue(get(statement))
+        case .number(let get): FieldValue(get(statement))
+        case .integer(let get): FieldValue(get(statement))
+        case .flag(let get): FieldValue(get(statement))
+        case .time(let get): FieldValue(get(statement))
         }
     }
 }

@@ -83,19 +83,22 @@ package enum SubscriptionField: String, RowColumn {
         case .originalTransactionID: .init(.key(\.key.originalTransactionID), of: .id)
         case .environment: .init(.key(\.key.environment))
         case .bundleID: .init(.key(\.key.bundleID))
-        case .customerID: .init(.text(\.customerID), of: .name)
+        case .customerID: .init(.text(\.customerID, { $0.customerID = $1 }), of: .name)
         case .appAccountToken:
             .init(
-                .text(\.appAccountToken), .text(\.transaction.appAccountToken),
+                .text(\.appAccountToken, { $0.appAccountToken = $1 }),
+                .text(\.transaction.appAccountToken),
                 by: \.transaction.evidence)
         case .productID:
             .init(
-                .text(\.productID), .text(\.transaction.productID), by: \.transaction.evidence,
+                .text(\.productID, { $0.productID = $1 }), .text(\.transaction.productID),
+                by: \.transaction.evidence,
                 isGovernable: true)
         case .status:
             // Unsigned; its evidence is the transaction beside it.
             .init(
-                .number(\.status), .number(\.statedStatus), by: \.transaction.evidence,
+                .number(\.status, { $0.status = $1 }), .number(\.statedStatus),
+                by: \.transaction.evidence,
                 of: .integer(
                     1...5,
                     "is not a status; known are 1 active, 2 expired, 3 billing retry, 4 grace, "
@@ -103,41 +106,50 @@ package enum SubscriptionField: String, RowColumn {
                 isGovernable: true)
         case .expiresDate:
             .init(
-                .time(\.expiresDate), .time(\.transaction.expiresDate),
+                .time(\.expiresDate, { $0.expiresDate = $1 }), .time(\.transaction.expiresDate),
                 by: \.transaction.evidence, isGovernable: true)
         case .gracePeriodExpiresDate:
             .init(
-                .time(\.gracePeriodExpiresDate), .time(\.renewal.gracePeriodExpiresDate),
+                .time(\.gracePeriodExpiresDate, { $0.gracePeriodExpiresDate = $1 }),
+                .time(\.renewal.gracePeriodExpiresDate),
                 by: \.renewal.evidence, isGovernable: true)
         case .autoRenewStatus:
             .init(
-                .number(\.autoRenewStatus), .number(\.renewal.knownAutoRenewStatus),
+                .number(\.autoRenewStatus, { $0.autoRenewStatus = $1 }),
+                .number(\.renewal.knownAutoRenewStatus),
                 by: \.renewal.evidence, of: .integer(0...1, "must be 0 (off) or 1 (on)"),
                 isGovernable: true)
         case .autoRenewProductID:
             .init(
-                .text(\.autoRenewProductID), .text(\.renewal.autoRenewProductID),
+                .text(\.autoRenewProductID, { $0.autoRenewProductID = $1 }),
+                .text(\.renewal.autoRenewProductID),
                 by: \.renewal.evidence, isGovernable: true)
         case .revocationDate:
             .init(
-                .time(\.revocationDate), .time(\.transaction.revocationDate),
+                .time(\.revocationDate, { $0.revocationDate = $1 }),
+                .time(\.transaction.revocationDate),
                 by: \.transaction.evidence, isGovernable: true)
         case .inAppOwnershipType:
             .init(
-                .text(\.inAppOwnershipType), .text(\.transaction.knownOwnershipType),
+                .text(\.inAppOwnershipType, { $0.inAppOwnershipType = $1 }),
+                .text(\.transaction.knownOwnershipType),
                 by: \.transaction.evidence, isGovernable: true)
         case .latestTransactionID:
             .init(
-                .text(\.latestTransactionID), .text(\.statedTransactionID),
+                .text(\.latestTransactionID, { $0.latestTransactionID = $1 }),
+                .text(\.statedTransactionID),
                 by: \.transaction.evidence, of: .id, isGovernable: true)
         case .webOrderLineItemID:
             .init(
-                .text(\.webOrderLineItemID), .text(\.transaction.webOrderLineItemID),
+                .text(\.webOrderLineItemID, { $0.webOrderLineItemID = $1 }),
+                .text(\.transaction.webOrderLineItemID),
                 by: \.transaction.evidence, of: .id, isGovernable: true)
         case .signedDate:
             .init(
-                .time(\.signedDate), .time(\.statedDate), by: \.transaction.evidence)
-        case .paidElsewhereUntil: .init(.time(\.paidElsewhereUntil), since: 29)
+                .time(\.signedDate, { $0.signedDate = $1 }), .time(\.statedDate),
+                by: \.transaction.evidence)
+        case .paidElsewhereUntil:
+            .init(.time(\.paidElsewhereUntil, { $0.paidElsewhereUntil = $1 }), since: 29)
         }
     }
 }
@@ -150,10 +162,10 @@ extension StatedSubscription {
 
     /// The payload that a column comes from.
     package func payload(of field: SubscriptionField) -> SignedPayload {
-        field.definition.payload.map { self[keyPath: $0] } ?? transaction.evidence
+        field.definition.payload?(self) ?? transaction.evidence
     }
 
-    // These are always stated; key paths of a `ColumnSource` must be optional.
+    // These are always stated; what a `ColumnSource` reads is optional.
     fileprivate var statedStatus: Int? { status.rawValue }
     fileprivate var statedTransactionID: String? { transaction.transactionID }
     fileprivate var statedDate: Timestamp? { signedDate }

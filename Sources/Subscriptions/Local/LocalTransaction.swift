@@ -103,35 +103,53 @@ package enum TransactionField: String, RowColumn {
         case .originalTransactionID: .init(.key(\.originalTransactionID), of: .id)
         case .environment: .init(.key(\.key.environment))
         case .bundleID: .init(.key(\.key.bundleID))
-        case .productID: .init(.text(\.productID), .text(\.productID), by: \.evidence)
-        case .type: .init(.text(\.type), .text(\.type), by: \.evidence)
-        case .purchaseDate: .init(.time(\.purchaseDate), .time(\.purchaseDate), by: \.evidence)
-        case .expiresDate: .init(.time(\.expiresDate), .time(\.expiresDate), by: \.evidence)
+        case .productID:
+            .init(.text(\.productID, { $0.productID = $1 }), .text(\.productID), by: \.evidence)
+        case .type: .init(.text(\.type, { $0.type = $1 }), .text(\.type), by: \.evidence)
+        case .purchaseDate:
+            .init(
+                .time(\.purchaseDate, { $0.purchaseDate = $1 }), .time(\.purchaseDate),
+                by: \.evidence)
+        case .expiresDate:
+            .init(
+                .time(\.expiresDate, { $0.expiresDate = $1 }), .time(\.expiresDate), by: \.evidence)
         case .revocationDate:
-            .init(.time(\.revocationDate), .time(\.revocationDate), by: \.evidence)
+            .init(
+                .time(\.revocationDate, { $0.revocationDate = $1 }), .time(\.revocationDate),
+                by: \.evidence)
         case .revocationReason:
             .init(
-                .number(\.revocationReason), .number(\.revocationReason), by: \.evidence,
+                .number(\.revocationReason, { $0.revocationReason = $1 }),
+                .number(\.revocationReason), by: \.evidence,
                 of: Self.smallNumber)
         case .webOrderLineItemID:
             .init(
-                .text(\.webOrderLineItemID), .text(\.webOrderLineItemID), by: \.evidence, of: .id)
+                .text(\.webOrderLineItemID, { $0.webOrderLineItemID = $1 }),
+                .text(\.webOrderLineItemID), by: \.evidence, of: .id)
         case .inAppOwnershipType:
-            .init(.text(\.inAppOwnershipType), .text(\.inAppOwnershipType), by: \.evidence)
+            .init(
+                .text(\.inAppOwnershipType, { $0.inAppOwnershipType = $1 }),
+                .text(\.inAppOwnershipType), by: \.evidence)
         case .isUpgraded:
-            .init(.flag(\.isUpgraded), .flag(\.isUpgraded), by: \.evidence, of: .flag)
+            .init(
+                .flag(\.isUpgraded, { $0.isUpgraded = $1 }), .flag(\.isUpgraded), by: \.evidence,
+                of: .flag)
         case .offerType:
             .init(
-                .number(\.offerType), .number(\.offerType), by: \.evidence, of: Self.smallNumber)
+                .number(\.offerType, { $0.offerType = $1 }), .number(\.offerType), by: \.evidence,
+                of: Self.smallNumber)
         case .price:
             .init(
-                .integer(\.price), .integer(\.price), by: \.evidence,
+                .integer(\.price, { $0.price = $1 }), .integer(\.price), by: \.evidence,
                 of: .integer(
                     Int64.min...Int64.max, "must be whole milliunits: 10.99 is written 10990"),
                 isGovernable: true)
         case .currency:
-            .init(.text(\.currency), .text(\.currency), by: \.evidence, isGovernable: true)
-        case .signedDate: .init(.time(\.signedDate), .time(\.statedDate), by: \.evidence)
+            .init(
+                .text(\.currency, { $0.currency = $1 }), .text(\.currency), by: \.evidence,
+                isGovernable: true)
+        case .signedDate:
+            .init(.time(\.signedDate, { $0.signedDate = $1 }), .time(\.statedDate), by: \.evidence)
         }
     }
 
