@@ -3,8 +3,7 @@ package import Subscriptions
 
 /// Reads the members of one JSON object by name, and collects the members that were not read.
 ///
-/// Apple sends members in a fixed order, and models read them in that order, so a look-up is nearly
-/// always one comparison.
+/// Apple sends members in a fixed order, and models read them in that order.
 package struct ObjectReader {
     /// What happens when a member has an unexpected JSON type.
     package enum Demand {
@@ -18,19 +17,16 @@ package struct ObjectReader {
     package static let keptUnknowns = 32
     private static let keptTextLength = 100
 
-    private let members: [(name: JSONValue, value: JSONValue)]
+    private var members: JSONMembers
     private let name: String
-    private var isTaken: [Bool]
     private var takenNames: [String] = []
-    private var nextMember = 0
     private var unknowns: [UnknownValue] = []
 
     /// `nil` when the value is not an object.
     init?(_ value: JSONValue, name: String) {
-        guard value.isObject else { return nil }
-        self.members = value.members
+        guard let members = JSONMembers(value) else { return nil }
+        self.members = members
         self.name = name
-        self.isTaken = [Bool](repeating: false, count: members.count)
     }
 
     package mutating func text(
@@ -123,15 +119,15 @@ package struct ObjectReader {
     /// - Throws: When a member that was read is there twice: parsers differ in which one they use.
     package mutating func finish() throws(UndecodableModel) -> [UnknownValue] {
         // Models read a few dozen members; an object that was sent may have any number.
-        for (index, member) in members.enumerated() where !isTaken[index] {
-            if let twice = takenNames.first(where: member.name.isText) {
+        for member in members.untakenNames {
+            if let twice = takenNames.first(where: member.isText) {
                 throw UndecodableModel("\(name) has the member \(twice) twice")
             }
             guard unknowns.count < Self.keptUnknowns else { continue }
-            let text = (member.name.text ?? "").prefix(Self.keptTextLength)
+            let text = (member.text ?? "").prefix(Self.keptTextLength)
             note(UnknownValue(field: "\(name).\(text)", value: nil))
         }
-        isTaken = [Bool](repeating: true, count: members.count)
+        members.takeAll()
         return unknowns
     }
 
@@ -148,17 +144,9 @@ package struct ObjectReader {
     }
 
     private mutating func take(_ member: String) -> JSONValue? {
-        for offset in 0..<members.count {
-            var index = nextMember + offset
-            if index >= members.count { index -= members.count }
-            if !isTaken[index], members[index].name.isText(member) {
-                isTaken[index] = true
-                takenNames.append(member)
-                nextMember = index + 1 == members.count ? 0 : index + 1
-                return members[index].value
-            }
-        }
-        return nil
+        guard let value = members.take(member) else { return nil }
+        takenNames.append(member)
+        return value
     }
 
     private mutating func noteUnknown(_ member: String, value: String) {

@@ -12,6 +12,25 @@ package final class JSONDocument: Sendable {
     }
 
     package var root: JSONValue { JSONValue(document: self, index: 0) }
+
+    /// Whether a node is exactly the given text, escapes resolved.
+    ///
+    /// Every member is looked up by name, so a plain text is compared without a copy.
+    func isText(_ expected: String, at index: Int) -> Bool {
+        let node = nodes[index]
+        guard node.kind == .text else {
+            return JSONValue(document: self, index: index).textBytes?.elementsEqual(expected.utf8)
+                ?? false
+        }
+        let expected = expected.utf8Span.span
+        let start = Int(node.start)
+        guard expected.count == Int(node.end) - start else { return false }
+        let text = bytes
+        for index in expected.indices where text[start + index] != expected[index] {
+            return false
+        }
+        return true
+    }
 }
 
 /// One value of a JSON text: its position in the bytes, and the index of the next sibling.

@@ -8,6 +8,21 @@ enum JSONNumber {
     ///     with a fraction is no integer.
     /// - Returns: `nil` where it is no integer or does not fit.
     static func integer(_ text: ArraySlice<UInt8>, roundsDown: Bool) -> Int64? {
+        plainInteger(text) ?? anyInteger(text, roundsDown: roundsDown)
+    }
+
+    /// The number where it is digits alone, and few enough to fit: nearly every number is.
+    private static func plainInteger(_ text: ArraySlice<UInt8>) -> Int64? {
+        guard text.count <= 18 else { return nil }
+        var value: Int64 = 0
+        for byte in text {
+            guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+            value = value &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
+        }
+        return value
+    }
+
+    private static func anyInteger(_ text: ArraySlice<UInt8>, roundsDown: Bool) -> Int64? {
         var isNegative = false
         var digits: [UInt8] = []
         var fractionDigits = 0

@@ -73,19 +73,7 @@ package struct JSONValue: Sendable {
     }
 
     /// Whether this is exactly the given text, escapes resolved.
-    package func isText(_ expected: String) -> Bool {
-        // Every member is looked up by name, so a plain text is compared without a copy.
-        guard node.kind == .text else {
-            return textBytes?.elementsEqual(expected.utf8) ?? false
-        }
-        let expected = expected.utf8Span.span
-        let start = Int(node.start)
-        guard expected.count == Int(node.end) - start else { return false }
-        for index in expected.indices where document.bytes[start + index] != expected[index] {
-            return false
-        }
-        return true
-    }
+    package func isText(_ expected: String) -> Bool { document.isText(expected, at: index) }
 
     private var children: [JSONValue] {
         var children: [JSONValue] = []
