@@ -32,15 +32,6 @@ import Testing
             ["precondition": 1, "uniqueKeysWithValues": 1],
             "settings refuse a rate of nothing; one key for each case of an enum"
         ),
-        "AppStoreServerAPI/Requests/RequestState.swift": (
-            ["precondition": 1, "uniqueKeysWithValues": 1], "made from all cases of an enum"
-        ),
-        "AppStoreServerAPI/Requests/PacedRequests.swift": (
-            ["uniqueKeysWithValues": 1], "made from all cases of an enum"
-        ),
-        "AppStoreServerAPI/Requests/PacedRequests+Attempt.swift": (
-            ["precondition": 1], "made from all cases of an enum"
-        ),
         "AppStoreServerAPI/Requests/ClockSkew.swift": (
             ["abs": 3], "the one number without a positive is asked for before"
         ),

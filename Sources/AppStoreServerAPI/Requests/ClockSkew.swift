@@ -10,6 +10,8 @@ struct ClockSkew {
     private static let suspiciousMilliseconds: Int64 = 60_000
 
     private(set) var aheadMilliseconds: Int64?
+    /// The header that was read last: all answers of a second have the same.
+    private var lastDate: (text: String, unixMilliseconds: Int64)?
 
     init() {}
 
@@ -20,10 +22,17 @@ struct ClockSkew {
     /// Of several answers the one with the smallest difference counts, because a slow answer, or
     /// one from a cache, was dated long before it arrived.
     mutating func compare(serverDate: String?, wallClock: Timestamp) {
-        guard let serverDate, let server = HTTPDate.unixMilliseconds(serverDate) else { return }
+        guard let serverDate, let server = time(of: serverDate) else { return }
         let (ahead, overflow) = wallClock.unixMilliseconds.subtractingReportingOverflow(server)
         guard !overflow, ahead != .min, abs(ahead) < abs(aheadMilliseconds ?? .max) else { return }
         aheadMilliseconds = ahead
+    }
+
+    private mutating func time(of date: String) -> Int64? {
+        if let lastDate, lastDate.text == date { return lastDate.unixMilliseconds }
+        guard let time = HTTPDate.unixMilliseconds(date) else { return nil }
+        lastDate = (date, time)
+        return time
     }
 
     /// `nil` while the clocks agree, and before the first answer.

@@ -18,7 +18,7 @@ extension PacedRequests {
         _ message: HTTPRequest, at endpoint: Endpoint, refusedToken: String?,
         _ progress: inout RequestState.Progress
     ) async throws(RunStop) -> (step: RequestState.Step, token: String) {
-        guard let gate = gates[endpoint] else { preconditionFailure("an endpoint without a gate") }
+        let gate = gates[endpoint]
         try await gate.enter()
         defer { gate.leave() }
         let start: EndpointLimiter.Start

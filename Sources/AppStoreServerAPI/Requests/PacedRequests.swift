@@ -20,7 +20,7 @@ package final class PacedRequests: APISending {
     let order: @Sendable () -> PaceOrder
     /// `nil` where nobody else uses the same quota: the limiters count what this process does.
     let booked: BookedCalls?
-    let gates: [Endpoint: ConcurrencyGate]
+    let gates: PerEndpoint<ConcurrencyGate>
     let state: Mutex<RequestState>
 
     /// Creates the sender of one app; nothing is sent yet.
@@ -53,10 +53,7 @@ package final class PacedRequests: APISending {
         self.hear = hear
         self.order = order
         booked = book.map { BookedCalls(book: $0, rates: rates, now: wallClock) }
-        gates = Dictionary(
-            uniqueKeysWithValues: Endpoint.allCases.map {
-                ($0, ConcurrencyGate(limit: concurrencyLimit))
-            })
+        gates = PerEndpoint { _ in ConcurrencyGate(limit: concurrencyLimit) }
         var state = RequestState(
             app: app, keyID: keyID, host: Self.host(of: baseURL), rates: rates,
             maxOutage: maxOutage, deadline: self.deadline, seed: seed)

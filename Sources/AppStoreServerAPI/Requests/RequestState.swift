@@ -59,9 +59,9 @@ struct RequestState {
     /// Whether there was any answer that only Apple can give.
     var hasAnswer = false
     var foreignInARow = 0
-    private var limiters: [Endpoint: EndpointLimiter]
+    private var limiters: PerEndpoint<EndpointLimiter>
     /// How many calls have neither ended nor been postponed.
-    var outstanding: [Endpoint: Int] = [:]
+    private var outstanding = PerEndpoint { _ in 0 }
     /// Endpoints for which several calls waited at once.
     var crowded: Set<Endpoint> = []
     var budget = RetryBudget()
@@ -85,27 +85,22 @@ struct RequestState {
         self.host = host
         self.deadline = deadline
         self.rates = rates
-        limiters = Dictionary(
-            uniqueKeysWithValues: Endpoint.allCases.map {
-                (
-                    $0,
-                    EndpointLimiter(
-                        requestsPerSecond: rates.perSecond(of: $0), patience: maxOutage,
-                        deadline: deadline,
-                        probesInDoubt: Self.isAskedAgain($0) ? Self.probesInDoubt : 0)
-                )
-            })
+        limiters = PerEndpoint {
+            EndpointLimiter(
+                requestsPerSecond: rates.perSecond(of: $0), patience: maxOutage,
+                deadline: deadline, probesInDoubt: Self.isAskedAgain($0) ? Self.probesInDoubt : 0)
+        }
         generator = SeededGenerator(seed: seed)
     }
 
     mutating func callWasMade(_ endpoint: Endpoint) {
         budget.callWasMade()
-        outstanding[endpoint, default: 0] += 1
-        if outstanding[endpoint, default: 0] > 1 { crowded.insert(endpoint) }
+        outstanding.update(endpoint) { $0 += 1 }
+        if outstanding[endpoint] > 1 { crowded.insert(endpoint) }
     }
 
     mutating func callEnded(_ endpoint: Endpoint, _ progress: Progress) {
-        if progress.isOutstanding { outstanding[endpoint, default: 0] -= 1 }
+        if progress.isOutstanding { outstanding.update(endpoint) { $0 -= 1 } }
     }
 
     /// The run ends; the first reason stays.
@@ -127,7 +122,7 @@ struct RequestState {
 
     /// Whether a request whose turn has come has to ask for admission again.
     func isHeldUp(_ endpoint: Endpoint, at now: Duration) -> Bool {
-        limiters[endpoint]?.isHeldUp(at: now) ?? false
+        limiters[endpoint].isHeldUp(at: now)
     }
 
     mutating func slotCame(
@@ -145,27 +140,23 @@ struct RequestState {
 
     /// Whether a call whose connection was lost may be repeated silently.
     func mayRepeatSilently(_ endpoint: Endpoint) -> Bool {
-        limiters[endpoint]?.mayRepeatSilently ?? false
+        limiters[endpoint].mayRepeatSilently
     }
 
     func callsPerHour(_ endpoint: Endpoint) -> Int { rates.perHour(of: endpoint) }
 
-    func givenUp(_ endpoint: Endpoint) -> String? { limiters[endpoint]?.givenUpOn }
+    func givenUp(_ endpoint: Endpoint) -> String? { limiters[endpoint].givenUpOn }
 
     mutating func withLimiter<T>(_ endpoint: Endpoint, _ body: (inout EndpointLimiter) -> T) -> T {
-        guard var limiter = limiters[endpoint] else {
-            preconditionFailure("an endpoint without a limiter")
+        let (result, wasClosed, isClosed) = limiters.update(endpoint) { limiter in
+            let wasClosed = limiter.isBreakerClosed
+            return (body(&limiter), wasClosed, limiter.isBreakerClosed)
         }
-        let wasClosed = limiter.isBreakerClosed
-        defer {
-            limiters[endpoint] = limiter
-            if limiter.isBreakerClosed != wasClosed {
-                note(
-                    wasClosed ? .breakerOpened(cause: limiter.lastFault) : .breakerClosed,
-                    of: endpoint)
-            }
+        if isClosed != wasClosed {
+            let cause = limiters[endpoint].lastFault
+            note(wasClosed ? .breakerOpened(cause: cause) : .breakerClosed, of: endpoint)
         }
-        return body(&limiter)
+        return result
     }
 }
 
@@ -189,11 +180,11 @@ extension RequestState {
     mutating func postpone(
         _ endpoint: Endpoint, _ progress: inout Progress
     ) -> String? {
-        let limiter = withLimiter(endpoint) { $0 }
-        guard progress.attempts > 0, limiter.isInDoubt, outstanding[endpoint, default: 0] > 1 else {
+        let limiter = limiters[endpoint]
+        guard progress.attempts > 0, limiter.isInDoubt, outstanding[endpoint] > 1 else {
             return nil
         }
-        outstanding[endpoint, default: 0] -= 1
+        outstanding.update(endpoint) { $0 -= 1 }
         progress.isOutstanding = false
         return "\(limiter.lastFault) (\(progress.attempts) attempts, then put off for others)"
     }
@@ -203,7 +194,7 @@ extension RequestState {
     /// Not for a call that was alone from the beginning: whether it or the endpoint fails is
     /// unknown, so it has only its retry budget.
     private mutating func isLastProbe(_ endpoint: Endpoint) -> Bool {
-        Self.isAskedAgain(endpoint) && outstanding[endpoint, default: 0] == 1
+        Self.isAskedAgain(endpoint) && outstanding[endpoint] == 1
             && crowded.contains(endpoint)
             && withLimiter(endpoint) { $0.isSilent }
     }

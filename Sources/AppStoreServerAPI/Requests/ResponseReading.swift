@@ -84,7 +84,8 @@ enum ResponseReading {
 
     /// A captive portal or a proxy also answers 200, but with HTML.
     private static func success(_ response: HTTPResponse) -> ResponseReading {
-        if response.header("content-type")?.lowercased().contains("html") == true {
+        let type = response.header("content-type")
+        if type != "application/json", type?.lowercased().contains("html") == true {
             return .undecodable("HTML instead of JSON: a proxy or a portal answered, not Apple")
         }
         guard let first = response.body.first(where: { !isBlank($0) }) else {
