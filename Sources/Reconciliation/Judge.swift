@@ -75,7 +75,7 @@ extension CaseContext {
                 && MigratedRule.successor(of: asked.row, in: self) == nil
             return isOpen && item.transactionInfo == nil ? .transactionInfo : nil
         }
-        guard item.statuses == .transactionNotFound else { return nil }
+        guard refusal == .transactionNotFound else { return nil }
         if item.elsewhere == nil, let other = otherEnvironment { return .statuses(in: other) }
         guard statementElsewhere == nil, item.transactionInfo == nil,
             NotFoundRule.wouldConfirm(asked, policy: policy)

@@ -1,11 +1,19 @@
 import Subscriptions
 
 /// One held row, and Apple's statement about the same original transaction id.
-struct Comparison: Hashable, Sendable {
-    var scoped: ScopedRow
-    var stated: StatedSubscription
+///
+/// A class, because both are large and every rule is given them.
+final class Comparison: Sendable {
+    let scoped: ScopedRow
+    let stated: StatedSubscription
     /// What the table keeps; by default everything.
-    var kept = KeptColumns()
+    let kept: KeptColumns
+
+    init(scoped: ScopedRow, stated: StatedSubscription, kept: KeptColumns = KeptColumns()) {
+        self.scoped = scoped
+        self.stated = stated
+        self.kept = kept
+    }
 
     var row: LocalSubscription { scoped.row }
 

@@ -27,7 +27,7 @@ extension CaseContext {
         if answer.subscriptions.count > 1 {
             orderLosses(in: &drafts, by: CustomerReading(self, answer: answer))
         }
-        return drafts.sorted { $0.key < $1.key }
+        return drafts.count > 1 ? drafts.sorted { $0.key < $1.key } : drafts
     }
 
     /// Adds a customer rule's finding to the draft of its row; excluded rows get none.
@@ -149,9 +149,10 @@ extension CaseContext {
         }
         if case .excluded = draft.verdict { return draft }
         draft.add(AllRules.local.differences(in: scoped))
-        if isAsked(row) {
+        let unknowns = isAsked(row) ? unknownsAroundStatements : []
+        if !unknowns.isEmpty {
             let reported = Set(draft.differences.map(\.finding.field))
-            let more = unknownsAroundStatements.filter { !reported.contains($0.field) }
+            let more = unknowns.filter { !reported.contains($0.field) }
             draft.add(AllRules.unknown.differences(more.map { ($0, nil) }, row: row))
         }
         return draft

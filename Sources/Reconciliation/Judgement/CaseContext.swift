@@ -6,6 +6,17 @@ struct CaseContext: Sendable {
     let policy: Policy
     /// The status answer, when there is one.
     let answer: CustomerAnswer?
+    /// How Apple refused the status question; `nil` for every other result of it.
+    let refusal: Refusal?
+    /// Whether the answer contains a verified statement about the asked id.
+    let answerContainsAsked: Bool
+    /// Whether any part of the answers did not pass verification.
+    private let hasRejections: Bool
+
+    /// The refusals that say something about the asked id.
+    enum Refusal {
+        case transactionNotFound, accountNotFound, invalidID
+    }
 
     init(_ item: Case, policy: Policy) {
         self.item = item
@@ -15,6 +26,17 @@ struct CaseContext: Sendable {
         } else {
             self.answer = nil
         }
+        refusal =
+            switch item.statuses {
+            case .transactionNotFound: .transactionNotFound
+            case .accountNotFound: .accountNotFound
+            case .invalidID: .invalidID
+            default: nil
+            }
+        answerContainsAsked = answer?.contains(item.askedID) ?? false
+        hasRejections =
+            answer?.hasRejections == true || item.statuses?.isUnverified == true
+            || item.transactionInfo?.isUnverified == true
     }
 
     /// Whether the row is the one that the question was for.
@@ -25,9 +47,6 @@ struct CaseContext: Sendable {
         row.key.bundleID == item.app.bundleID
             && row.key.environment == item.app.environment.rawValue
     }
-
-    /// Whether the answer contains a verified statement about the asked id.
-    var answerContainsAsked: Bool { answer?.contains(item.askedID) ?? false }
 
     /// The answer of Get Transaction Info to the asked id.
     ///
@@ -60,6 +79,7 @@ struct CaseContext: Sendable {
     /// Every row of the case in key order, so that nothing depends on the order of the answer.
     var rows: [ScopedRow] {
         let asked = item.asked.map { [$0] } ?? []
+        guard !item.held.isEmpty else { return asked }
         return (asked + item.held.filter { !isAsked($0.row) }).sorted { $0.row.key < $1.row.key }
     }
 }
@@ -70,6 +90,7 @@ extension CaseContext {
     /// That is the entry with the row's own id. For the asked row also the whole answer, the answer
     /// of Get Transaction Info, and an entry without a usable id where no entry has the asked one.
     func rejection(of row: LocalSubscription) -> RejectedStatement? {
+        guard hasRejections else { return nil }
         let id = row.key.originalTransactionID
         if let rejected = answer?.rejected[id] { return rejected }
         guard isAsked(row) || item.asked == nil else { return nil }

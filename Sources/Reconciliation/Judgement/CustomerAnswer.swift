@@ -8,16 +8,10 @@ struct CustomerAnswer: Sendable {
     /// Rejected entries that name no usable id.
     let unattributed: [RejectedStatement]
     let unknowns: [UnknownValue]
-    private let byID: [String: StatedSubscription]
 
     /// Of two statements about one id, which Apple never sends, the later signed one counts.
     init(_ answer: StatusAnswer) {
-        byID = Dictionary(
-            answer.subscriptions.map { ($0.originalTransactionID, $0) },
-            uniquingKeysWith: { $0.isBetterThan($1) ? $0 : $1 })
-        subscriptions = byID.values.sorted {
-            $0.originalTransactionID < $1.originalTransactionID
-        }
+        subscriptions = Self.oneForEachID(answer.subscriptions)
         rejected = Dictionary(
             answer.rejected.compactMap { entry in
                 entry.originalTransactionID.map { ($0, entry) }
@@ -28,12 +22,38 @@ struct CustomerAnswer: Sendable {
         unknowns = answer.unknowns
     }
 
-    func statement(about id: String) -> StatedSubscription? { byID[id] }
+    private static func oneForEachID(_ stated: [StatedSubscription]) -> [StatedSubscription] {
+        guard stated.count > 1 else { return stated }
+        return Dictionary(
+            stated.map { ($0.originalTransactionID, $0) },
+            uniquingKeysWith: { $0.isBetterThan($1) ? $0 : $1 }
+        ).values.sorted { $0.originalTransactionID < $1.originalTransactionID }
+    }
+
+    func statement(about id: String) -> StatedSubscription? {
+        position(of: id).map { subscriptions[$0] }
+    }
 
     /// Whether the answer contains a verified statement about the id.
-    func contains(_ id: String) -> Bool { byID[id] != nil && rejected[id] == nil }
+    func contains(_ id: String) -> Bool { position(of: id) != nil && rejected[id] == nil }
 
-    var isEmpty: Bool { byID.isEmpty && rejected.isEmpty && unattributed.isEmpty }
+    /// Where the statement about an id stands, by halves: they are sorted by it.
+    private func position(of id: String) -> Int? {
+        var range = subscriptions.indices
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            let found = subscriptions[middle].originalTransactionID
+            if found == id { return middle }
+            range =
+                found < id ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return nil
+    }
+
+    var isEmpty: Bool { subscriptions.isEmpty && !hasRejections }
+
+    /// Whether any entry of the answer was rejected.
+    var hasRejections: Bool { !rejected.isEmpty || !unattributed.isEmpty }
 
     /// The subscription that an id was migrated to, by a signed statement.
     func successor(of id: String) -> StatedSubscription? {
@@ -58,6 +78,9 @@ extension RejectedStatement {
 }
 
 extension Lookup {
+    /// Whether the whole answer is refused.
+    var isUnverified: Bool { if case .unverified = self { true } else { false } }
+
     /// Why a row stays undecided after this lookup; `nil` where it is a definite answer of Apple's.
     ///
     /// Other refusals of the question say nothing about the subscription.

@@ -17,9 +17,9 @@ package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionRe
 /// A few rows of another bundle are asked through the app of their environment, so that `wrong_app`
 /// can be proved; `judge` excludes them when that app does not know them.
 package func appToAsk(about row: LocalSubscription, policy: Policy) -> AppIdentity? {
-    let apps = policy.apps.sorted().filter { $0.environment.rawValue == row.key.environment }
+    let apps = policy.apps.filter { $0.environment.rawValue == row.key.environment }
     return apps.first { $0.bundleID == row.key.bundleID }
-        ?? (policy.strayBundles.contains(row.key.bundleID) ? apps.first : nil)
+        ?? (policy.strayBundles.contains(row.key.bundleID) ? apps.min() : nil)
 }
 
 /// The bundles that are not configured and that only a few rows name.

@@ -114,8 +114,9 @@ extension OutcomeDraft {
         for field in SubscriptionField.allCases
         where field.isStated && !held.contains(field)
             && !policy.reportOnlyFields.contains(field.rawValue)
-            && field != .signedDate && comparison.differs(in: field)
+            && field != .signedDate
             && (!onlyFills || comparison.isFirstFill || comparison.isNotKnownYet(field))
+            && comparison.differs(in: field)
         {
             changes[field] = comparison.change(of: field)
         }

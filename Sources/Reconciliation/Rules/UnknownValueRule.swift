@@ -12,7 +12,8 @@ struct UnknownValueRule: Rule {
     func differences(
         _ unknowns: [(UnknownValue, SignedPayload?)], row: LocalSubscription
     ) -> [Difference] {
-        Dictionary(grouping: unknowns, by: \.0.field)
+        guard !unknowns.isEmpty else { return [] }
+        return Dictionary(grouping: unknowns, by: \.0.field)
             .sorted { $0.key < $1.key }
             .map { field, met in
                 var finding = Finding(kind: .unknownValue, severity: .info, row: row)

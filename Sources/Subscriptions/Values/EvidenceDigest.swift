@@ -19,4 +19,7 @@ package struct SignedPayload: Hashable, Sendable {
         self.digest = digest
         self.jws = jws
     }
+
+    /// The digest tells payloads apart; to hash the text as well would read all of it.
+    package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }

@@ -9,7 +9,7 @@ struct AccountNotFoundRule: StandingRule {
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         guard context.isAsked(row), context.belongsToApp(row),
-            context.item.statuses == .accountNotFound
+            context.refusal == .accountNotFound
         else { return nil }
         var finding = Finding(kind: .accountNotFound, severity: .medium, row: row)
         finding.localValue = row.value(of: .status)

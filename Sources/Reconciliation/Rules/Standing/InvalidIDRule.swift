@@ -16,7 +16,7 @@ struct InvalidIDRule: StandingRule {
             return .discrepancy(Self.difference(row, cause: "malformed id"))
         }
         guard context.belongsToApp(row) else { return nil }
-        if context.item.statuses == .invalidID {
+        if context.refusal == .invalidID {
             return .discrepancy(Self.difference(row, cause: "Apple refuses the id"))
         }
         guard !context.answerContainsAsked, let original = Self.trueOriginal(in: context) else {

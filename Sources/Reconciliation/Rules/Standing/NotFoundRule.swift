@@ -12,7 +12,7 @@ struct NotFoundRule: StandingRule {
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         guard context.isAsked(row), context.belongsToApp(row),
-            context.item.statuses == .transactionNotFound
+            context.refusal == .transactionNotFound
         else { return nil }
         if context.info != nil {
             var conclusion = Conclusion.undecided(.noSubscriptionInAnswer)

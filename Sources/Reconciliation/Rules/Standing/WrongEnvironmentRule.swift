@@ -35,7 +35,7 @@ struct WrongEnvironmentRule: StandingRule {
             guard let answer = context.answer, answer.contains(id) else { return nil }
             return answer.statement(about: id).map { ($0, context.item.app.environment) }
         }
-        guard context.isAsked(row), context.item.statuses == .transactionNotFound,
+        guard context.isAsked(row), context.refusal == .transactionNotFound,
             let elsewhere = context.item.elsewhere
         else { return nil }
         return context.statementElsewhere.map { ($0, elsewhere.app.environment) }
