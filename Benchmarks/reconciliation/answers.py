@@ -100,12 +100,17 @@ def original(number):
     return str(2_000_000_000_000_000 + number)
 
 
+def period_id(number, period, kind=0):
+    """No two periods share one, of whatever subscription: the table would take them for the same."""
+    return str(20_000_000_000_000_000 + number * 1000 + kind * 500 + PERIODS_A_PAGE - period)
+
+
 def transaction(number, period):
     expires = now + (5 + number % 20) * DAY - period * 30 * DAY
     return {
-        "transactionId": str(int(original(number)) * 10 + PERIODS_A_PAGE - period),
+        "transactionId": period_id(number, period),
         "originalTransactionId": original(number),
-        "webOrderLineItemId": str(int(original(number)) * 10 + 500 - period),
+        "webOrderLineItemId": period_id(number, period, kind=1),
         "bundleId": BUNDLE,
         "productId": "com.example.monthly",
         "subscriptionGroupIdentifier": "20001",

@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -24,6 +25,7 @@ options.add_argument("--histories", type=int, default=2_000)
 options.add_argument("--rounds", type=int, default=5)
 options.add_argument("--port", type=int, default=18_444)
 options.add_argument("--paced-seconds", type=int, default=30)
+options.add_argument("--imported-rows", type=int, default=1_000_000)
 options.add_argument("--output", default="benchmark.json")
 given = options.parse_args()
 folder = os.path.abspath(given.folder)
@@ -79,7 +81,8 @@ def company(name, rows, rate=1_000_000):
     shutil.rmtree(path, ignore_errors=True)
     os.makedirs(path + "/jobs")
     for job, mode, history in (
-        ("check", "check", "never"), ("apply", "apply", "never"), ("history", "check", "always")
+        ("check", "check", "never"), ("apply", "apply", "never"), ("history", "check", "always"),
+        ("periods", "apply", "always"),
     ):
         with open(f"{path}/jobs/{job}.yaml", "w", encoding="utf-8") as file:
             file.write(JOB.format(mode=mode, history=history))
@@ -118,6 +121,39 @@ def trueup(path, job, verb="run"):
     with open(path + "/reports/latest/summary.json", encoding="utf-8") as file:
         figures["summary"] = json.load(file)
     return figures
+
+
+def first_request(path):
+    """Milliseconds from the start of a run to its first connection, which is then refused an answer."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        settings = path + "/trueup.yaml"
+        with open(settings, encoding="utf-8") as file:
+            text = file.read()
+        with open(settings, "w", encoding="utf-8") as file:
+            file.write(text.replace(url, f"https://127.0.0.1:{server.getsockname()[1]}"))
+        began = time.monotonic()
+        command = [given.trueup, "run", "check", "--config", settings, "--quiet"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        server.settimeout(30)
+        server.accept()[0].close()
+        took = time.monotonic() - began
+        process.terminate()
+        process.wait()
+    return took * 1000
+
+
+def many_rows(name, count):
+    """A table of so many rows, the first ones again and again under other ids."""
+    with open(folder + "/rows.csv", encoding="utf-8") as source:
+        head, *lines = source.readlines()
+    with open(folder + "/" + name, "w", encoding="utf-8") as file:
+        file.write(head)
+        for number in range(count):
+            rest = lines[number % len(lines)].split(",")[1:]
+            # Ids of transactions and line items have to differ, too.
+            rest[-3], rest[-2] = str(3 * 10**16 + number), str(4 * 10**16 + number)
+            file.write(",".join([str(3 * 10**15 + number), *rest]))
+    return folder + "/" + name
 
 
 def floor(path, ids, checks):
@@ -212,6 +248,7 @@ try:
         add("one row: peak MB", single["mb"])
         add("one row: wall ms", single["wall"] * 1000)
         add("10,000 rows: peak MB", many["mb"])
+        add("one row: ms to the first request", first_request(fresh(one)))
 
         idle = peer("statuses", "shipped", 1)["cpu"]
         for case in ("shipped", "cached"):
@@ -223,6 +260,19 @@ try:
         add("Apple's Python, history page / ours", cost / page_us)
 
     # --- once
+    applied = fresh(few)
+    periods = trueup(applied, "periods")["summary"]["corrections"]
+    if sum(periods.values()) != periods["applied"]:
+        sys.exit(f"every period was to be kept; got {periods}")
+    verified = spend([given.trueup, "verify", applied + "/reports", "--config", applied + "/trueup.yaml"])
+    add("verify: s for 100,000 corrections", verified["wall"] / periods["applied"] * 100_000)
+    loaded = company("loaded", some_rows("one.csv", 1))
+    table = many_rows("many.csv", given.imported_rows)
+    imported = spend([given.trueup, "import", table, "--config", loaded + "/trueup.yaml", "--quiet"])
+    add("import: s for 1,000,000 rows", imported["wall"] / given.imported_rows * 1e6)
+    add("import: peak MB", imported["mb"])
+    os.remove(table)
+    shutil.rmtree(loaded)
     paced_rows = 50 * given.paced_seconds
     paced = trueup(company("paced", some_rows("paced.csv", paced_rows), rate=50), "check")
     add("paced: share of 50/s", paced_rows / paced["wall"] / 50)
@@ -240,7 +290,7 @@ finally:
     server.terminate()
     server.wait()
 
-UNITS = {"MB": "MB", "ms": "ms", "/s": "1/s", " / ": "times", "share": "share", "rows": "rows"}
+UNITS = {"MB": "MB", "ms": "ms", ": s for": "s", "/s": "1/s", " / ": "times", "share": "share", "rows": "rows"}
 for name, values in samples.items():
     unit = next((unit for mark, unit in UNITS.items() if mark in name), "us of CPU")
     note(name, values, "us of CPU" if name.endswith("floor: libcurl in C alone") else unit)
@@ -259,6 +309,12 @@ target("CPU a history page, against the floor", median("history / floor"), 1.4)
 target("Apple's Python client, a history page, against ours", median("Apple's Python, history page / ours"), 40, False)
 target("peak MB with one row", median("one row: peak MB"), 35)
 target("peak MB with 10,000 rows", median("10,000 rows: peak MB"), 45)
+if given.accounts >= 200_000:
+    more = median("check: peak MB") - median("10,000 rows: peak MB")
+    target("peak MB with 200,000 rows, above that with 10,000", more, 5)
+target("ms from the start to the first request", median("one row: ms to the first request"), 40)
+target("import of 1,000,000 rows, s", median("import: s for 1,000,000 rows"), 15)
+target("verify of 100,000 corrections, s", median("verify: s for 100,000 corrections"), 20)
 target("paced at 50/s: share of the rate", median("paced: share of 50/s"), 0.99, False)
 target("paced at 50/s: share of one core", median("paced: share of a core"), 0.04)
 target("a server that closes after 100 requests: rows not judged", median("closed after 100 requests: rows not judged"), 0)
