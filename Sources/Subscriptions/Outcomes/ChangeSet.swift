@@ -38,7 +38,7 @@ package enum ChangeSet: Hashable, Sendable {
             case .period(let changes): changes.map { ($0.rawValue, $1) }
             case .ledger(let changes): changes.map { ($0.rawValue, $1) }
             }
-        return changes.sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
+        return changes.sorted { $0.0.precedesByBytes($1.0) }
             .map { (column: $0.0, change: $0.1) }
     }
 
@@ -57,10 +57,21 @@ package enum ChangeSet: Hashable, Sendable {
         }
     }
 
-    private func values(
-        _ side: KeyPath<FieldChange, FieldValue>
+    private func values(_ side: (FieldChange) -> FieldValue) -> [String: FieldValue] {
+        switch self {
+        case .subscription(let changes): Self.values(side, of: changes)
+        case .period(let changes): Self.values(side, of: changes)
+        case .ledger(let changes): Self.values(side, of: changes)
+        }
+    }
+
+    private static func values<Column: NamedColumn>(
+        _ side: (FieldChange) -> FieldValue, of changes: [Column: FieldChange]
     ) -> [String: FieldValue] {
-        named.reduce(into: [:]) { $0[$1.column] = $1.change[keyPath: side] }
+        var values: [String: FieldValue] = [:]
+        values.reserveCapacity(changes.count)
+        for (column, change) in changes { values[column.rawValue] = side(change) }
+        return values
     }
 }
 

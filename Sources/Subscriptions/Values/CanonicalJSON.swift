@@ -39,7 +39,7 @@ package enum CanonicalJSON: Hashable, Sendable {
             output += "]"
         case .object(let members):
             output += "{"
-            let sorted = members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+            let sorted = members.sorted { $0.key.precedesByBytes($1.key) }
             for (index, member) in sorted.enumerated() {
                 if index > 0 { output += "," }
                 Self.append(quoted: member.key, to: &output)
@@ -53,6 +53,29 @@ package enum CanonicalJSON: Hashable, Sendable {
     /// RFC 8259 escapes only what must be escaped; U+2028 and U+2029 too, for readers in browsers.
     private static func append(quoted text: String, to output: inout String) {
         output += "\""
+        if isPlain(text) {
+            output += text
+        } else {
+            append(escaped: text, to: &output)
+        }
+        output += "\""
+    }
+
+    /// Whether nothing in a text could have to be escaped, by a quick look at its bytes.
+    ///
+    /// 0xE2 is the first byte of U+2028 and U+2029, and of much else.
+    private static func isPlain(_ text: String) -> Bool {
+        let bytes = text.utf8Span.span
+        for index in bytes.indices {
+            switch bytes[index] {
+            case ..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F, 0xE2: return false
+            default: break
+            }
+        }
+        return true
+    }
+
+    private static func append(escaped text: String, to output: inout String) {
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"": output += "\\\""
@@ -66,6 +89,5 @@ package enum CanonicalJSON: Hashable, Sendable {
             default: output.unicodeScalars.append(scalar)
             }
         }
-        output += "\""
     }
 }

@@ -21,19 +21,18 @@ package struct SubscriptionKey: Hashable, Comparable, Sendable {
 
     /// Equal bytes: Unicode's equivalent spellings are different rows to the database.
     package static func == (left: SubscriptionKey, right: SubscriptionKey) -> Bool {
-        left.originalTransactionID.utf8.elementsEqual(right.originalTransactionID.utf8)
-            && left.bundleID.utf8.elementsEqual(right.bundleID.utf8)
-            && left.environment.utf8.elementsEqual(right.environment.utf8)
+        left.originalTransactionID.hasSameBytes(as: right.originalTransactionID)
+            && left.bundleID.hasSameBytes(as: right.bundleID)
+            && left.environment.hasSameBytes(as: right.environment)
     }
 
     package static func < (left: SubscriptionKey, right: SubscriptionKey) -> Bool {
-        if !left.bundleID.utf8.elementsEqual(right.bundleID.utf8) {
-            return left.bundleID.utf8.lexicographicallyPrecedes(right.bundleID.utf8)
+        if !left.bundleID.hasSameBytes(as: right.bundleID) {
+            return left.bundleID.precedesByBytes(right.bundleID)
         }
-        if !left.environment.utf8.elementsEqual(right.environment.utf8) {
-            return left.environment.utf8.lexicographicallyPrecedes(right.environment.utf8)
+        if !left.environment.hasSameBytes(as: right.environment) {
+            return left.environment.precedesByBytes(right.environment)
         }
-        return left.originalTransactionID.utf8.lexicographicallyPrecedes(
-            right.originalTransactionID.utf8)
+        return left.originalTransactionID.precedesByBytes(right.originalTransactionID)
     }
 }

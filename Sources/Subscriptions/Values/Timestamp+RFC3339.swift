@@ -8,10 +8,18 @@ extension Timestamp {
         let (day, time) = unixMilliseconds.floorDivided(by: Milliseconds.perDay)
         let date = CivilDate(daysSince1970: day)
         let seconds = time / Milliseconds.perSecond
-        return Self.padded(year: date.year) + "-" + Self.padded(date.month, to: 2) + "-"
-            + Self.padded(date.day, to: 2) + "T" + Self.padded(seconds / 3600, to: 2) + ":"
-            + Self.padded(seconds / 60 % 60, to: 2) + ":" + Self.padded(seconds % 60, to: 2) + "."
-            + Self.padded(time % 1000, to: 3) + "Z"
+        // A report writes millions of them: one text, not one for each part.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(24)
+        Self.append(year: date.year, to: &bytes)
+        Self.append("-", date.month, digits: 2, to: &bytes)
+        Self.append("-", date.day, digits: 2, to: &bytes)
+        Self.append("T", seconds / 3600, digits: 2, to: &bytes)
+        Self.append(":", seconds / 60 % 60, digits: 2, to: &bytes)
+        Self.append(":", seconds % 60, digits: 2, to: &bytes)
+        Self.append(".", time % 1000, digits: 3, to: &bytes)
+        bytes.append(UInt8(ascii: "Z"))
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Reads RFC 3339 (any offset, zero to nine fractional digits, cut to milliseconds).
@@ -50,14 +58,33 @@ extension Timestamp {
         return minutes * Milliseconds.perMinute + second * Milliseconds.perSecond + fraction
     }
 
-    private static func padded(year: Int64) -> String {
-        (0...9999).contains(year)
-            ? padded(year, to: 4) : (year < 0 ? "-" : "+") + padded(year.magnitude, to: 6)
+    private static func append(year: Int64, to bytes: inout [UInt8]) {
+        guard (0...9999).contains(year) else {
+            let digits = String(year.magnitude)
+            bytes.append(year < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"))
+            bytes += repeatElement(UInt8(ascii: "0"), count: max(0, 6 - digits.utf8.count))
+            bytes += digits.utf8
+            return
+        }
+        append(year, digits: 4, to: &bytes)
     }
 
-    private static func padded(_ value: some BinaryInteger, to width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    private static func append(
+        _ separator: Unicode.Scalar, _ value: Int64, digits: Int, to bytes: inout [UInt8]
+    ) {
+        bytes.append(UInt8(ascii: separator))
+        append(value, digits: digits, to: &bytes)
+    }
+
+    /// Appends so many digits of a number that has no more.
+    private static func append(_ value: Int64, digits: Int, to bytes: inout [UInt8]) {
+        let zero = UInt8(ascii: "0")
+        var rest = value
+        bytes += repeatElement(zero, count: digits)
+        for index in (bytes.count - digits..<bytes.count).reversed() {
+            bytes[index] = zero + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
     }
 }
 

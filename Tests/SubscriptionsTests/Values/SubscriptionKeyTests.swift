@@ -27,6 +27,9 @@ import Testing
         #expect(composed != decomposed)
         #expect(decomposed < composed)
         #expect(Set([composed, decomposed]).count == 2)
+        // The sign of the kelvin is equivalent to a letter in ASCII.
+        #expect("\u{212A}" == "K")
+        #expect(key("a", "b", "\u{212A}") != key("a", "b", "K"))
     }
 
     @Test func `takes app and environment from an app`() {
