@@ -17,6 +17,7 @@ package final class SQLiteStore: Sendable {
     /// `rows(after:limit:)`).
     let unspeakableKeys = UnspeakableKeys()
     let courtesy = Courtesy()
+    let idleReader = IdleReader()
 
     private init(
         file: DatabaseFile, access: StoreAccess, connection: DatabaseQueue, naming: EventNaming?,
@@ -145,6 +146,7 @@ package final class SQLiteStore: Sendable {
     /// It closes by itself when the last reference goes.
     package func close() throws(StoreError) {
         do {
+            try idleReader.close()
             try connection.close()
         } catch {
             throw StoreError(error, doing: "closing the database")

@@ -112,9 +112,15 @@ extension SQLiteStore {
     }
 
     /// One consistent view of the database on a connection of its own, for streaming.
+    ///
+    /// The connection is kept for the next reading only beside one that writes: where nothing of the
+    /// file may change, how it is connected to depends on what lies beside it now.
     func stream<Value>(_ doing: String, _ body: (Database) throws -> Value) throws -> Value {
         do {
-            return try file.connectToRead().read(body)
+            let reader = try idleReader.take() ?? file.connectToRead()
+            let value = try reader.read(body)
+            if access == .readWrite { idleReader.giveBack(reader) }
+            return value
         } catch let error as DatabaseError {
             throw StoreError(error, doing: doing)
         }

@@ -11,7 +11,7 @@ enum StoreLimits {
     /// How long a lock is waited for that keeps a run from writing.
     static let patienceOfWriters = Duration.seconds(busyTimeoutSeconds * Double(busyAttempts))
     /// Page cache of a connection; the memory of a job must not depend on the table.
-    static let cacheKibibytes = 8 * 1024
+    static let cacheKibibytes = 4 * 1024
     /// Page caches of a connection that loads a file: its index is written in random order.
     static let loadingCacheKibibytes = 16 * 1024
     /// Rows per transaction where a million may have to be written besides the company's services:

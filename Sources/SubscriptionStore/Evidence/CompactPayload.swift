@@ -18,7 +18,7 @@ struct CompactPayload {
     private static let dot = UInt8(ascii: ".")
 
     /// The three parts of a compact JWS, as text.
-    private struct Segments {
+    fileprivate struct Segments {
         let header: Data
         let payload: Data
         let signature: Data
@@ -41,11 +41,25 @@ struct CompactPayload {
     /// How many statements the payload makes: its own and those of the payloads inside.
     var statements: Int { 1 + cuts.count }
 
+    /// A text of three parts with its payload decoded, which is all that can be read from some.
+    struct Decoded {
+        fileprivate let segments: Segments
+        fileprivate let payload: Data
+
+        /// `nil` where there are not three parts, or the payload is not base64url.
+        init?(_ jws: Data) {
+            guard let segments = Segments(jws), let payload = Base64URL.decode(segments.payload)
+            else { return nil }
+            self.segments = segments
+            self.payload = payload
+        }
+    }
+
     /// The digests of the payloads that one carries inside its own.
-    static func digests(insideOf jws: Data) -> [String] {
-        guard let segments = Segments(jws), let payload = Base64URL.decode(segments.payload)
-        else { return [] }
-        let opening = segments.header + [dot]
+    static func digests(insideOf jws: Decoded) -> [String] {
+        let payload = jws.payload
+        let opening = jws.segments.header + [dot]
+        guard payload.count >= opening.count else { return [] }
         var digests: [String] = []
         var position = payload.startIndex
         while let found = payload.range(of: opening, in: position..<payload.endIndex) {
@@ -59,12 +73,18 @@ struct CompactPayload {
 
     /// `nil` when rebuilding would not give the very same bytes.
     init?(_ jws: Data) {
-        guard let segments = Segments(jws), let payload = Base64URL.decode(segments.payload),
-            let signature = Base64URL.decode(segments.signature),
+        guard let decoded = Decoded(jws) else { return nil }
+        self.init(jws, decoded)
+    }
+
+    /// The same for a text that has been decoded.
+    init?(_ jws: Data, _ decoded: Decoded) {
+        guard let signature = Base64URL.decode(decoded.segments.signature),
             signature.count == Self.signatureBytes
         else { return nil }
-        header = segments.header
-        (rest, cuts) = Self.cut(header + [Self.dot], outOf: payload, andAppend: signature)
+        header = decoded.segments.header
+        (rest, cuts) = Self.cut(
+            header + [Self.dot], outOf: decoded.payload, andAppend: signature)
         guard text == jws else { return nil }
     }
 

@@ -145,7 +145,8 @@ struct EvidenceErasure {
         var erased = 0
         let vault = EvidenceVault(db: db)
         if let payload = try vault.payload(EvidenceDigest(hexadecimal: digest)) {
-            for inner in CompactPayload.digests(insideOf: Data(payload.jws.utf8)) {
+            let decoded = CompactPayload.Decoded(Data(payload.jws.utf8))
+            for inner in decoded.map(CompactPayload.digests) ?? [] {
                 erased += try eraseAlone(inner, because: reason) ? 1 : 0
                 try vault.bury(inner, at: now, because: reason.rawValue)
             }

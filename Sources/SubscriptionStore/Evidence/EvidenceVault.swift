@@ -17,13 +17,14 @@ struct EvidenceVault {
         guard try Int.fetchOne(known, arguments: [digest]) == nil else { return }
         let text = Data(payload.jws.utf8)
         // Nor does an erased one come back inside another, for example inside a notification.
-        for inner in CompactPayload.digests(insideOf: text) {
+        let decoded = CompactPayload.Decoded(text)
+        for inner in decoded.map(CompactPayload.digests) ?? [] {
             let tombstone = try tombstone(EvidenceDigest(hexadecimal: inner))
             if let tombstone, tombstone.reason == EvidenceErasure.Reason.customer.rawValue {
                 return try bury(digest, at: tombstone.erasedAt, because: tombstone.reason)
             }
         }
-        let compact = CompactPayload(text)
+        let compact = decoded.flatMap { CompactPayload(text, $0) }
         let header = try compact.map { try headerID(of: $0.header) }
         try db.cachedStatement(
             sql: """

@@ -72,30 +72,32 @@ struct PassStaging {
     /// Writes the verdict; returns whether it was stored.
     private func settle(_ outcome: RowOutcome, replaces: Bool) throws -> Bool {
         guard outcome.verdict != nil else { return try note(outcome, replaces: replaces) }
-        let replaceable =
-            replaces
-            ? "verdict <> \(VerdictCode.inserted.rawValue)"
-            : "verdict = \(VerdictCode.noted.rawValue)"
         let isAbsent = if case .absent = outcome.absence { true } else { false }
         let key = outcome.key
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_pass_rows (
-                    pass_id, bundle_id, environment, original_transaction_id, verdict, reason,
-                    is_absent, look, \(Self.checkColumns), \(Self.figureColumns))
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET verdict = excluded.verdict, reason = excluded.reason,
-                    is_absent = excluded.is_absent, look = excluded.look, asks_again = 0,
-                    \(Self.takesOverCheck), \(Self.takesOverFigures)
-                WHERE \(replaceable)
-                """
-        ).execute(
+        try db.cachedStatement(sql: replaces ? Self.settlingAnew : Self.settling).execute(
             arguments: [
                 run.passID, key.bundleID, key.environment, key.originalTransactionID,
                 VerdictCode(outcome.verdict).rawValue, VerdictCode.reason(of: outcome.verdict),
                 isAbsent, outcome.look.rawValue,
             ] + Self.checkArguments(of: outcome) + outcome.figures.arguments)
         return db.changesCount > 0
+    }
+
+    private static let settling = settling(where: "verdict = \(VerdictCode.noted.rawValue)")
+    private static let settlingAnew = settling(
+        where: "verdict <> \(VerdictCode.inserted.rawValue)")
+
+    private static func settling(where isReplaceable: String) -> String {
+        """
+        INSERT INTO trueup_pass_rows (
+            pass_id, bundle_id, environment, original_transaction_id, verdict, reason,
+            is_absent, look, \(checkColumns), \(figureColumns))
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET verdict = excluded.verdict, reason = excluded.reason,
+            is_absent = excluded.is_absent, look = excluded.look, asks_again = 0,
+            \(takesOverCheck), \(takesOverFigures)
+        WHERE \(isReplaceable)
+        """
     }
 
     /// Records a key that a finding names but that has no verdict.

@@ -45,6 +45,7 @@ enum FieldValueText {
     ) throws -> [Column: FieldChange] {
         var reader = Reader(bytes: Array(text.utf8))
         var changes: [Column: FieldChange] = [:]
+        changes.reserveCapacity(Column.allCases.count)
         while !reader.isAtEnd {
             guard case .text(let name) = try reader.value() else { throw reader.damage }
             guard let column = Column(rawValue: name) else {
