@@ -50,8 +50,11 @@ struct StandInSearch: Sendable {
     /// The subscriptions of the answer that we do not hold.
     private static func missing(in item: Case) -> [StatedSubscription] {
         guard case .answered(let answer) = item.statuses else { return [] }
-        let held = Set(
-            ((item.asked.map { [$0] } ?? []) + item.held).map(\.row.key.originalTransactionID))
-        return answer.subscriptions.filter { !held.contains($0.originalTransactionID) }
+        let others = answer.subscriptions.filter {
+            $0.originalTransactionID != item.asked?.row.key.originalTransactionID
+        }
+        guard !others.isEmpty else { return [] }
+        let held = Set(item.held.map(\.row.key.originalTransactionID))
+        return others.filter { !held.contains($0.originalTransactionID) }
     }
 }

@@ -102,6 +102,7 @@ struct AskedPage: Sendable {
     private static func withoutSettledFailures(
         _ judged: [Inquirer.Judged]
     ) -> [Inquirer.Judged] {
+        guard judged.contains(where: { $0.asksAgain != nil }) else { return judged }
         var decided: Set<SubscriptionKey> = []
         return judged.reversed().filter { item in
             if let key = item.asksAgain, decided.contains(key),

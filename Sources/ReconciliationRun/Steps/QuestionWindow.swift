@@ -37,8 +37,8 @@ private struct Window<Source: QuestionSource> {
     var source: Source
     let context: RunContext
 
-    /// Customers whose questions wait to be asked, with the number of their page.
-    private var waiting: [(subjects: [AskedPage.Subject], page: Int)] = []
+    /// Customers whose questions wait to be asked.
+    private var waiting: [Customer] = []
     /// How many customers of each page are not done; a page counts until the ones before it are.
     private var open: [(page: Int, customers: Int, position: SubscriptionKey?)] = []
     private var pages = 0
@@ -60,17 +60,16 @@ private struct Window<Source: QuestionSource> {
 
     mutating func run() async -> RunEnd? {
         await withTaskGroup(of: Answer.self) { group in
+            let inquirer = context.inquirer
             var inFlight = 0
             while true {
                 while inFlight < RunLimits.concurrentInquiries, asked.end == nil,
-                    let (subjects, page) = await next()
+                    let customer = await next()
                 {
-                    let inquirer = context.inquirer
                     group.addTask {
                         Answer(
-                            result: await AskedPage.ask(subjects, inquirer: inquirer),
-                            payers: Set(subjects.flatMap(\.payers)), rows: subjects.count,
-                            page: page)
+                            result: await AskedPage.ask(customer.subjects, inquirer: inquirer),
+                            customer: customer)
                     }
                     inFlight += 1
                 }
@@ -88,20 +87,28 @@ private struct Window<Source: QuestionSource> {
         }
     }
 
+    /// The questions about one customer, and the number of their page.
+    private struct Customer: Sendable {
+        var subjects: [AskedPage.Subject]
+        var payers: Set<AskedPage.Payer>
+        let page: Int
+
+        init(_ subjects: [AskedPage.Subject], page: Int) {
+            self.subjects = subjects
+            self.page = page
+            payers = Set(subjects.flatMap(\.payers))
+        }
+    }
+
     private struct Answer: Sendable {
         var result: AskedPage.GroupResult
-        var payers: Set<AskedPage.Payer>
-        var rows: Int
-        var page: Int
+        var customer: Customer
     }
 
     /// The next customer to ask about; `nil` when nobody may be asked now.
-    private mutating func next() async -> (subjects: [AskedPage.Subject], page: Int)? {
+    private mutating func next() async -> Customer? {
         while true {
-            let free = waiting.firstIndex { item in
-                busy.isEmpty || !item.subjects.contains { !busy.isDisjoint(with: $0.payers) }
-            }
-            if let free {
+            if let free = waiting.firstIndex(where: { busy.isDisjoint(with: $0.payers) }) {
                 guard !context.clock.isPastDeadline else {
                     asked.end = asked.end ?? .deadline
                     return nil
@@ -117,7 +124,8 @@ private struct Window<Source: QuestionSource> {
                     finish(customerOf: item.page)
                     continue
                 }
-                for subject in item.subjects { busy.formUnion(subject.payers) }
+                if item.subjects.count < rows { item = Customer(item.subjects, page: item.page) }
+                busy.formUnion(item.payers)
                 return item
             }
             guard waiting.count < RunLimits.rowsPerPage, !isExhausted else { return nil }
@@ -134,7 +142,7 @@ private struct Window<Source: QuestionSource> {
             }
             pages += 1
             let groups = AskedPage.grouped(page.subjects)
-            waiting += groups.map { ($0, pages) }
+            waiting += groups.map { Customer($0, page: pages) }
             done += page.rows - page.subjects.count
             asked.batch.outcomes += page.settled
             // Not asked until `AskAgainStep`; should the run not come so far, they were not reached,
@@ -153,11 +161,11 @@ private struct Window<Source: QuestionSource> {
     private mutating func take(_ answer: Answer) {
         asked.add(answer.result)
         for item in answer.result.judged { judged.now.formUnion(item.outcomes.map(\.key)) }
-        busy.subtract(answer.payers)
+        busy.subtract(answer.customer.payers)
         // What was cut off is asked by the next run, so its page is not done.
         guard answer.result.end == nil else { return }
-        finish(customerOf: answer.page)
-        done += answer.rows
+        finish(customerOf: answer.customer.page)
+        done += answer.customer.subjects.count
         context.progress(RunProgress(stage: .walk, done: done, total: source.total))
     }
 
