@@ -42,7 +42,12 @@ extension SQLiteStore {
     func read<Value: Sendable>(
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
-        try await retried(doing) { [connection] in try await connection.read(body) }
+        guard access == .readWrite else {
+            return try await retried(doing) { [connection] in try await connection.read(body) }
+        }
+        return try await retried(doing) { [connection] in
+            try await connection.unsafeRead { db in try db.inOneView { try body(db) } }
+        }
     }
 
     /// A statement that no transaction may hold.
@@ -123,6 +128,29 @@ extension SQLiteStore {
             return value
         } catch let error as DatabaseError {
             throw StoreError(error, doing: doing)
+        }
+    }
+}
+
+extension Database {
+    /// One consistent view of a connection that may write; what writes all the same is rolled back.
+    ///
+    /// Not GRDB's own reading: it turns writing off and on again, and each time SQLite prepares
+    /// every statement of the connection anew.
+    fileprivate func inOneView<Value>(_ body: () throws -> Value) throws -> Value {
+        try beginTransaction(.deferred)
+        do {
+            let changes = totalChangesCount
+            let value = try body()
+            guard totalChangesCount == changes else {
+                throw StoreError.inconsistent(
+                    "Something was written where rows were only to be read; it was taken back.")
+            }
+            try commit()
+            return value
+        } catch {
+            try? rollback()
+            throw error
         }
     }
 }
