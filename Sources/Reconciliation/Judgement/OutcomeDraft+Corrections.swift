@@ -111,8 +111,8 @@ extension OutcomeDraft {
             .reduce(into: Set<SubscriptionField>()) { $0.formUnion($1.columns) }
             .subtracting(mended)
         var changes: [SubscriptionField: FieldChange] = [:]
-        for field in SubscriptionField.allCases
-        where field.isStated && !held.contains(field)
+        for field in SubscriptionField.stated
+        where !held.contains(field)
             && !policy.reportOnlyFields.contains(field.rawValue)
             && field != .signedDate
             && (!onlyFills || comparison.isFirstFill || comparison.isNotKnownYet(field))

@@ -78,6 +78,9 @@ package enum SubscriptionField: String, RowColumn {
     case signedDate = "signed_date"
     case paidElsewhereUntil = "paid_elsewhere_until"
 
+    /// The columns that Apple states, in their order.
+    package static let stated = allCases.filter(\.isStated)
+
     package var definition: ColumnDefinition<LocalSubscription, StatedSubscription> {
         switch self {
         case .originalTransactionID: .init(.key(\.key.originalTransactionID), of: .id)
