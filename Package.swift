@@ -28,6 +28,8 @@ let package = Package(
         .systemLibrary(
             name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        // The allocator's settings, which Swift's module of the C library leaves out.
+        .systemLibrary(name: "CAllocator"),
         .target(name: "Subscriptions"),
         .target(name: "Reconciliation", dependencies: ["Subscriptions"]),
         .target(
@@ -91,10 +93,9 @@ let package = Package(
         .executableTarget(
             name: "trueup",
             dependencies: [
-                "AppStoreServerAPI", "EventDelivery", "HTTPTransport", "JSONWebSignature",
-                "PostgresDatabase", "Reconciliation", "ReconciliationRun", "ReportAudit", "Reports",
-                "RowFiles",
-                "SubscriptionStore", "Subscriptions",
+                "AppStoreServerAPI", "CAllocator", "EventDelivery", "HTTPTransport",
+                "JSONWebSignature", "PostgresDatabase", "Reconciliation", "ReconciliationRun",
+                "ReportAudit", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

@@ -79,10 +79,9 @@ enum ImportTable {
         ImportRule(
             "trueup",
             ours: [
-                "AppStoreServerAPI", "EventDelivery", "HTTPTransport", "JSONWebSignature",
-                "PostgresDatabase", "Reconciliation", "ReconciliationRun", "ReportAudit", "Reports",
-                "RowFiles",
-                "SubscriptionStore", "Subscriptions",
+                "AppStoreServerAPI", "CAllocator", "EventDelivery", "HTTPTransport",
+                "JSONWebSignature", "PostgresDatabase", "Reconciliation", "ReconciliationRun",
+                "ReportAudit", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
             ],
             outside: [
                 "ArgumentParser", "Crypto", "Dispatch", "FoundationEssentials", "Glibc", "Logging",
