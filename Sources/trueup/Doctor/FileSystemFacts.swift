@@ -57,6 +57,12 @@ enum FileSystemFacts {
         return unsafe String(cString: resolved)
     }
 
+    /// Whether something stands there that is no file.
+    static func isNoFile(_ path: String) -> Bool {
+        var facts = stat()
+        return unsafe stat(path, &facts) == 0 && facts.st_mode & S_IFMT != S_IFREG
+    }
+
     static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
     /// The path itself, or the nearest folder above it that exists.

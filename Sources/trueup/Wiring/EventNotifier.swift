@@ -102,8 +102,7 @@ enum ProgramFile {
     ///   - key: The setting that names it.
     /// - Throws: 78 with what to do.
     static func check(_ path: String, key: String) throws(ConfigurationError) {
-        var facts = stat()
-        if unsafe stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG {
+        if FileSystemFacts.isNoFile(path) {
             throw ConfigurationError(
                 file: path, key: key, problem: "is not a program's file",
                 suggestion: "name the program itself")
