@@ -99,11 +99,14 @@ enum CSVField {
 
     /// Whether a field has a text.
     static func agrees(_ field: String, withText text: String) -> Bool {
-        let shown = String(
-            String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
+        let shown = text.utf8.contains(0) ? withoutNUL(text) : text
         return field.isSame(as: shown)
             || field.unicodeScalars.first == "'"
                 && isDefused(field.unicodeScalars.dropFirst(), shown)
+    }
+
+    private static func withoutNUL(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
     }
 
     /// Whether a field is the text with only apostrophes added, each before a sign that a

@@ -44,7 +44,9 @@ extension String {
     /// Whether two texts have the same bytes; `==` also treats canonically equivalent ones as
     /// equal.
     func isSame(as other: String?) -> Bool {
-        guard let other else { return false }
-        return utf8.elementsEqual(other.utf8)
+        // Texts with the same bytes are equal; between texts in ASCII the converse holds as well.
+        guard let other, self == other else { return false }
+        return utf8Span.isKnownASCII && other.utf8Span.isKnownASCII
+            || utf8.elementsEqual(other.utf8)
     }
 }

@@ -126,7 +126,8 @@ extension [UInt8] {
 
 /// A file whose lines are sorted by a key: binary search in constant memory.
 final class SortedLines {
-    private static let chunkBytes = 1 << 16
+    /// A search reads a line here and there: little more than a line at a time.
+    private static let chunkBytes = 1 << 13
 
     private let file: PlainFile
 
