@@ -3,14 +3,16 @@ package import Subscriptions
 /// Writes rows as CSV (RFC 4180) with their values as they are, so that an import reads them back.
 package enum CSVRowWriter {
     /// The line that names the columns, for `SubscriptionField` or `TransactionField`.
-    package static func appendHeader<Field: RawRepresentable<String> & CaseIterable>(
-        of type: Field.Type, to output: inout [UInt8]
+    package static func appendHeader<Field: RawRepresentable<String>>(
+        of columns: [Field], to output: inout [UInt8]
     ) {
-        append(Field.allCases.map { FieldValue.text($0.rawValue) }, to: &output)
+        append(columns.map { FieldValue.text($0.rawValue) }, to: &output)
     }
 
-    package static func append(_ row: LocalSubscription, to output: inout [UInt8]) {
-        append(SubscriptionField.allCases.map(row.value(of:)), to: &output)
+    package static func append(
+        _ row: LocalSubscription, _ columns: [SubscriptionField], to output: inout [UInt8]
+    ) {
+        append(columns.map(row.value(of:)), to: &output)
     }
 
     package static func append(_ row: LocalTransaction, to output: inout [UInt8]) {

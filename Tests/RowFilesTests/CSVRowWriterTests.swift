@@ -6,7 +6,7 @@ import Testing
 @Suite struct `Written rows` {
     @Test func `stand in the contract's columns and order`() {
         var bytes: [UInt8] = []
-        CSVRowWriter.appendHeader(of: SubscriptionField.self, to: &bytes)
+        CSVRowWriter.appendHeader(of: SubscriptionField.allCases, to: &bytes)
         #expect(
             String(decoding: bytes, as: UTF8.self)
                 == "original_transaction_id,environment,bundle_id,customer_id,app_account_token,"
@@ -62,8 +62,8 @@ import Testing
             rows.append(row)
         }
         var bytes: [UInt8] = []
-        CSVRowWriter.appendHeader(of: SubscriptionField.self, to: &bytes)
-        for row in rows { CSVRowWriter.append(row, to: &bytes) }
+        CSVRowWriter.appendHeader(of: SubscriptionField.allCases, to: &bytes)
+        for row in rows { CSVRowWriter.append(row, SubscriptionField.allCases, to: &bytes) }
         let read = try readSubscriptions(bytes)
         #expect(read.bad.isEmpty)
         #expect(read.rows == rows)
@@ -82,7 +82,7 @@ import Testing
         row.currency = "JPY"
         row.signedDate = Timestamp(unixMilliseconds: -1)
         var bytes: [UInt8] = []
-        CSVRowWriter.appendHeader(of: TransactionField.self, to: &bytes)
+        CSVRowWriter.appendHeader(of: TransactionField.allCases, to: &bytes)
         CSVRowWriter.append(row, to: &bytes)
         let file = try RowFixture(bytes, name: ".csv")
         let read = try ReadRows(TransactionFileReader(transactionsAt: file.path, apps: []))

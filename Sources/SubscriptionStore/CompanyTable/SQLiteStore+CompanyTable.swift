@@ -72,6 +72,24 @@ extension SQLiteStore {
         }
     }
 
+    /// The columns of the subscription rows that an export names: those of the first schema, and of the
+    /// later ones what any row holds.
+    ///
+    /// So a file of a table that makes no use of a later column stays as its readers know it.
+    package func columnsInUse() throws -> [SubscriptionField] {
+        try stream("looking for the columns in use") { db in
+            try SubscriptionField.allCases.filter { field in
+                try field.definition.since == nil
+                    || Bool.fetchOne(
+                        db,
+                        sql: """
+                            SELECT EXISTS (SELECT 1 FROM subscriptions
+                                WHERE nullif(\(field.rawValue), '') IS NOT NULL)
+                            """) == true
+            }
+        }
+    }
+
     /// Hands over every period row; errors of `body` pass through unchanged.
     package func forEachTransaction(_ body: (LocalTransaction) throws -> Void) throws {
         try stream("reading the transaction rows") { db in

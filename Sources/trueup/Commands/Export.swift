@@ -35,7 +35,7 @@ package struct Export: Verb {
         }
         if transactions {
             if !common.json {
-                CSVRowWriter.appendHeader(of: TransactionField.self, to: &batch)
+                CSVRowWriter.appendHeader(of: TransactionField.allCases, to: &batch)
             }
             try store.forEachTransaction { row in
                 if common.json {
@@ -46,14 +46,13 @@ package struct Export: Verb {
                 try handOn(&batch, Self.batchBytes)
             }
         } else {
-            if !common.json {
-                CSVRowWriter.appendHeader(of: SubscriptionField.self, to: &batch)
-            }
+            let columns = try store.columnsInUse()
+            if !common.json { CSVRowWriter.appendHeader(of: columns, to: &batch) }
             try store.forEachSubscription { row in
                 if common.json {
-                    append(SubscriptionField.allCases, row.value(of:), to: &batch)
+                    append(columns, row.value(of:), to: &batch)
                 } else {
-                    CSVRowWriter.append(row, to: &batch)
+                    CSVRowWriter.append(row, columns, to: &batch)
                 }
                 try handOn(&batch, Self.batchBytes)
             }
