@@ -40,7 +40,9 @@ import Testing
     }
 
     @Test func `keep what they are, and counting begins with the next`() async throws {
-        let store = try olderDatabase().open()
+        let database = try olderDatabase()
+        defer { withExtendedLifetime(database) {} }
+        let store = try database.open()
         let old = try store.runRecord(ofRun: "old")
         let before = try old.summary()
         #expect(before.control == nil)

@@ -33,7 +33,9 @@ import Testing
     }
 
     @Test func `measures how late each came that the run read first`() async throws {
-        let store = try TemporaryDatabase().open()
+        let database = try TemporaryDatabase()
+        defer { withExtendedLifetime(database) {} }
+        let store = try database.open()
         func sent(
             _ uuid: String, id: String, _ attempts: [(Int64, String)]
         ) -> RecordedNotification {

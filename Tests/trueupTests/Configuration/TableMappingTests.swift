@@ -28,7 +28,7 @@ import trueup
     @Test func `needs books, and books need it`() {
         #expect(SettingsText.error(of: Self.yaml(Self.plain, books: nil))?.key == "store.books")
         let alone = SettingsText.production + "\nstore: {books: sqlite:b.sqlite}\n"
-        #expect(SettingsText.error(of: alone)?.key == "store.books")
+        #expect(SettingsText.error(of: alone)?.key == "store.subscriptions")
         #expect(
             SettingsText.error(of: Self.yaml(Self.plain, books: "sqlite:shop.sqlite"))?.key
                 == "store.books")
