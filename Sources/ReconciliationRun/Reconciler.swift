@@ -17,6 +17,7 @@ package struct Reconciler: Sendable {
     private let job: ReconciliationJob
     private let header: RunHeader
     private let appStores: [AppIdentity: any AppStore]
+    private let denials: KeyDenials
     private let ports: RunPorts
     private let clock: RunClock
     private let stop: StopRequest
@@ -34,8 +35,11 @@ package struct Reconciler: Sendable {
     ) {
         self.job = job
         self.header = header
+        let denials = KeyDenials(apps: appStores.map(\.app).filter(job.narrowing.includes))
+        self.denials = denials
         self.appStores = Dictionary(
-            appStores.map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
+            appStores.map { ($0.app, DeniableAppStore(store: $0, denials: denials)) },
+            uniquingKeysWith: { first, _ in first })
         self.ports = ports
         self.clock = clock
         self.stop = stop
@@ -55,7 +59,7 @@ package struct Reconciler: Sendable {
         let context = RunContext(
             job: job, header: header, pass: pass, appStores: appStores, ports: ports, clock: clock,
             stop: stop,
-            tally: AnswerTally(maxVerificationFailures: maxVerificationFailures),
+            tally: AnswerTally(maxVerificationFailures: maxVerificationFailures), denials: denials,
             logger: logger, progress: progress)
         var ending = Ending()
         do throws(RunInterruption) {
@@ -208,6 +212,7 @@ package struct Reconciler: Sendable {
                 + [context.tally.unfinishedHistories].compactMap(\.self))
         if let commands = job.commands { decision.commands = commands }
         decision.lastFailure = context.tally.lastFailure
+        decision.deniedApps = denials.reasons
         decision.coveredRows = coverage?.rows
         decision.notifications = ending.notifications
         if plan.changes > 0 { decision.silentApps = ending.silentApps }

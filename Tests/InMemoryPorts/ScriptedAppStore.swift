@@ -20,6 +20,8 @@ package final class ScriptedAppStore: AppStore {
         package var faults: [Int: Lookup<StatusAnswer>] = [:]
         /// With this question, and with every later one, the asking is over.
         package var stop: (question: Int, reason: RunStop)?
+        /// Why every call is refused with 401, of whatever kind it is.
+        package var denial: String?
         /// From this question on Apple answers nobody.
         package var outageFrom: Int?
         /// Is told the number of each status question before it is answered.
@@ -65,7 +67,7 @@ package final class ScriptedAppStore: AppStore {
         of id: TransactionID
     ) async throws(RunStop) -> Lookup<StatusAnswer> {
         if Task.isCancelled { throw .cancelled }
-        let (before, number) = count("subscription_statuses", id.text)
+        let (before, number) = try count("subscription_statuses", id.text)
         before.beforeAnswer(number)
         let script = state.withLock(\.script)
         if let stop = script.stop, number >= stop.question { throw stop.reason }
@@ -77,13 +79,13 @@ package final class ScriptedAppStore: AppStore {
     package func transactionInfo(
         of id: TransactionID
     ) async throws(RunStop) -> Lookup<SignedTransaction> {
-        count("transaction_info", nil).script.transactions[id.text] ?? .transactionNotFound
+        try count("transaction_info", nil).script.transactions[id.text] ?? .transactionNotFound
     }
 
     package func transactionHistory(
         of id: TransactionID, after revision: String?
     ) async throws(RunStop) -> Lookup<HistoryPage> {
-        let pages = count("transaction_history", nil).script.histories[id.text] ?? []
+        let pages = try count("transaction_history", nil).script.histories[id.text] ?? []
         let read = pages.prefix { page in
             guard case .answered(let page) = page else { return false }
             return page.revision != revision
@@ -95,7 +97,7 @@ package final class ScriptedAppStore: AppStore {
     package func notificationHistory(
         in window: NotificationWindow, paginationToken: String?
     ) async throws(RunStop) -> Lookup<NotificationPage> {
-        let script = count("notification_history", nil).script
+        let script = try count("notification_history", nil).script
         let next = paginationToken.flatMap { Int($0) } ?? 0
         guard script.history.isEmpty else {
             return Self.page(next, of: window, script)
@@ -140,11 +142,15 @@ package final class ScriptedAppStore: AppStore {
         }
     }
 
-    private func count(_ endpoint: String, _ id: String?) -> (script: Script, number: Int) {
-        state.withLock { state in
+    private func count(
+        _ endpoint: String, _ id: String?
+    ) throws(RunStop) -> (script: Script, number: Int) {
+        let counted = state.withLock { state in
             if let id { state.asked.append(id) }
             state.calls[endpoint, default: 0] += 1
-            return (state.script, state.asked.count)
+            return (script: state.script, number: state.asked.count)
         }
+        if let why = counted.script.denial { throw .denied(why) }
+        return counted
     }
 }

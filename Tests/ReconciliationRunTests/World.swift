@@ -12,6 +12,8 @@ struct World {
 
     let store = InMemoryStore()
     let apple = ScriptedAppStore(Self.app)
+    /// Further apps that the company has.
+    var others: [ScriptedAppStore] = []
 
     /// - Parameter rows: how many subscriptions are held, each of a customer of its own.
     init(rows: Int = 0) {
@@ -56,23 +58,27 @@ struct World {
     @discardableResult
     func night(
         _ runID: String, after hours: Int64 = 0, stop: StopRequest = StopRequest(),
+        deadline: ContinuousClock.Instant = .now.advanced(by: .seconds(3600)),
         _ change: (inout ReconciliationJob) -> Void = { _ in },
         progress: @escaping @Sendable (RunProgress) -> Void = { _ in }
     ) async throws -> RunConclusion {
         let now = Self.start.adding(milliseconds: hours * Self.hour)
         var job = Self.job
+        job.policy.apps += others.map(\.app)
         change(&job)
         var header = RunHeader(
-            runID: runID, job: job.name, mode: job.mode, started: now, apps: [Self.app],
+            runID: runID, job: job.name, mode: job.mode, started: now,
+            apps: [Self.app] + others.map(\.app),
             actor: "ops@host", toolVersion: "1.0", settingsDigest: "digest",
             narrowing: Self.words(of: job.narrowing), notFoundConfirmations: 3)
         let asksEverybody = job.coverage == .full || job.narrowing.ids != nil
         header.coversEveryRow =
             asksEverybody && job.steps.contains(.walk) && job.planSource == .judgement
-        apple.newRun()
+        let stores = [apple] + others
+        for store in stores { store.newRun() }
         return try await Reconciler(
-            job: job, header: header, appStores: [apple], ports: RunPorts(store),
-            clock: RunClock(now: { now }, deadline: .now.advanced(by: .seconds(3600))),
+            job: job, header: header, appStores: stores, ports: RunPorts(store),
+            clock: RunClock(now: { now }, deadline: deadline),
             stop: stop, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             progress: progress
         ).run()

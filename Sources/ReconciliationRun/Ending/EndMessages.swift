@@ -6,11 +6,12 @@ extension ExitDecision {
     package var messages: [String] {
         var sentences: [String] = []
         if let why = endSentence { sentences.append(why) }
+        sentences += denialSentences
         if appleAnswered == false {
             sentences.append(
                 "Not one call to Apple succeeded\(lastFailureInBrackets). "
                     + (plan.canary == nil
-                        ? "No subscription row was changed; every row counts as undecided. " : "")
+                        ? "No subscription row was changed; \(unansweredRows). " : "")
                     + "Check the network, the proxy and Apple's system "
                     + "status, then run the job again: \(commands.again)")
         }
@@ -54,6 +55,22 @@ extension ExitDecision {
                     + "asked about. Shorten settle in the job, or run later.")
         }
         return sentences
+    }
+
+    /// What became of the rows when no call succeeded: some runs end before they come to any.
+    private var unansweredRows: String {
+        totals.inScope > 0 || unreached > 0
+            ? "every row counts as undecided" : "the run ended before it came to any row"
+    }
+
+    /// Whose keys are refused, where that did not end the run.
+    private var denialSentences: [String] {
+        if case .stop(.denied) = end { return [] }
+        guard !deniedApps.isEmpty else { return [] }
+        return deniedApps.sorted { $0.key < $1.key }.map { app, why in
+            why + " No further call was made for \(app.bundleID) (\(app.environment.rawValue)); "
+                + "no row was changed by it."
+        } + ["The other apps were asked all the same; \(totals.judged) rows were judged in all."]
     }
 
     private var lastFailureInBrackets: String {

@@ -8,6 +8,8 @@ package struct ExitDecision: Hashable, Sendable {
     package var appleAnswered: Bool?
     /// The last failure of a call, for people; `nil` where none failed.
     package var lastFailure: String?
+    /// Apps whose key Apple refused, each with why; the other apps were asked all the same.
+    package var deniedApps: [AppIdentity: String] = [:]
     /// Rows in scope that were not asked about.
     package var unreached = 0
     /// Rows in the table, where only those were asked about for which there was a reason.
@@ -74,6 +76,7 @@ package struct ExitDecision: Hashable, Sendable {
         case .unreadable: held.append(.protocol)
         case .store(let error): held.append(error.exitStatus)
         }
+        if !deniedApps.isEmpty { held.append(.denied) }
         if appleAnswered == false, held.allSatisfy({ $0 == .incomplete }) {
             held.append(.unavailable)
         }

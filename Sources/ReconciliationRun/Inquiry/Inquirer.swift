@@ -10,6 +10,7 @@ struct Inquirer: Sendable {
     let policy: Policy
     let clock: RunClock
     let tally: AnswerTally
+    var denials = KeyDenials(apps: [])
 
     /// The policy as of now: a run of hours must not judge by the hour of its start.
     private var currentPolicy: Policy {
@@ -86,12 +87,17 @@ struct Inquirer: Sendable {
                 + "this command made no connection. Nothing was written by it.")
     }
 
-    /// Whether the end of the run may bring what this answer did not: Apple had a fault of its own,
-    /// a question that fails was put off so as not to hold up the others, or whether a certificate
-    /// is revoked could not be learned.
+    /// Whether the end of the run may bring what this answer did not.
+    ///
+    /// It may where Apple had a fault of its own, where a question that fails was put off so as not to
+    /// hold up the others, and where it could not be learned whether a certificate is revoked. A
+    /// refused key is refused at the end of the run, too.
     private func asksAgain(_ item: Case) -> Bool {
+        if denials.isDenied(item.app) { return false }
         if item.transactionInfo?.mayComeLater == true { return true }
-        if item.elsewhere?.statuses.mayComeLater == true { return true }
+        if let elsewhere = item.elsewhere, elsewhere.statuses.mayComeLater {
+            return !denials.isDenied(elsewhere.app)
+        }
         switch item.statuses {
         case .internalFault, .unavailable, .rateLimited: return true
         case .unverified(let rejected):

@@ -12,12 +12,14 @@ struct RunContext: Sendable {
     let clock: RunClock
     let stop: StopRequest
     let tally: AnswerTally
+    let denials: KeyDenials
     let logger: Logger
     let progress: @Sendable (RunProgress) -> Void
 
     var inquirer: Inquirer {
         Inquirer(
-            stores: appStores, rows: rows, policy: job.policy, clock: clock, tally: tally)
+            stores: appStores, rows: rows, policy: job.policy, clock: clock, tally: tally,
+            denials: denials)
     }
 
     var rows: RowReader { RowReader(table: ports.table, book: ports.rows) }
@@ -37,8 +39,9 @@ struct RunContext: Sendable {
 
     /// Set when no app can be asked any more; as long as one can, a night makes progress.
     var outage: RunEnd? {
-        let outages = appStores.values.compactMap { $0.outage() }
-        guard let why = outages.first, outages.count == appStores.count else { return nil }
+        let asked = appStores.values.filter { !denials.isDenied($0.app) }
+        let outages = asked.compactMap { $0.outage() }
+        guard let why = outages.first, outages.count == asked.count else { return nil }
         return .unavailable(why)
     }
 

@@ -56,6 +56,31 @@ import Testing
         #expect(code { $0.appleAnswered = nil } == 0)
     }
 
+    @Test func `a refused key counts beside all that the other apps came to`() {
+        let denied = [
+            AppIdentity(bundleID: "com.example.app", environment: .production): "Revoked."
+        ]
+        #expect(code { $0.deniedApps = denied } == 77)
+        #expect(
+            code {
+                $0.deniedApps = denied
+                $0.end = .unavailable("503")
+                $0.appleAnswered = false
+            } == 77)
+    }
+
+    @Test(arguments: [0, 3])
+    func `only rows that were to be asked about are said to be undecided`(unreached: Int) throws {
+        let decision = decision {
+            $0.end = .stop(.denied("Revoked."))
+            $0.appleAnswered = false
+            $0.totals = RunTotals()
+            $0.unreached = unreached
+        }
+        let says = decision.messages.joined().contains("every row counts as undecided")
+        #expect(says == (unreached > 0))
+    }
+
     @Test func `an empty table is not a green report`() {
         #expect(code { $0.totals = RunTotals() } == 5)
         #expect(
