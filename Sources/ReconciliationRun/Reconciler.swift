@@ -214,6 +214,7 @@ package struct Reconciler: Sendable {
         decision.lastFailure = context.tally.lastFailure
         decision.deniedApps = denials.reasons
         decision.coveredRows = coverage?.rows
+        decision.roundBefore = coverage?.roundBefore
         decision.notifications = ending.notifications
         if plan.changes > 0 { decision.silentApps = ending.silentApps }
         if job.mode == .apply { decision.unverifiedEntries = ending.unverifiedEntries }
@@ -236,6 +237,7 @@ package struct Reconciler: Sendable {
             limits: limits(of: ending), calls: Self.summed(calls),
             closesPass: !ending.end.leavesPassOpen && ending.plan.canary?.leavesPassOpen != true,
             settlesUnreached: ending.end != .completed)
+        conclusion.endsRound = ending.end == .completed || decision.unreached == 0
         conclusion.acceptedTableRows = ending.plan.acceptedTableRows
         conclusion.causes = causes
         conclusion.effort = effort()

@@ -117,7 +117,10 @@ extension InMemoryStore {
                     notJudged: drawn.count { $0.verdict != .match && $0.verdict != .discrepancy },
                     bound: 0, seed: counts.seed)
             }
-            if kind == .delta { coverage.routine = pass.routine }
+            switch kind {
+            case .delta: coverage.routine = pass.routine
+            case .full: coverage.roundBefore = state.rowsOfRoundBefore(pass)
+            }
             return coverage
         }
     }

@@ -113,6 +113,19 @@ extension State {
             totals.routine = pass.routine
         } else if !pass.began.coversEveryRow {
             totals.tableCoverage = table.rows.count
+        } else if let earlier = rowsOfRoundBefore(pass) {
+            totals.tableCoverage = totals.totals.inScope + earlier
+        }
+    }
+
+    /// Rows that earlier runs of the round have judged and this pass has not; `nil` where the pass goes
+    /// on with no round.
+    func rowsOfRoundBefore(_ pass: Pass) -> Int? {
+        guard pass.began.goesRound, let round = rounds[pass.began.job],
+            round < pass.began.started
+        else { return nil }
+        return table.rows.keys.count { key in
+            !pass.isSettled(key) && notes[key]?.check.map { $0.askedAt >= round } == true
         }
     }
 

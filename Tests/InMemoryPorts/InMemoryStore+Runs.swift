@@ -48,10 +48,8 @@ extension InMemoryStore {
                 knowsRows: run.mode == .apply && conclusion.acceptedTableRows != nil)
             state.reportedThrough = state.ledger.last?.number ?? 0
             if let rows = conclusion.acceptedTableRows { state.tableSizes.append(rows) }
+            if run.goesRound, conclusion.endsRound { state.rounds[run.job] = nil }
             guard conclusion.closesPass else { return }
-            if run.worksOffAgenda, run.coversEveryRow, !conclusion.settlesUnreached {
-                state.rounds[run.job] = nil
-            }
             state.passes[pass.passID]?.standing = .closed
             if run.mode == .apply, run.narrowing.isEmpty || run.isForAppsAlone {
                 state.promoteMarks(of: pass.passID)

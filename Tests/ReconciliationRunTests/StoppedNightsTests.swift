@@ -1,4 +1,5 @@
 import InMemoryPorts
+import Reconciliation
 import ReconciliationRun
 import Subscriptions
 import Testing
@@ -23,6 +24,86 @@ import Testing
         let next = try await world.night("run-2", after: 23)
         #expect(next.closesPass)
         #expect(world.status(of: World.id(3)) == 2)
+    }
+
+    @Test func `a walk that had judged every row is over, whatever stopped the run after that`()
+        async throws
+    {
+        let world = World(rows: 6)
+        world.expire(World.id(1))
+        try await Self.stopAfterEveryRow("run-1", in: world)
+        #expect(world.status(of: World.id(1)) == 1)
+        var row = try #require(world.store.rows[World.key(World.id(2))])
+        row.status = 3
+        world.store.hold(row)
+        let next = try await world.night("run-2", after: 23)
+        #expect(next.closesPass)
+        #expect(world.apple.asked.count == 6)
+        #expect(world.store.report(ofRun: "run-2")?.totals.inScope == 6)
+        #expect(world.status(of: World.id(1)) == 2)
+        #expect(world.status(of: World.id(2)) == 1)
+    }
+
+    @Test func `a retry writes what the stopped walk planned, and asks nobody again`() async throws
+    {
+        let world = World(rows: 6)
+        world.expire(World.id(1))
+        try await Self.stopAfterEveryRow("run-1", in: world)
+        let retry = try await world.night("run-2", after: 1)
+        #expect(retry.closesPass)
+        #expect(world.apple.asked.isEmpty)
+        #expect(world.status(of: World.id(1)) == 2)
+        try await world.night("run-3", after: 24)
+        #expect(world.apple.asked.count == 6)
+    }
+
+    /// Stops a walk over every row when nothing is left to be asked, and nothing is written yet.
+    private static func stopAfterEveryRow(_ runID: String, in world: World) async throws {
+        let stop = StopRequest()
+        let rows = world.store.rows.count
+        let stopped = try await world.night(
+            runID, stop: stop,
+            progress: { if $0.stage == .walk, $0.done == rows { stop.request(signal: 15) } })
+        #expect(stopped.exitStatus == .terminated)
+        #expect(!stopped.closesPass)
+    }
+
+    @Test
+    func `the shares of a night that goes on with a walk are of all that the walk has judged`()
+        async throws
+    {
+        func guarded(_ job: inout ReconciliationJob) { job.guards.minChanges = 1 }
+        let world = World(rows: 100)
+        world.apple.change { $0.stop = (question: 91, reason: .deadlineReached) }
+        let first = try await world.night("run-1", guarded)
+        #expect(first.coverage?.roundBefore == nil)
+        world.apple.change { $0.stop = nil }
+        let left = try #require(world.store.report(ofRun: "run-1")).undecided.keys.sorted()
+        #expect(left.count == 10)
+        for key in left.prefix(2) { world.expire(key.originalTransactionID) }
+        let next = try await world.night("run-2", after: 23, guarded)
+        #expect(world.apple.asked.count == 10)
+        #expect(next.coverage?.roundBefore == 90)
+        #expect(next.messages.contains { $0.contains("90 rows had been judged in it") })
+        #expect(next.exitStatus == .ok, "\(next.messages)")
+        #expect(world.store.ledger.count == 2)
+    }
+
+    @Test func `a deadline that passes when nothing is left to be asked stops nothing`()
+        async throws
+    {
+        func walking(_ job: inout ReconciliationJob) {
+            `Delta nights`.delta()(&job)
+            job.steps = [.walk]
+        }
+        let world = World(rows: 6)
+        try await world.night("run-1", walking)
+        let late = try await world.night("run-2", after: 1, deadline: .now, walking)
+        #expect(late.limits.isEmpty)
+        #expect(late.closesPass)
+        let full = World(rows: 6)
+        let later = try await full.night("run-1", deadline: .now) { $0.steps = [.walk] }
+        #expect(later.limits == ["max_duration"])
     }
 
     @Test(arguments: [Int64(5), 6, 23])

@@ -37,6 +37,12 @@ extension ExitDecision {
                     + "5 is no fault in a job without the step walk, as long as the table has rows."
             )
         }
+        if let roundBefore, roundBefore > 0 {
+            sentences.append(
+                "This run went on with a round over every row that a stopped run had begun: "
+                    + "\(roundBefore) rows had been judged in it and were not asked about again. The "
+                    + "next round looks at every row anew.")
+        }
         if totals.undecidedCount > 0 {
             sentences.append(
                 "\(totals.undecidedCount) rows could not be judged and were left as they are "

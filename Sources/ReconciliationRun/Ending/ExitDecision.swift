@@ -14,6 +14,8 @@ package struct ExitDecision: Hashable, Sendable {
     package var unreached = 0
     /// Rows in the table, where only those were asked about for which there was a reason.
     package var coveredRows: Int?
+    /// Rows that earlier runs of the same round had judged; `nil` for a run that went on with none.
+    package var roundBefore: Int?
     package var totals: RunTotals
     package var walks: Bool
     package var unresolved: [Severity: Int]

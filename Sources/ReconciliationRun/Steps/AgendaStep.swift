@@ -31,7 +31,7 @@ struct AgendaStep: QuestionSource {
     }
 
     mutating func next() async throws(RunInterruption) -> QuestionPage? {
-        if let end = context.reasonToEnd { throw RunInterruption(end: end) }
+        if let end = context.reasonToStop { throw RunInterruption(end: end) }
         if let limit, limit <= 0 { return nil }
         let start = position
         let lines = try await context.storing { () async throws(StoreError) in
@@ -41,6 +41,7 @@ struct AgendaStep: QuestionSource {
         guard let last = lines.last else { return nil }
         position = AgendaPosition(turn: last.turn, key: last.key)
         var items = try await items(of: lines)
+        if !items.isEmpty, context.clock.isPastDeadline { throw RunInterruption(end: .deadline) }
         if let left = limit {
             items = Array(items.prefix(left))
             limit = left - items.count

@@ -11,13 +11,14 @@ struct AskAgainStep {
     func run() async throws(RunInterruption) {
         var position: SubscriptionKey?
         while true {
-            if let end = context.reasonToEnd { throw RunInterruption(end: end) }
+            if let end = context.reasonToStop { throw RunInterruption(end: end) }
             let start = position
             let keys = try await context.storing { () async throws(StoreError) in
                 try await context.ports.pass.rowsToAskAgain(
                     after: start, limit: RunLimits.rowsPerPage, in: context.pass)
             }
             guard let last = keys.last else { return }
+            if context.clock.isPastDeadline { throw RunInterruption(end: .deadline) }
             position = last
             let rows = try await context.storing { () async throws(StoreError) in
                 let wanted = Set(keys)

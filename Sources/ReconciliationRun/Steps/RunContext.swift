@@ -31,10 +31,12 @@ struct RunContext: Sendable {
     }
 
     /// Why asking must end before the next page; `nil` while it may go on.
-    var reasonToEnd: RunEnd? {
+    var reasonToEnd: RunEnd? { reasonToStop ?? (clock.isPastDeadline ? .deadline : nil) }
+
+    /// The same without the deadline, which only ends an asking of which something is left.
+    var reasonToStop: RunEnd? {
         if let signal = stop.signal { return .signal(signal) }
-        if let verdict = tally.verdict ?? outage { return verdict }
-        return clock.isPastDeadline ? .deadline : nil
+        return tally.verdict ?? outage
     }
 
     /// Set when no app can be asked any more; as long as one can, a night makes progress.

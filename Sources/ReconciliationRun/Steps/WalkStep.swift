@@ -23,7 +23,7 @@ struct WalkStep: QuestionSource {
     }
 
     mutating func next() async throws(RunInterruption) -> QuestionPage? {
-        if let end = context.reasonToEnd { throw RunInterruption(end: end) }
+        if let end = context.reasonToStop { throw RunInterruption(end: end) }
         if let limit = context.job.narrowing.limit, taken >= limit { return nil }
         let start = position
         let page = try await context.storing { () async throws(StoreError) in
@@ -32,6 +32,7 @@ struct WalkStep: QuestionSource {
         guard let last = page.last else { return nil }
         position = last.row.key
         let chosen = choose(from: try await unsettled(among: page), alreadyTaken: taken)
+        if !chosen.isEmpty, context.clock.isPastDeadline { throw RunInterruption(end: .deadline) }
         taken += chosen.count
         var questions = try await QuestionSorting(context: context).page(
             of: chosen.map { QuestionPage.Item(key: $0.row.key, row: $0, reason: .round) })

@@ -72,7 +72,11 @@ struct ScheduledPass {
         if let counts, counts.due[.sample, default: 0] > 0 {
             coverage.sample = try sample(seed: counts.seed)
         }
-        if kind == .delta { coverage.routine = try PlanCount(db: db, passID: passID).routine() }
+        let count = PlanCount(db: db, passID: passID)
+        switch kind {
+        case .delta: coverage.routine = try count.routine()
+        case .full: coverage.roundBefore = try count.rowsOfRoundBefore()
+        }
         return coverage
     }
 

@@ -50,7 +50,13 @@ struct PlanCount {
         plan.inFlightByOurselves = try inFlightByOurselves()
         plan.lastRun = try lastRun()
         let scheduled = try scheduledRows()
-        plan.tableCoverage = try scheduled ?? (asksOnlyWhatIsOwed() ? plan.tableRows : nil)
+        if let scheduled {
+            plan.tableCoverage = scheduled
+        } else if try asksOnlyWhatIsOwed() {
+            plan.tableCoverage = plan.tableRows
+        } else if let earlier = try rowsOfRoundBefore() {
+            plan.tableCoverage = totals.inScope &+ earlier
+        }
         plan.routine = try scheduled.map { _ in try routine() }
         return plan
     }
@@ -83,6 +89,25 @@ struct PlanCount {
                 WHERE pass_id = ?
                 """,
             arguments: [passID]) ?? false
+    }
+
+    /// Rows that earlier runs of the round have judged and this pass has not; `nil` where the pass goes
+    /// on with no round.
+    func rowsOfRoundBefore() throws -> Int? {
+        try Int.fetchOne(
+            db,
+            sql: """
+                SELECT (SELECT count(*) FROM subscriptions AS s
+                    JOIN trueup_checks AS k ON k.bundle_id = s.bundle_id
+                        AND k.environment = s.environment
+                        AND k.original_transaction_id = s.original_transaction_id
+                        AND k.asked_at >= o.began
+                    WHERE NOT \(PassStaging.isSettled))
+                FROM trueup_passes AS w JOIN trueup_rounds AS o ON o.job = w.job
+                WHERE w.pass_id = ? AND w.covers_every_row = 1 AND w.mode = 'apply'
+                    AND w.narrowing = '' AND o.began < w.began
+                """,
+            arguments: [passID, passID])
     }
 
     func routine() throws -> RoutineRows {

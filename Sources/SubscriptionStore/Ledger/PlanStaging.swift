@@ -157,6 +157,9 @@ struct PlanStaging {
             plan.tableCoverage = coverage.rows
             plan.routine = coverage.routine
         }
+        if let before = coverage?.roundBefore {
+            plan.tableCoverage = plan.totals.inScope &+ before
+        }
         if plan.tableCoverage == nil {
             // A job without a walk counts no rows, and its shares are of the whole table all the same.
             plan.tableCoverage = try Int.fetchOne(

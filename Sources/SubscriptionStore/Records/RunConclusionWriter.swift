@@ -80,11 +80,13 @@ struct RunConclusionWriter {
         guard db.changesCount == 1 else {
             throw StoreError.inconsistent("The run \(header.runID) has been concluded before.")
         }
-        guard conclusion.closesPass else { return }
-        if header.goesRound, !conclusion.settlesUnreached {
+        // Also where the pass stays open for a retry: what the stopped run planned is a matter of the
+        // pass, and what it owes stands on the agenda.
+        if header.goesRound, conclusion.endsRound {
             try db.execute(
                 sql: "DELETE FROM trueup_rounds WHERE job = ?", arguments: [header.job])
         }
+        guard conclusion.closesPass else { return }
         try db.execute(
             sql: "UPDATE trueup_passes SET state = 'closed' WHERE pass_id = ?",
             arguments: [run.passID])

@@ -13,6 +13,11 @@ package struct RunConclusion: Hashable, Sendable {
     /// Whether the run stopped early, so that the rows it did not reach count as undecided
     /// (`deadline`).
     package var settlesUnreached: Bool
+    /// Whether a round over every row has come to its end with this run.
+    ///
+    /// No row is left to be judged, whatever stopped the run after that; the next run looks at every
+    /// row anew.
+    package var endsRound: Bool
     /// The size of the table, with which the next run compares its own.
     ///
     /// `nil` when the run ended before its guards, or a guard objected to the size.
@@ -35,6 +40,7 @@ package struct RunConclusion: Hashable, Sendable {
         self.calls = calls
         self.closesPass = closesPass
         self.settlesUnreached = settlesUnreached
+        endsRound = closesPass && !settlesUnreached
     }
 
     package var exitStatus: ExitStatus { .decisive(of: statuses) }

@@ -14,6 +14,9 @@ package struct RunCoverage: Hashable, Sendable, Codable {
     /// Questions that were not asked, by reason.
     package var left: [QuestionReason: Int] = [:]
     package var oldestCheck: Timestamp?
+    /// Rows that earlier runs of an unfinished round had judged and this one did not ask about again;
+    /// `nil` for a run that went on with no round.
+    package var roundBefore: Int?
     package var sample: Sample?
     /// What became of the rows for which nothing spoke; `nil` where every row was asked about.
     package var routine: RoutineRows?

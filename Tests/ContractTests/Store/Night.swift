@@ -56,11 +56,14 @@ struct Night {
         }
     }
 
-    func conclude(closes: Bool = true, acceptedRows: Int? = nil) async throws {
+    func conclude(
+        closes: Bool = true, acceptedRows: Int? = nil, endsRound: Bool? = nil
+    ) async throws {
         var conclusion = RunConclusion(
             ended: run.started.adding(milliseconds: 1000), statuses: [.ok], messages: [],
             limits: [], calls: [], closesPass: closes, settlesUnreached: !closes)
         conclusion.acceptedTableRows = acceptedRows
+        if let endsRound { conclusion.endsRound = endsRound }
         try await ports.runs.conclude(conclusion, in: pass, run: run)
     }
 

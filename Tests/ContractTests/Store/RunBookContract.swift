@@ -11,6 +11,17 @@ import Testing
         return place
     }
 
+    /// A row that agrees with Apple's word.
+    private func judged(_ id: String) -> RowOutcome {
+        var result = outcome(id, .match)
+        result.look = .statement
+        result.askedBecause = .round
+        result.check = RowCheck(
+            signedDate: Timestamp(unixMilliseconds: 2000), clock: nil, isLasting: true,
+            values: ValuesDigest(of: subscription(id)))
+        return result
+    }
+
     @Test(arguments: Implementation.allCases)
     func `a killed pass over every row is continued within a day, and not after`(
         store: Implementation
@@ -167,6 +178,26 @@ import Testing
         try await second.stage(drift("1", version: 99), drift("2", version: 99))
         #expect(try await second.ports.runs.unresolvedFindings(of: second.pass) == [.high: 2])
         #expect(try await second.ports.runs.newFindings(of: second.pass) == [.high: 1])
+    }
+
+    @Test(arguments: Implementation.allCases, [true, false])
+    func `a round ends with the run that leaves no row, also where its pass stays open`(
+        store: Implementation, endsRound: Bool
+    ) async throws {
+        let place = try place(store)
+        let first = try await Night(place, "run-1")
+        try await first.stage(judged("1"), judged("2"))
+        try await first.conclude(closes: false, endsRound: endsRound)
+        let second = try await Night(place, "run-2", after: 23)
+        #expect(second.pass.passID != first.pass.passID)
+        let began = endsRound ? second.run.started : first.run.started
+        #expect(second.pass.roundBegan == began)
+        try await second.stage(judged("3"))
+        let totals = try await second.ports.ledger.planTotals(of: second.pass)
+        #expect(totals.coveredRows == (endsRound ? 1 : 3))
+        let coverage = try await second.ports.agenda.coverage(
+            kind: .full, in: second.pass, run: second.run)
+        #expect(coverage.roundBefore == (endsRound ? nil : 2))
     }
 
     @Test(arguments: Implementation.allCases)
