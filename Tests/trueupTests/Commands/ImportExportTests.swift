@@ -16,6 +16,10 @@ import trueup
 
     static let header = SubscriptionField.allCases.map(\.rawValue).joined(separator: ",")
 
+    /// Of a table of which no row holds a value of a later column.
+    static let empty = SubscriptionField.allCases.filter { $0.definition.since == nil }
+        .map(\.rawValue).joined(separator: ",")
+
     static let rows = """
         \(header)\r
         200000000000001,Production,com.example.app,"a,""b""\r
@@ -71,7 +75,7 @@ import trueup
         #expect(outcome.diagnostics.contains("\(file):3: original_transaction_id"))
         #expect(outcome.diagnostics.contains("\(file):4: has the same key as an earlier line"))
         #expect(outcome.diagnostics.contains("2 bad lines; nothing was loaded"))
-        #expect(await workplace.run("export").output == Self.header + "\r\n")
+        #expect(await workplace.run("export").output == Self.empty + "\r\n")
     }
 
     @Test func `name the first twenty bad lines and count the rest`() async throws {
@@ -101,7 +105,7 @@ import trueup
         #expect(json.status == .data)
         #expect(
             json.diagnostics.split(separator: "\n").count { $0.contains("\"line\":") } == 50)
-        #expect(await workplace.run("export").output == Self.header + "\r\n")
+        #expect(await workplace.run("export").output == Self.empty + "\r\n")
         #expect(
             await workplace.run("import", file, "--bad-rows", "/nowhere/x").status == .cannotCreate)
         #expect(await workplace.run("import", file, "--bad-rows", file).status == .usage)
