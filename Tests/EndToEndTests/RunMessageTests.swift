@@ -90,6 +90,46 @@ import Testing
         #expect(body["report"] is NSNull)
     }
 
+    @Test func `of a run that failed behind its corrections says what it wrote`() throws {
+        let receiver = try EventReceiver()
+        let place = try workplace(message("webhook: \"\(receiver.url)\""))
+        let run = try place.start("run", "nightly")
+        let unfinished = try #require(partialReport(of: place))
+        try FileManager.default.createSymbolicLink(
+            atPath: unfinished.appendingPathComponent("discrepancies.jsonl").path,
+            withDestinationPath: "/dev/full")
+        let ended = run.wait()
+        #expect(ended.status == 74, "\(ended.errors)")
+        let written = try #require(
+            try place.stored("SELECT count(*) FROM trueup_ledger").first?.first.flatMap(Int.init))
+        try #require(written > 0)
+        let body = try #require(receiver.received.first).message()
+        #expect(body["exit_status"] as? Int == 74)
+        #expect(body["corrections_written"] as? Int == written)
+        #expect(body["findings_open"] is NSNull)
+        #expect(body["report"] is NSNull)
+        let runID = unfinished.deletingPathExtension().lastPathComponent
+        #expect(body["run_id"] as? String == runID)
+        let text = try #require(body["text"] as? String)
+        #expect(text.contains("Shown by trueup undo \(runID)"), "\(text)")
+        let shown = try place.run("undo", runID)
+        #expect(shown.status == 0, "\(shown.errors)")
+    }
+
+    /// The folder that a run writes its report into, as soon as there is one.
+    private func partialReport(of place: Workplace) -> URL? {
+        let reports = place.folder.url.appendingPathComponent("reports")
+        for _ in 0..<2000 {
+            let found = FileManager.default.enumerator(at: reports, includingPropertiesForKeys: nil)
+            while let file = found?.nextObject() as? URL {
+                let name = file.lastPathComponent
+                if name.hasPrefix("20"), file.pathExtension == "partial" { return file }
+            }
+            usleep(5000)
+        }
+        return nil
+    }
+
     @Test func `is a mail by the program that the settings name`() throws {
         let place = try workplace(
             message(

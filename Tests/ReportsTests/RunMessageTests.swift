@@ -78,4 +78,47 @@ import Testing
         #expect(members["report"] is NSNull)
         #expect((members["new_findings"] as? [Any])?.isEmpty == true)
     }
+
+    private func unfinished(_ corrections: Int?) -> RunMessage {
+        RunMessage(
+            ofJob: "nightly", on: "db1", endedWith: .output, reason: "No space left on device.",
+            unfinished: .init(
+                header: Samples.summary().header, corrections: corrections,
+                inspection: "trueup undo 20261120T031704Z-7f3c9a"),
+            nextCommand: "trueup doctor")
+    }
+
+    @Test func `of a run that began and left no report claims nothing that is not known`() throws {
+        for (corrections, words) in [
+            (4, "4 corrections were written"), (1, "1 correction was written"),
+            (nil, "Rows may have been changed"),
+        ] as [(Int?, String)] {
+            let found = unfinished(corrections)
+            let members = try members(found)
+            #expect(members["run_id"] as? String == "20261120T031704Z-7f3c9a")
+            #expect(members["mode"] as? String == "apply")
+            #expect(members["started"] is String)
+            #expect(members["ended"] is NSNull)
+            #expect(members["findings_open"] is NSNull)
+            #expect(members["corrections_written"] as? Int == corrections)
+            #expect(corrections != nil || members["corrections_written"] is NSNull)
+            #expect(found.text.contains("\nRun      20261120T031704Z-7f3c9a\n"))
+            #expect(found.text.contains(words), "\(found.text)")
+            #expect(found.text.contains("\nShown by trueup undo 20261120T031704Z-7f3c9a\n"))
+        }
+        let untouched = unfinished(0)
+        #expect(try members(untouched)["corrections_written"] as? Int == 0)
+        #expect(untouched.text.contains("No row was changed"))
+        #expect(!untouched.text.contains("Shown by"))
+    }
+
+    @Test func `of a run that could not begin says that nothing was written`() throws {
+        let members = try members(
+            RunMessage(
+                ofJob: "nightly", on: "db1", endedWith: .busy, reason: "Busy.",
+                nextCommand: "trueup doctor"))
+        #expect(members["corrections_written"] as? Int == 0)
+        #expect(members["findings_open"] is NSNull)
+        #expect(members["run_id"] is NSNull)
+    }
 }

@@ -11,6 +11,21 @@ package struct RunMessage: Hashable, Sendable {
         package var findings: Int
     }
 
+    /// A run that began and left no report to tell of it.
+    package struct Unfinished: Hashable, Sendable {
+        package var header: RunHeader
+        /// Corrections that it wrote; `nil` where that is not known.
+        package var corrections: Int?
+        /// The command that shows them, quoted for a shell.
+        package var inspection: String
+
+        package init(header: RunHeader, corrections: Int?, inspection: String) {
+            self.header = header
+            self.corrections = corrections
+            self.inspection = inspection
+        }
+    }
+
     package let status: ExitStatus
     package let job: String
     /// The first line of the summary, or why there is none.
@@ -18,6 +33,8 @@ package struct RunMessage: Hashable, Sendable {
     private let host: String
     /// `nil` where the run could not begin, or not come to its end.
     private let summary: RunSummary?
+    /// Where the run began and there is no summary to tell from.
+    private let unfinished: Unfinished?
     private let reportPath: String?
     private let link: String?
     /// What to give next, where no report says it.
@@ -35,6 +52,7 @@ package struct RunMessage: Hashable, Sendable {
         headline = Headline(summary).text
         host = summary.header.host
         self.summary = summary
+        unfinished = nil
         self.reportPath = reportPath
         nextCommand = nil
         self.link = link.map { link in
@@ -51,10 +69,12 @@ package struct RunMessage: Hashable, Sendable {
     ///   - host: On which machine.
     ///   - status: With what it ended.
     ///   - reason: Why, in sentences.
+    ///   - unfinished: What is known of the run where it began; `nil` where it did not, so that it
+    ///     changed nothing.
     ///   - nextCommand: What to give next, quoted for a shell, with the settings that the run had.
     package init(
         ofJob job: String, on host: String, endedWith status: ExitStatus, reason: String,
-        nextCommand: String
+        unfinished: Unfinished? = nil, nextCommand: String
     ) {
         self.status = status
         self.job = job
@@ -63,6 +83,7 @@ package struct RunMessage: Hashable, Sendable {
         headline = "Failed (exit status \(status.code)): \(said)"
         self.nextCommand = nextCommand
         summary = nil
+        self.unfinished = unfinished
         reportPath = nil
         link = nil
     }
@@ -80,25 +101,34 @@ package struct RunMessage: Hashable, Sendable {
         }
     }
 
-    private var open: Int {
-        (summary?.findings ?? []).filter { [.new, .open, .recurring].contains($0.state) }
+    /// `nil` where no report says it.
+    private var open: Int? {
+        summary?.findings.filter { [.new, .open, .recurring].contains($0.state) }
             .reduce(0) { $0 + $1.findings }
     }
+
+    /// `nil` where it is not known; a run that did not begin wrote none.
+    private var corrections: Int? {
+        if let summary { return summary.corrections[.applied] ?? 0 }
+        return unfinished.map(\.corrections) ?? 0
+    }
+
+    private var header: RunHeader? { summary?.header ?? unfinished?.header }
 
     // MARK: For machines
 
     /// The body of the webhook (docs/messages.md); members may be added, existing ones stay.
     package var json: CanonicalJSON {
         .object([
-            "corrections_written": .integer(Int64(summary?.corrections[.applied] ?? 0)),
+            "corrections_written": corrections.map { .integer(Int64($0)) } ?? .null,
             "ended": .time(summary?.conclusion.ended),
             "exit_status": .integer(Int64(status.code)),
-            "findings_open": .integer(Int64(open)),
+            "findings_open": open.map { .integer(Int64($0)) } ?? .null,
             "headline": .string(headline),
             "host": .string(host),
             "job": .string(job),
             "link": .text(link),
-            "mode": .text(summary?.header.mode.rawValue),
+            "mode": .text(header?.mode.rawValue),
             "name": .string(status.name),
             "new_findings": .array(
                 news.map { news in
@@ -109,8 +139,8 @@ package struct RunMessage: Hashable, Sendable {
                     ])
                 }),
             "report": .text(reportPath),
-            "run_id": .text(summary?.header.runID),
-            "started": .time(summary?.header.started),
+            "run_id": .text(header?.runID),
+            "started": .time(header?.started),
             // Chat services show this member.
             "text": .string(text),
         ])
@@ -132,10 +162,27 @@ package struct RunMessage: Hashable, Sendable {
             lines.append("")
         }
         lines.append("Job      \(job.onOneLine) on \(host.onOneLine)")
-        if let summary { lines.append("Run      \(summary.header.runID)") }
+        if let header { lines.append("Run      \(header.runID)") }
+        if let unfinished { lines += Self.changes(by: unfinished) }
         if let reportPath { lines.append("Report   \(reportPath.onOneLine)") }
         if let link { lines.append("Link     \(link.onOneLine)") }
         if let nextCommand { lines.append("Next     \(nextCommand.onOneLine)") }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// What the run may have done to rows although no report of it is there.
+    private static func changes(by run: Unfinished) -> [String] {
+        let written =
+            switch run.corrections {
+            case nil: "Rows may have been changed; how many is not known"
+            case 0?: "No row was changed"
+            case 1?: "1 correction was written; the row stays changed"
+            case let count?: "\(count.grouped) corrections were written; the rows stay changed"
+            }
+        guard run.corrections != 0 else { return ["Rows     " + written] }
+        return [
+            "Rows     \(written). The next run's report shows what no report shows yet",
+            "Shown by \(run.inspection.onOneLine)",
+        ]
     }
 }

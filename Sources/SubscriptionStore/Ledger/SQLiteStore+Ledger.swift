@@ -87,6 +87,27 @@ extension SQLiteStore {
         }
     }
 
+    /// How many corrections a run wrote, whether or not a report shows them.
+    ///
+    /// - Parameter runID: The run.
+    /// - Returns: The number of its entries in the ledger.
+    /// - Throws: `StoreError` when the database cannot be read.
+    package func corrections(writtenByRun runID: String) throws(StoreError) -> Int {
+        let doing = "counting the corrections of the run \(runID)"
+        do {
+            return try stream(doing) { db in
+                try Int.fetchOne(
+                    db,
+                    sql: """
+                        SELECT count(*) FROM trueup_ledger WHERE run_id = ? AND target_table <> ?
+                        """,
+                    arguments: [runID, ChangeSet.Table.ledger.rawValue]) ?? 0
+            }
+        } catch {
+            throw StoreError(error, doing: doing)
+        }
+    }
+
     /// Writes an entry for each break of the ledger that is declared, and notes that the run's
     /// report shows them.
     ///

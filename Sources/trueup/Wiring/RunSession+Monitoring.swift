@@ -25,7 +25,7 @@ extension RunSession {
     }
 
     /// What people are told of the run, also where it left no report.
-    func message(of ending: Result<FinishedReport, any Error>) -> RunMessage {
+    func message(of ending: Result<FinishedReport, any Error>, _ begun: BegunRun) -> RunMessage {
         switch ending {
         case .success(let report):
             return RunMessage(
@@ -35,7 +35,11 @@ extension RunSession {
             let report = ErrorReport(error)
             return RunMessage(
                 ofJob: run.header.job, on: run.header.host, endedWith: report.status,
-                reason: report.message, nextCommand: common.command("doctor"))
+                reason: report.message,
+                unfinished: begun.account(
+                    of: run.header, inOwnTable: run.settings.company.table != nil,
+                    shownBy: common.command("undo", run.header.runID)),
+                nextCommand: common.command("doctor"))
         }
     }
 

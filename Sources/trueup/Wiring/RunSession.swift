@@ -20,19 +20,20 @@ struct RunSession {
         var connections: [AppConnection] = []
         var notifier = Notifier()
         let pings = RunPings(of: run)
+        let begun = BegunRun()
         let ending: Result<FinishedReport, any Error>
         do {
             for app in run.askedApps {
                 connections.append(try AppConnection(app, environment: invocation.environment))
             }
             notifier = self.notifier()
-            ending = .success(try await perform(over: connections, notifier))
+            ending = .success(try await perform(over: connections, notifier, begun))
         } catch {
             ending = .failure(error)
         }
         for connection in connections { await connection.shutdown() }
         await notifier.events?.shutdown()
-        let message = message(of: ending)
+        let message = message(of: ending, begun)
         for problem in await pings.end(isWell: run.isWell(message.status)) { warn(problem) }
         await send(message)
         _ = try ending.get()
@@ -40,7 +41,7 @@ struct RunSession {
     }
 
     private func perform(
-        over connections: [AppConnection], _ notifier: Notifier
+        over connections: [AppConnection], _ notifier: Notifier, _ begun: BegunRun
     ) async throws -> FinishedReport {
         let settings = run.settings
         let runID = run.header.runID
@@ -112,6 +113,7 @@ struct RunSession {
             progress: terminal.show, remarks: { control.remarks + store.companyRemarks },
             effort: { peaks.effort(waiting: waits.byReason) })
         try await store.reportIsAwaited(ofRun: runID)
+        begun.begins(in: store)
         let conclusion = try await reconciler.run()
         for requests in requests { await requests.end() }
         terminal.clear()
