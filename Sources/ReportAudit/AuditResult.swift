@@ -92,6 +92,7 @@ package struct AuditResult: Hashable, Sendable {
 
     mutating func take(_ ledger: LedgerCheck.Outcome) {
         ledgerEntries = ledger.entries
+        notes += ledger.notes
         for problem in ledger.problems { add(problem) }
     }
 

@@ -13,7 +13,7 @@ extension ReportContext {
         encoder.outputFormatting = .sortedKeys
         let content = Content(
             toolVersion: toolVersion, isPlanOnly: isPlanOnly, database: database,
-            directory: shownDirectory ?? directory,
+            directory: shownDirectory ?? directory, manifest: manifest,
             apps: apps.map {
                 .init(
                     bundleID: $0.identity.bundleID, environment: $0.identity.environment.rawValue,
@@ -46,6 +46,7 @@ extension ReportContext {
             },
             isPlanOnly: content.isPlanOnly, database: content.database,
             shownDirectory: content.directory)
+        manifest = content.manifest
     }
 
     private struct Content: Codable {
@@ -53,6 +54,8 @@ extension ReportContext {
         var isPlanOnly: Bool
         var database: String?
         var directory: String
+        /// Left out until the report is published, and by earlier versions.
+        var manifest: String?
         var apps: [App]
         var roots: [Root]
 

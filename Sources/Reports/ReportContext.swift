@@ -11,6 +11,9 @@ package struct ReportContext: Hashable, Sendable {
     package var database: String?
     /// Entries of the ledger that declare that it was restored; they stand in the manifest.
     package var declarations: [LedgerEntry] = []
+    /// SHA-256 of the report's manifest, kept with the stored run once the report is published: what
+    /// the next report rests on, also where the folder is gone by then.
+    package var manifest: String?
     /// The report folder as the person writes it, for the path in `summary.txt`.
     ///
     /// `nil` for the folder's own path. A stored run that is rendered again elsewhere states here

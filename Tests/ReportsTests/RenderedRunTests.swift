@@ -50,6 +50,7 @@ import Testing
         var expected = Samples.rehearsal
         expected.database = "d0"
         expected.shownDirectory = "reports"
+        expected.manifest = String(repeating: "b", count: 64)
         let kept = try ReportContext(text: try expected.text(ofReportsIn: "elsewhere"))
         #expect(kept == expected)
     }

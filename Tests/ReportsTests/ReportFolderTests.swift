@@ -48,6 +48,26 @@ import Testing
         #expect(sums.status == 0, "\(sums.output)")
     }
 
+    @Test func `rests on a report that is gone where no other is left, else on the newest`() throws
+    {
+        let gone = String(repeating: "a", count: 64)
+        #expect(ReportFolder.newestRun(in: folder.path) == nil)
+        var first = try begin()
+        first.earlierManifest = gone
+        #expect(ReportFolder.newestRun(in: folder.path) == nil)
+        let finished = try first.finish(try Samples.run(), context: Samples.context)
+        #expect(try folder.text("latest/manifest.json").contains("\"previous\": \"\(gone)\""))
+        #expect(ReportFolder.newestRun(in: folder.path) == Self.name)
+        let next = "20261121T031704Z-000002"
+        var second = try begin(next)
+        second.earlierManifest = gone
+        _ = try second.finish(try Samples.run(next), context: Samples.context)
+        #expect(
+            try folder.text("latest/manifest.json").contains(
+                "\"previous\": \"\(finished.manifestDigest)\""))
+        #expect(ReportFolder.newestRun(in: folder.path) == next)
+    }
+
     @Test func `latest is a relative link to the newest run`() throws {
         for runID in [Self.name, "20261121T031704Z-000002"] {
             _ = try folder.report(try Samples.run(runID))

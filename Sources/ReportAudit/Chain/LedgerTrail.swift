@@ -23,7 +23,8 @@ struct LedgerTrail {
     private(set) var hash: String?
     private var first: Int64?
     private var highest: Int64?
-    private var firstNumber: Int64?
+    /// The first entry that a report at hand shows; `nil` where none shows any.
+    private(set) var firstNumber: Int64?
     /// Hashes that an anchor may name besides those that the manifests state.
     private(set) var firstPrevious: String?
 

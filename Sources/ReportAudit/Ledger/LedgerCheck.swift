@@ -12,11 +12,13 @@ struct LedgerCheck {
     struct Outcome {
         var problems: [AuditProblem] = []
         var entries = 0
+        var notes: [String] = []
     }
 
     func check(_ reading: DatabaseReading.Rows) throws -> Outcome {
         var outcome = Outcome()
         var last: (number: Int64, hash: String) = (0, LedgerTrail.beginning)
+        var unshown: ClosedRange<Int64>?
         var hasHead = head.map { $0.isSame(as: LedgerTrail.beginning) } ?? true
         try reading { row in
             let entry: StoredEntry
@@ -30,9 +32,14 @@ struct LedgerCheck {
             }
             outcome.entries += 1
             for problem in problems(of: entry, after: last) { outcome.add(entry.number, problem) }
+            if isBeforeEveryReport(entry.number, hasHead: hasHead) {
+                let first = unshown?.lowerBound ?? entry.number
+                unshown = first...max(first, entry.number)
+            }
             last = (entry.number, entry.hash)
             if let head, entry.hash.isSame(as: head) { hasHead = true }
         }
+        if let unshown { outcome.notes.append(Self.note(unshown)) }
         if !hasHead {
             outcome.problems.append(
                 AuditProblem(
@@ -44,6 +51,23 @@ struct LedgerCheck {
                         + "restored --reason TEXT\""))
         }
         return outcome
+    }
+
+    /// Whether an entry is older than those of the reports at hand, whose front was deleted.
+    private func isBeforeEveryReport(_ number: Int64, hasHead: Bool) -> Bool {
+        guard isWholeFolder else { return false }
+        guard let first = trail.firstNumber else { return !hasHead }
+        return number < first && trail.entry(number) == nil
+    }
+
+    private static func note(_ unshown: ClosedRange<Int64>) -> String {
+        let (first, last) = (unshown.lowerBound, unshown.upperBound)
+        let entries =
+            first == last
+            ? "entry \(first) of the ledger in the database stands"
+            : "entries \(first) to \(last) of the ledger in the database stand"
+        return entries + " in no report of this folder: the older reports were removed from it, or "
+            + "are in another one"
     }
 
     private func problems(

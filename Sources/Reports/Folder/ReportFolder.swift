@@ -13,6 +13,10 @@ package struct ReportFolder: Hashable, Sendable {
     package let directory: String
     package let runID: String
     private let day: String
+    /// The manifest that the report rests on where no report before it stands here any more.
+    ///
+    /// `verify` takes such a chain for one whose front was deleted.
+    package var earlierManifest: String?
 
     /// Makes the folder of a run, and removes what killed runs left.
     ///
@@ -62,6 +66,16 @@ package struct ReportFolder: Hashable, Sendable {
         }
     }
 
+    /// The newest run whose report stands under its final name; `nil` where there is none.
+    package static func newestRun(in directory: String) -> String? {
+        let directory = directory.withoutTrailingSlashes
+        let runs = FileSystem.names(in: directory).filter(\.isDay).flatMap { day in
+            FileSystem.names(in: directory + "/" + day).filter(\.isPlainName)
+        }
+        // Their names begin with the moment at which they began.
+        return runs.max { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
     /// Where the run appends its structured log while it goes on.
     ///
     /// The log must be closed before `finish`, which seals it.
@@ -104,7 +118,8 @@ package struct ReportFolder: Hashable, Sendable {
             seals.append(try output.close(named: file.name))
         }
         seals.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        let manifest = Manifest(source: source, files: seals, previous: index.newestManifest)
+        let manifest = Manifest(
+            source: source, files: seals, previous: index.newestManifest ?? earlierManifest)
         let manifestSeal = try create(ReportFile.manifest, holding: manifest.text)
         let sums = (seals + [manifestSeal])
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }

@@ -90,4 +90,32 @@ extension SQLiteStore {
                 arguments: [context, runID])
         }
     }
+
+    /// What the reports of the newest runs state beside them, as `keepReportContext` left it; the
+    /// newest first, without runs whose reports are not known to be published.
+    ///
+    /// - Parameter limit: How many at most.
+    /// - Returns: Each with its run.
+    /// - Throws: `StoreError` when the database cannot be read.
+    package func newestReportContexts(
+        _ limit: Int
+    ) throws(StoreError) -> [(runID: String, context: String)] {
+        let doing = "reading what the newest reports state"
+        do {
+            return try stream(doing) { db in
+                try Row.fetchAll(
+                    db,
+                    sql: """
+                        SELECT run_id, report_context FROM trueup_runs
+                        WHERE report_context IS NOT NULL
+                            AND run_id NOT IN (SELECT run_id FROM trueup_awaited_reports)
+                        ORDER BY run_seq DESC LIMIT ?
+                        """,
+                    arguments: [limit]
+                ).map { ($0.requiredText(at: 0), $0.requiredText(at: 1)) }
+            }
+        } catch {
+            throw StoreError(error, doing: doing)
+        }
+    }
 }

@@ -70,19 +70,21 @@ struct RunSession {
             identity: try store.databaseIdentity(), path: settings.databasePath)
         let claim = try ReportFolderClaim.take(
             settings.reportDirectory, for: database, holder: holder)
-        let folder = try ReportFolder.begin(
+        var folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: runID, started: run.header.started)
         try await recordReportsPublished(in: store)
         let restoration = Restoration(settings: settings, holder: holder, invocation: invocation)
-        let gap = try restoration.notice(of: store)
-        if let gap { warn(gap) }
+        let missing = try EarlierReports(in: settings.reportDirectory).missing(from: store)
+        folder.earlierManifest = missing?.manifest
+        let gaps = [try restoration.notice(of: store), missing?.notice].compactMap(\.self)
+        for gap in gaps { warn(gap) }
         try await restoration.lookAtEveryRowAgain(in: store)
 
         // The log, the terminal and the signals.
         let sink = try RunLog.Sink(path: folder.logPath)
         defer { sink.close() }
         let terminal = terminal()
-        let logger = logger(writingTo: sink, gap: gap)
+        let logger = logger(writingTo: sink, gaps: gaps)
         let stop = StopRequest()
         let signals = SignalWatch(stop: stop) { terminal.say($0) }
         let live = live(holder: holder, since: since)
@@ -97,7 +99,7 @@ struct RunSession {
         // The run itself, and its report.
         var job = run.job
         job.commands?.report = folder.publishedPath
-        job.remarks += [gap, notifier.obstacle].compactMap(\.self)
+        job.remarks += gaps + [notifier.obstacle].compactMap(\.self)
         job.remarks += settings.company.remarks(after: refresh)
         job.forecast = try await forecast(in: store)
         let waits = WaitingTime(now: invocation.now)
@@ -120,12 +122,15 @@ struct RunSession {
         watch.reportBegins()
         control.callsEnded()
         sink.close()
-        let context = reportContext(database: database)
+        var context = reportContext(database: database)
         try await store.keepReportContext(
             try context.text(ofReportsIn: settings.reportDirectory), ofRun: runID)
-        let report = try await offTheCooperativeThreads {
+        let report = try await offTheCooperativeThreads { [folder, context] in
             try folder.finish(try store.runRecord(ofRun: runID), context: context)
         }
+        context.manifest = report.manifestDigest
+        try await store.keepReportContext(
+            try context.text(ofReportsIn: settings.reportDirectory), ofRun: runID)
         try await store.reportWasPublished(ofRun: runID)
         try show(report)
         signals.end()
@@ -172,7 +177,7 @@ struct RunSession {
         return Int(size.ws_col)
     }
 
-    private func logger(writingTo sink: RunLog.Sink, gap: String?) -> Logger {
+    private func logger(writingTo sink: RunLog.Sink, gaps: [String]) -> Logger {
         let echo =
             common.verbose
             ? RunLog.Echo(format: common.logFormat, write: writeToStandardError) : nil
@@ -182,7 +187,7 @@ struct RunSession {
         if let notice = run.trustedRoots.notice {
             logger.notice("run.notice", metadata: ["notice": "\(notice)"])
         }
-        if let gap { logger.warning("run.warning", metadata: ["notice": "\(gap)"]) }
+        for gap in gaps { logger.warning("run.warning", metadata: ["notice": "\(gap)"]) }
         return logger
     }
 

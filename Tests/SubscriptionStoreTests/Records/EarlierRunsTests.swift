@@ -78,4 +78,22 @@ import Testing
         try await store.keepReportContext("apps and roots", ofRun: "run-1")
         #expect(try record.context() == "apps and roots")
     }
+
+    @Test func `what newer reports state is found, but for runs whose report is awaited`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        defer { withExtendedLifetime(database) {} }
+        let store = try database.open()
+        for number in 1...4 {
+            _ = try await night("run-\(number)", Int64(number), in: store)
+            guard number != 2 else { continue }
+            try await store.keepReportContext("text \(number)", ofRun: "run-\(number)")
+        }
+        try await store.reportIsAwaited(ofRun: "run-4")
+        let found = try store.newestReportContexts(8)
+        #expect(found.map(\.runID) == ["run-3", "run-1"])
+        #expect(found.map(\.context) == ["text 3", "text 1"])
+        #expect(try store.newestReportContexts(1).map(\.runID) == ["run-3"])
+    }
 }
