@@ -160,8 +160,12 @@ extension SQLiteStore {
             })
         {}
         try await write(doing) { db in
+            // Events are ordered by it: a clock that went back must not put them before earlier ones.
             try db.execute(
-                sql: "INSERT OR IGNORE INTO trueup_restores VALUES (?, ?)",
+                sql: """
+                    INSERT OR IGNORE INTO trueup_restores
+                    SELECT ?, max(?, ifnull(max(noticed_at) + 1, 0)) FROM trueup_restores
+                    """,
                 arguments: [lostHash, now.unixMilliseconds])
         }
     }

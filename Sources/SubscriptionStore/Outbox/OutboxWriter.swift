@@ -13,7 +13,8 @@ struct OutboxWriter {
         guard let naming else { return }
         let row = try self.row(of: entry.subscription)
         guard let event = naming.event(of: entry, leaving: row) else { return }
-        let message = EventMessage(event: event, entry: entry, row: row)
+        let message = EventMessage(
+            event: event, entry: entry, row: row, restored: try lastRestore())
         try db.cachedStatement(
             sql: """
                 INSERT INTO trueup_outbox (
@@ -25,6 +26,12 @@ struct OutboxWriter {
             arguments: [entry.number, message.idempotencyKey, event.rawValue]
                 + entry.subscription.arguments
                 + [message.json.rendered, entry.writtenAt.unixMilliseconds])
+    }
+
+    /// When it was last noticed that the ledger had gone back.
+    private func lastRestore() throws -> Timestamp? {
+        let statement = try db.cachedStatement(sql: "SELECT max(noticed_at) FROM trueup_restores")
+        return try Int64.fetchOne(statement).map(Timestamp.init(unixMilliseconds:))
     }
 
     private func row(of key: SubscriptionKey) throws -> LocalSubscription? {

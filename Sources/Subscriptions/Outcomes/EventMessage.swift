@@ -6,11 +6,34 @@ package struct EventMessage: Hashable, Sendable {
     private let entry: LedgerEntry
     /// The subscription's row as the correction left it; `nil` when there is none.
     private let row: LocalSubscription?
+    /// When it was last noticed that the ledger had gone back; `nil` where it never did.
+    private let restored: Timestamp?
 
-    package init(event: BillingEvent, entry: LedgerEntry, row: LocalSubscription?) {
+    package init(
+        event: BillingEvent, entry: LedgerEntry, row: LocalSubscription?, restored: Timestamp? = nil
+    ) {
         self.event = event
         self.entry = entry
         self.row = row
+        self.restored = restored
+    }
+
+    private static let restoredDigits = 15
+    private static let entryDigits = 19
+
+    /// Greater, as text, in every later event of the database.
+    ///
+    /// The number of the ledger entry alone is not: after a restore the numbers of the lost entries
+    /// are given again. So the moment at which that was noticed comes first.
+    private var order: String {
+        let milliseconds = max(0, restored?.unixMilliseconds ?? 0)
+        return Self.padded(milliseconds, to: Self.restoredDigits) + "-"
+            + Self.padded(entry.number, to: Self.entryDigits)
+    }
+
+    private static func padded(_ number: Int64, to digits: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, digits &- text.utf8.count)) + text
     }
 
     /// The ledger entry's hash: no two corrections share it, and it never changes.
@@ -49,6 +72,7 @@ package struct EventMessage: Hashable, Sendable {
             "evidence_renewal": .text(entry.evidenceRenewal?.hexadecimal),
             "ledger_entry": .integer(entry.number),
             "ledger_hash": .string(entry.hash),
+            "order": .string(order),
             "run_id": .string(entry.runID),
             "undo_of": entry.undoOf.map(CanonicalJSON.integer) ?? .null,
         ]

@@ -62,6 +62,42 @@ import Testing
         #expect((message["evidence"] as? String)?.count == 64)
     }
 
+    @Test func `are counted by the run that wrote the corrections`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try await corrected(database)
+        #expect(try store.corrections(writtenByRun: "run-1") == 3)
+        #expect(try store.corrections(writtenByRun: "run-2") == 0)
+    }
+
+    @Test func `are in order, also behind a restore that gives their numbers again`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try await corrected(database, ["1", "2"])
+        func orders() async throws -> [String] {
+            try await due(store, minutes: 1000).map { event in
+                let object = try JSONSerialization.jsonObject(with: Data(event.body.utf8))
+                let message = try #require(object as? [String: Any])
+                return try #require(message["order"] as? String)
+            }
+        }
+        let before = try await orders()
+        #expect(before == before.sorted() && Set(before).count == 2, "\(before)")
+        // Noticed by a clock that goes back from one loss to the next.
+        for (hash, minutes) in [("a", Int64(10)), ("b", 5), ("b", 20)] {
+            try await store.lookAtEveryRowAgain(
+                afterLossOf: String(repeating: hash, count: 64),
+                at: Self.start.adding(milliseconds: minutes * 60_000))
+        }
+        let noticed = Self.start.unixMilliseconds + 600_000
+        #expect(
+            try database.value("SELECT group_concat(noticed_at) FROM trueup_restores")
+                == "\(noticed),\(noticed + 1)")
+        for event in try await due(store) { try await store.settle(event, .told, at: Self.start) }
+        try await correctAgain(store, "1", version: 2, run: "run-2")
+        let after = try #require(try await orders().first)
+        #expect(before.allSatisfy { $0 < after })
+        #expect(after.hasPrefix("00\(noticed + 1)-") && after.hasSuffix("-0000000000000000003"))
+    }
+
     @Test func `are named from the entry and the row after the correction`() async throws {
         let database = try TemporaryDatabase()
         // Row 2 is given another status than the others, and nobody is to hear of that.
