@@ -14,7 +14,6 @@ import Testing
             auto_renew_status INTEGER, auto_renew_product_id TEXT, revocation_date INTEGER,
             in_app_ownership_type TEXT, latest_transaction_id TEXT, web_order_line_item_id TEXT,
             signed_date INTEGER, row_version INTEGER NOT NULL DEFAULT 1,
-            paid_elsewhere_until INTEGER,
             PRIMARY KEY (bundle_id, environment, original_transaction_id));
         INSERT INTO rebuilt SELECT * FROM subscriptions;
         DROP TABLE subscriptions;

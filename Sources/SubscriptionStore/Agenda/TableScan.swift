@@ -23,7 +23,7 @@ struct TableScan: Sendable {
     private static let compared = ValuesDigest.fields + ValuesDigest.own
     private static let columns = """
         s.original_transaction_id, s.environment, s.bundle_id, s.status, \
-        \(CheckRecord.columns(of: "c")), \(compared.map { "s." + $0.rawValue }.joined(separator: ", "))
+        \(CheckRecord.columns(of: "c")), \(compared.map { $0.expression(of: "s") }.joined(separator: ", "))
         """
     private static let firstValue = 4 + CheckRecord.columns.count
     /// A column's definition is made anew whenever it is asked for its form.

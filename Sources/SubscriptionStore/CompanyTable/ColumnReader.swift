@@ -104,7 +104,7 @@ extension Row {
 extension LocalSubscription {
     /// The columns that `init(_:)` reads, of the table `s`.
     static let columns =
-        SubscriptionField.allCases.map { "s." + $0.rawValue }.joined(separator: ", ")
+        SubscriptionField.allCases.map { $0.expression(of: "s") }.joined(separator: ", ")
         + ", s.row_version"
 
     /// How many columns those are: what a query adds comes after them.

@@ -72,14 +72,17 @@ extension SQLiteStore {
         }
     }
 
-    /// The columns of the subscription rows that an export names: those of the first schema, and of the
-    /// later ones what any row holds.
+    /// The columns of the subscription rows that an export names: those of the table's first schema, and
+    /// of the others what any row holds.
     ///
-    /// So a file of a table that makes no use of a later column stays as its readers know it.
+    /// So a file of a table that makes no use of the others stays as its readers know it.
     package func columnsInUse() throws -> [SubscriptionField] {
         try stream("looking for the columns in use") { db in
             try SubscriptionField.allCases.filter { field in
-                try field.definition.since == nil
+                guard SubscriptionField.stored.contains(field) else {
+                    return try OtherPayments.areHeld(db)
+                }
+                return try field.definition.since == nil
                     || Bool.fetchOne(
                         db,
                         sql: """

@@ -30,7 +30,7 @@ struct SchemaCheck {
                     "The database \(path) has schema \(version), this version needs "
                         + "\(Migration.newest). Run `trueup init` to bring it up to date.")
             }
-            let subscriptions = SubscriptionField.allCases.map { ($0.rawValue, $0.form) }
+            let subscriptions = SubscriptionField.stored.map { ($0.rawValue, $0.form) }
             try compare("subscriptions", subscriptions + [("row_version", .integer)], db)
             try compare(
                 "transactions", TransactionField.allCases.map { ($0.rawValue, $0.form) }, db)

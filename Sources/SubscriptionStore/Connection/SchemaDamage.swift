@@ -9,7 +9,7 @@ struct SchemaDamage {
     private static let companyTables: [(name: String, textColumns: [String])] = [
         (
             "subscriptions",
-            SubscriptionField.allCases.filter { $0.form == .text }.map(\.rawValue)
+            SubscriptionField.stored.filter { $0.form == .text }.map(\.rawValue)
         ),
         (
             "transactions", TransactionField.allCases.filter { $0.form == .text }.map(\.rawValue)

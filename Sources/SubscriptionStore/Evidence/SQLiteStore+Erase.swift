@@ -49,7 +49,8 @@ extension SQLiteStore {
         return found
     }
 
-    /// Erases a customer's payloads, some at a time; the rows, findings and ledger entries stay.
+    /// Erases a customer's payloads, some at a time, and what was imported of payments elsewhere; the
+    /// rows, findings and ledger entries stay.
     ///
     /// Killed meanwhile, it has erased a part; given again, it erases the rest.
     ///
@@ -87,6 +88,7 @@ extension SQLiteStore {
                     for entry in some { try erasure.eraseMessage(ofEntry: entry) }
                 }
             }
+            try await write(doing) { db in try OtherPayments.erase(of: group, db) }
         }
         try await overwriteOldPages(doing)
         return count

@@ -3,7 +3,7 @@ import Subscriptions
 
 /// The columns of one row as they stand, to be compared with what was written there.
 struct StandingRow: Equatable {
-    /// Every column of ours that is not null, by name.
+    /// Every column of the table's that is ours and not null, by name.
     var values: [String: FieldValue]
 
     private init(values: [String: FieldValue]) {
@@ -13,7 +13,7 @@ struct StandingRow: Equatable {
     subscript(column: String) -> FieldValue { values[column] ?? .null }
 
     static func subscription(_ key: SubscriptionKey, _ db: Database) throws -> StandingRow? {
-        let columns = SubscriptionField.allCases
+        let columns = SubscriptionField.stored
         let read = try db.cachedStatement(
             sql: """
                 SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM subscriptions

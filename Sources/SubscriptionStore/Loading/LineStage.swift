@@ -48,6 +48,9 @@ extension StagedTable {
             textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
             freeColumns: Set(fields.filter { $0.definition.content == .name }.map(\.rawValue)),
             undatedColumns: [SubscriptionField.paidElsewhereUntil.rawValue],
+            beside: StagedTable.BesideColumn(
+                name: SubscriptionField.paidElsewhereUntil.rawValue, table: OtherPayments.table,
+                column: OtherPayments.column),
             isVersioned: true)
     }
 

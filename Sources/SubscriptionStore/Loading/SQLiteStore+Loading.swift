@@ -161,7 +161,15 @@ extension SQLiteStore {
         var counts = before
         counts.skippedAsOlder +=
             try Int.fetchOne(db.cachedStatement(sql: table.countOlder)) ?? 0
-        if let update = table.update {
+        if let writes = table.writesBeside {
+            // Counted before: what a line changes here and there is one row.
+            if let updates = table.countUpdates {
+                counts.updated += try Int.fetchOne(db.cachedStatement(sql: updates)) ?? 0
+            }
+            // Before the rows themselves, while it shows which of the lines are older.
+            for write in writes { try db.cachedStatement(sql: write).execute() }
+            if let update = table.update { try db.cachedStatement(sql: update).execute() }
+        } else if let update = table.update {
             try db.cachedStatement(sql: update).execute()
             counts.updated += db.changesCount
         }

@@ -10,7 +10,7 @@ import Subscriptions
 /// turns for others between them.
 struct StagedTable: Sendable {
     let name: String
-    /// Every column.
+    /// Every column of the lines.
     let columns: [String]
     /// The key's columns, in the order of the primary key.
     let keyColumns: [String]
@@ -22,6 +22,8 @@ struct StagedTable: Sendable {
     var freeColumns: Set<String> = []
     /// Columns that rest on no statement of Apple's and need no date beside them.
     var undatedColumns: Set<String> = []
+    /// The one of the columns that the table does not have.
+    var beside: BesideColumn?
     /// Whether the rows count versions.
     let isVersioned: Bool
 
@@ -96,12 +98,12 @@ struct StagedTable: Sendable {
 
     /// The plus keeps SQLite from looking the other way round: it is the file's lines that are
     /// looked up in the table, not the table's rows in the file.
-    private var keysAgree: String {
+    var keysAgree: String {
         keyColumns.map { "t.\($0) = +s.\($0)" }.joined(separator: " AND ")
     }
 
     /// What the stored row rests on is newer, or the line does not say what it rests on.
-    private var isOlder: String {
+    var isOlder: String {
         "(typeof(t.signed_date) = 'integer' "
             + "AND (s.signed_date IS NULL OR s.signed_date < t.signed_date)\(restsOnStatement))"
     }
@@ -123,16 +125,19 @@ struct StagedTable: Sendable {
 
     /// Whether a line changes a column: it gives it, and something else than is stored.
     private func changes(_ column: String) -> String {
-        var parts = ["t.\(column) IS NOT s.\(column)"]
-        if let place = columns.firstIndex(of: column) {
-            parts.append("(s.\(Self.given) IS NULL OR s.\(Self.given) & \(1 << place) <> 0)")
-        }
+        let held = beside?.name == column ? heldBeside : "t.\(column)"
+        var parts = ["\(held) IS NOT s.\(column)", isGiven(column)]
         if textColumns.contains(column) {
             parts.append(
                 "trueup_shown(CAST(t.\(column) AS BLOB), typeof(t.\(column)), "
                     + "\(freeColumns.contains(column) ? 1 : 0)) IS NOT s.\(column)")
         }
         return "(" + parts.joined(separator: " AND ") + ")"
+    }
+
+    /// Whether a line gives a column that the file has.
+    func isGiven(_ column: String) -> String {
+        "(s.\(Self.given) IS NULL OR s.\(Self.given) & \(bits { $0 == column }) <> 0)"
     }
 
     var countOlder: String {
@@ -142,31 +147,32 @@ struct StagedTable: Sendable {
         """
     }
 
-    /// Which stored rows a line changes.
-    private var changesRow: String {
-        let differs = givenColumns.map(changes).joined(separator: " OR ")
+    /// Which stored rows a line changes in one of these columns.
+    private func changesRow(in columns: [String]) -> String {
+        let differs = columns.map(changes).joined(separator: " OR ")
         return "\(keysAgree) AND NOT \(isOlder) AND (\(differs))"
     }
 
     /// Updates what differs; columns that the file does not have stay as they are.
     var update: String? {
-        guard !givenColumns.isEmpty else { return nil }
-        var values = givenColumns.map {
+        let given = givenColumns.filter { $0 != beside?.name }
+        guard !given.isEmpty else { return nil }
+        var values = given.map {
             "\($0) = CASE WHEN \(changes($0)) THEN s.\($0) ELSE t.\($0) END"
         }
         if isVersioned { values.append("row_version = t.row_version + 1") }
         return """
             UPDATE main.\(name) AS t SET \(values.joined(separator: ", "))
-            FROM \(Self.staging) AS s WHERE \(changesRow)
+            FROM \(Self.staging) AS s WHERE \(changesRow(in: given))
             """
     }
 
-    /// How many rows `update` would change.
+    /// How many rows the lines change, here or beside.
     var countUpdates: String? {
         guard !givenColumns.isEmpty else { return nil }
         return """
             SELECT count(*) FROM \(Self.staging) AS s CROSS JOIN main.\(name) AS t
-            WHERE \(changesRow)
+            WHERE \(changesRow(in: givenColumns))
             """
     }
 
@@ -179,7 +185,7 @@ struct StagedTable: Sendable {
 
     /// Inserts what is not there, in key order, which keeps the table's pages full.
     var insert: String {
-        let list = columns.joined(separator: ", ")
+        let list = columns.filter { $0 != beside?.name }.joined(separator: ", ")
         return """
             INSERT INTO main.\(name) (\(list)) SELECT \(list) FROM \(Self.staging) AS s
             WHERE \(isNew)

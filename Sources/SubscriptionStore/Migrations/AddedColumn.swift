@@ -10,13 +10,13 @@ struct AddedColumn {
 
     /// The columns that were added to the company's tables, as their definitions state it.
     static let all =
-        columns(SubscriptionField.self, of: "subscriptions")
-        + columns(TransactionField.self, of: "transactions")
+        columns(SubscriptionField.stored, of: "subscriptions")
+        + columns(TransactionField.allCases, of: "transactions")
 
     private static func columns<Column: RowColumn>(
-        _ columns: Column.Type, of table: String
+        _ columns: [Column], of table: String
     ) -> [AddedColumn] {
-        columns.allCases.compactMap { column in
+        columns.compactMap { column in
             column.definition.since.map {
                 AddedColumn(table: table, name: column.rawValue, form: column.form, since: $0)
             }

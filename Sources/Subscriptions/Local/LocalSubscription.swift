@@ -58,7 +58,8 @@ extension LocalSubscription {
 ///
 /// Reading, writing, comparing and changing rows, and the steps of the schema that add columns, all
 /// use this list. A new column is a property above and a case here. The auditor and the simulated
-/// App Store have lists of their own, so that an error in this one shows.
+/// App Store have lists of their own, so that an error in this one shows. Files of rows have all of
+/// these columns, the table `subscriptions` those of `stored`.
 package enum SubscriptionField: String, RowColumn {
     case originalTransactionID = "original_transaction_id"
     case environment
@@ -80,6 +81,12 @@ package enum SubscriptionField: String, RowColumn {
 
     /// The columns that Apple states, in their order.
     package static let stated = allCases.filter(\.isStated)
+
+    /// The columns of the table `subscriptions`, in their order.
+    ///
+    /// The company's services know that table's columns and rebuild it with them, so what came later
+    /// stands beside it in a table of ours.
+    package static let stored = allCases.filter { $0 != .paidElsewhereUntil }
 
     package var definition: ColumnDefinition<LocalSubscription, StatedSubscription> {
         switch self {
@@ -152,7 +159,7 @@ package enum SubscriptionField: String, RowColumn {
                 .time(\.signedDate, { $0.signedDate = $1 }), .time(\.statedDate),
                 by: \.transaction.evidence)
         case .paidElsewhereUntil:
-            .init(.time(\.paidElsewhereUntil, { $0.paidElsewhereUntil = $1 }), since: 29)
+            .init(.time(\.paidElsewhereUntil, { $0.paidElsewhereUntil = $1 }))
         }
     }
 }

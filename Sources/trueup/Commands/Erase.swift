@@ -10,11 +10,12 @@ package struct Erase: Verb {
         discussion: """
             Each erased payload leaves a tombstone, its digest: the ledger's chain of hashes still \
             holds, and it can be seen that there was something. Messages of events about the \
-            customer go too, told or not. Rows, findings and ledger entries stay, and so do report \
-            folders, which are sealed; those that show something of the customer are named. What was \
-            erased does not come back, also not inside another payload; but while a row of the \
-            customer stands in the table, Apple's next answer about it is new evidence. Exit 75 says \
-            that somebody who reads the database keeps the old pages on the disk: run it again then.
+            customer go too, told or not, and so does what was imported of payments elsewhere. Rows, \
+            findings and ledger entries stay, and so do report folders, which are sealed; those that \
+            show something of the customer are named. What was erased does not come back, also not \
+            inside another payload; but while a row of the customer stands in the table, Apple's \
+            next answer about it is new evidence. Exit 75 says that somebody who reads the database \
+            keeps the old pages on the disk: run it again then.
             """)
 
     @Argument(help: ArgumentHelp("The customer_id of the rows.", valueName: "customer"))

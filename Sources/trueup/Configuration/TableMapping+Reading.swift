@@ -44,9 +44,9 @@ extension TableMapping {
     private static func columns(
         _ value: SettingsValue
     ) throws(ConfigurationError) -> [SubscriptionField: MappedColumn] {
-        let mapping = try value.mapping(keys: SubscriptionField.allCases.map(\.rawValue))
+        let mapping = try value.mapping(keys: SubscriptionField.stored.map(\.rawValue))
         var columns: [SubscriptionField: MappedColumn] = [:]
-        for field in SubscriptionField.allCases {
+        for field in SubscriptionField.stored {
             guard let value = mapping.value(field.rawValue) else { continue }
             columns[field] = try value.column(of: field)
         }

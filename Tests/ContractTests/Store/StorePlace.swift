@@ -89,7 +89,7 @@ private final class SQLitePlace: StorePlace {
     deinit { try? FileManager.default.removeItem(at: folder) }
 
     func hold(_ row: LocalSubscription) throws {
-        let fields = SubscriptionField.allCases
+        let fields = SubscriptionField.stored
         try upsert("subscriptions", fields.map { ($0.rawValue, row.storedValue(of: $0)) })
     }
 

@@ -19,7 +19,7 @@ import Testing
         let database = try TemporaryDatabase()
         let store = try database.open()
         try store.load([subscription("1", status: 2)])
-        let columns = (SubscriptionField.allCases.map(\.rawValue) + ["row_version"])
+        let columns = (SubscriptionField.stored.map(\.rawValue) + ["row_version"])
             .joined(separator: ", ")
         // A service may have rebuilt the table without our column types.
         try database.execute(

@@ -60,7 +60,7 @@ import Testing
                 try TableShape.columns(of: table, db)
             }
         }
-        #expect(found[0] == Set(SubscriptionField.allCases.map(\.rawValue) + ["row_version"]))
+        #expect(found[0] == Set(SubscriptionField.stored.map(\.rawValue) + ["row_version"]))
         #expect(found[1] == Set(TransactionField.allCases.map(\.rawValue)))
     }
 

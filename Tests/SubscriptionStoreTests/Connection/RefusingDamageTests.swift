@@ -34,8 +34,7 @@ import Testing
             expires_date INTEGER, grace_period_expires_date INTEGER, auto_renew_status INTEGER,
             auto_renew_product_id TEXT, revocation_date INTEGER, in_app_ownership_type TEXT,
             latest_transaction_id TEXT, web_order_line_item_id TEXT, signed_date INTEGER,
-            row_version INTEGER NOT NULL DEFAULT 1, paid_elsewhere_until INTEGER,
-            note TEXT DEFAULT 'none', PRIMARY KEY (\(key)));
+            row_version INTEGER NOT NULL DEFAULT 1, note TEXT DEFAULT 'none', PRIMARY KEY (\(key)));
         INSERT INTO rebuilt SELECT *, 'ours' FROM subscriptions;
         DROP TABLE subscriptions;
         ALTER TABLE rebuilt RENAME TO subscriptions;

@@ -5,7 +5,7 @@ import Testing
 
 /// Taking the corrections of a run back.
 @Suite struct `Taking back` {
-    static let columns = SubscriptionField.allCases.map(\.rawValue).joined(separator: ", ")
+    static let columns = SubscriptionField.stored.map(\.rawValue).joined(separator: ", ")
 
     private func rows(_ database: TemporaryDatabase) throws -> [[String]] {
         try database.rows("SELECT \(Self.columns) FROM subscriptions")

@@ -46,6 +46,10 @@ import trueup
         ("status: s", "product_id: {column: p, form: seconds}, status: s", "form"),
         ("status: s", "product_id: {constant: p}, status: s", "constant"),
         ("status: s", "product_id: s, status: s", "subscriptions"),
+        (
+            "status: s", "paid_elsewhere_until: {column: p, form: seconds}, status: s",
+            "paid_elsewhere_until"
+        ),
         (", status: s", "", "status"),
         ("environment: {constant: sandbox}", "environment: {constant: moon}", "constant"),
         ("bundle_id: {constant: b}, ", "", "columns"),
