@@ -17,8 +17,7 @@ import trueup
     static let header = SubscriptionField.allCases.map(\.rawValue).joined(separator: ",")
 
     /// Of a table of which no row holds a value of a later column.
-    static let empty = SubscriptionField.allCases.filter { $0.definition.since == nil }
-        .map(\.rawValue).joined(separator: ",")
+    static let empty = SubscriptionField.stored.map(\.rawValue).joined(separator: ",")
 
     static let rows = """
         \(header)\r
