@@ -49,7 +49,7 @@ import Testing
         #expect(try await world.store.watermark(of: World.app) != nil)
         let message = conclusion.messages.joined(separator: " ")
         #expect(message.contains("The key is revoked."))
-        #expect(message.contains("No further call was made for \(denied) (production)"))
+        #expect(message.contains("No further call was made for \(denied) (Production)"))
         #expect(message.contains("3 rows were judged in all"))
         #expect(!message.contains("every row counts as undecided"))
     }

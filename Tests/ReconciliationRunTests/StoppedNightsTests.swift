@@ -44,14 +44,15 @@ import Testing
         #expect(world.status(of: World.id(2)) == 1)
     }
 
-    @Test func `a retry writes what the stopped walk planned, and asks nobody again`() async throws
+    @Test func `a retry writes what the stopped walk planned, and asks for the known answer alone`()
+        async throws
     {
         let world = World(rows: 6)
         world.expire(World.id(1))
         try await Self.stopAfterEveryRow("run-1", in: world)
         let retry = try await world.night("run-2", after: 1)
         #expect(retry.closesPass)
-        #expect(world.apple.asked.isEmpty)
+        #expect(world.apple.asked.count <= 1, "\(world.apple.asked)")
         #expect(world.status(of: World.id(1)) == 2)
         try await world.night("run-3", after: 24)
         #expect(world.apple.asked.count == 6)
