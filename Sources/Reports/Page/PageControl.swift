@@ -42,6 +42,7 @@ struct PageControl {
             return
         }
         judged(app.judged, to: &page)
+        latestPrices(app.judged, holdsPeriods: app.holdsPeriods, to: &page)
     }
 
     // MARK: Rows
@@ -91,33 +92,52 @@ struct PageControl {
                 "Apple states nothing about \(silent.of("row")): their ids "
                     + "are not found, or belong to another row, app or environment.")
         }
-        let columns = [
-            Markup.Column("currency"), Markup.Column("rows, Apple’s", .number),
-            Markup.Column("Apple states", .number), Markup.Column("rows, ours", .number),
-            Markup.Column("ours, at the end", .number), Markup.Column("difference", .number),
-        ]
-        page.table(
-            "Rows judged: list price of the period that each side names as the latest", columns
-        ) { table in
-            for currency in ControlSums.currencies(of: [judged.apple, judged.after]) {
-                let (apple, ours) = (judged.apple.price(currency), judged.after.price(currency))
-                let difference = (judged.after - judged.apple).price(currency).amount
-                table.row(
-                    [
-                        currency.currencyName, apple.periods.grouped,
-                        apple.amount.amount(in: currency), ours.periods.grouped,
-                        ours.amount.amount(in: currency), difference.signedAmount(in: currency),
-                    ], columns)
-            }
-        }
     }
 
     // MARK: Prices
 
+    /// Where no period is held there is nothing to compare: a difference would look like lost money.
+    private func latestPrices(
+        _ judged: JudgedTotals, holdsPeriods: Bool, to page: inout Markup
+    ) {
+        var columns = [
+            Markup.Column("currency"), Markup.Column("rows, Apple’s", .number),
+            Markup.Column("Apple states", .number),
+        ]
+        if holdsPeriods {
+            columns += [
+                Markup.Column("rows, ours", .number), Markup.Column("ours, at the end", .number),
+                Markup.Column("difference", .number),
+            ]
+        }
+        page.table(
+            holdsPeriods
+                ? "Rows judged: list price of the period that each side names as the latest"
+                : "Rows judged: list price of the period that Apple names as the latest", columns
+        ) { table in
+            let sides = holdsPeriods ? [judged.apple, judged.after] : [judged.apple]
+            for currency in ControlSums.currencies(of: sides) {
+                let (apple, ours) = (judged.apple.price(currency), judged.after.price(currency))
+                var cells = [
+                    currency.currencyName, apple.periods.grouped,
+                    apple.amount.amount(in: currency),
+                ]
+                if holdsPeriods {
+                    let difference = (judged.after - judged.apple).price(currency).amount
+                    cells += [
+                        ours.periods.grouped, ours.amount.amount(in: currency),
+                        difference.signedAmount(in: currency),
+                    ]
+                }
+                table.row(cells, columns)
+            }
+        }
+    }
+
     private func prices(of app: AppControlTotals, to page: inout Markup) {
         let steps = app.steps
         let currencies = ControlSums.currencies(of: steps.map(\.sums))
-        guard !currencies.isEmpty else {
+        guard app.holdsPeriods else {
             page.element("p", [.named("soft")], "We hold no period of this app, so no prices.")
             return
         }
@@ -140,6 +160,9 @@ struct PageControl {
 }
 
 extension AppControlTotals {
+    /// Whether a period of the app stood in the table at any count.
+    var holdsPeriods: Bool { !ControlSums.currencies(of: steps.map(\.sums)).isEmpty }
+
     /// A line of the way from one count to the next.
     struct Step {
         let name: String

@@ -39,8 +39,8 @@ struct PageMeasures {
         guard let effort = measures?.effort, !effort.peaks.isEmpty else { return }
         let columns = [
             Markup.Column("endpoint"), Markup.Column("app"),
-            Markup.Column("calls of the hour", .number), Markup.Column("Apple’s limit", .number),
-            Markup.Column("share", .number),
+            Markup.Column("booked calls of the hour", .number),
+            Markup.Column("Apple’s limit", .number), Markup.Column("share", .number),
         ]
         page.table("The busiest hour against Apple’s quota, by all processes", columns) { table in
             for peak in effort.peaks {

@@ -63,7 +63,7 @@ enum PageStyle {
         .d{white-space:nowrap;font-variant-numeric:tabular-nums}
         .keep{white-space:nowrap;overflow-wrap:normal}.part{display:inline-block;max-width:100%}
         .open tbody th,.open td:last-child{width:1%}
-        .dense{font-size:.8rem;line-height:1.4}.dense th,.dense td{padding-right:1.1rem;overflow-wrap:anywhere}
+        .dense{font-size:.8rem;line-height:1.4}.dense th,.dense td{padding-right:1.1rem}
         .narrow thead th{white-space:normal}.narrow td,.narrow th{padding-right:.7rem}
         td p:first-child{margin-top:0}
         .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,20rem),1fr));gap:1.4rem 2rem}
