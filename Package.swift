@@ -115,6 +115,7 @@ let package = Package(
             name: "ReconciliationRunTests",
             dependencies: [
                 "InMemoryPorts", "Reconciliation", "ReconciliationRun", "Subscriptions",
+                "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
@@ -169,8 +170,8 @@ let package = Package(
         .testTarget(
             name: "trueupTests",
             dependencies: [
-                "JSONWebSignature", "Reconciliation", "ReconciliationRun", "RowFiles",
-                "SubscriptionStore", "Subscriptions", "TestSupport", "trueup",
+                "AppStoreServerAPI", "JSONWebSignature", "Reconciliation", "ReconciliationRun",
+                "RowFiles", "SubscriptionStore", "Subscriptions", "TestSupport", "trueup",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         .testTarget(
@@ -185,7 +186,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "TestSupport", "appstore-simulator", "fleet-rehearsal", "trueup",
+                "Subscriptions", "TestSupport", "appstore-simulator", "fleet-rehearsal", "trueup",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
