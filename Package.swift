@@ -152,7 +152,8 @@ let package = Package(
             ]),
         .testTarget(
             name: "PostgresDatabaseTests",
-            dependencies: ["PostgresDatabase", "Subscriptions", "TestSupport"]),
+            dependencies: ["PostgresDatabase", "Subscriptions", "TestSupport"],
+            exclude: ["server"]),
         .testTarget(
             name: "EventDeliveryTests",
             dependencies: [

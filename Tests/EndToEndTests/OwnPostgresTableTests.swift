@@ -60,17 +60,6 @@
             return (ours, theirs)
         }
 
-        private func written(_ place: Workplace) throws -> [String] {
-            try place.reportLines("corrections.jsonl").map { line in
-                let told = line.filter {
-                    ["kinds", "original_transaction_id", "action", "before", "after"].contains(
-                        $0.key)
-                }
-                let data = try JSONSerialization.data(withJSONObject: told, options: .sortedKeys)
-                return String(decoding: data, as: UTF8.self)
-            }
-        }
-
         private static let all = """
             SELECT s::text FROM subs AS s ORDER BY "c original_transaction_id" COLLATE "C"
             """
@@ -90,9 +79,9 @@
             let own = try ours.run("run", "nightly")
             let other = try theirs.run("run", "nightly")
             #expect(own.status == other.status, "\(other.errors)\n\(other.output)")
-            let corrections = try written(ours)
+            let corrections = try ours.writtenCorrections()
             #expect(!corrections.isEmpty)
-            #expect(try written(theirs) == corrections)
+            #expect(try theirs.writtenCorrections() == corrections)
             #expect(
                 try server.sql("SELECT count(*) FROM trueup.ledger") == "\(corrections.count)")
             #expect(try server.sql("SELECT count(*) FROM subs WHERE note IS NULL") == "0")
