@@ -97,7 +97,7 @@ extension TableMapping {
     package func kept(
         _ changes: [SubscriptionField: FieldChange]
     ) -> [SubscriptionField: FieldChange] {
-        let kept = writable.union([.signedDate])
+        let kept = writable.union(Self.key).union([.signedDate])
         return changes.filter { kept.contains($0.key) }.reduce(into: [:]) { result, pair in
             result[pair.key] = FieldChange(
                 before: pair.value.before, after: self.kept(pair.value.after, in: pair.key))

@@ -149,5 +149,8 @@ import Testing
             .revocationDate: FieldChange(before: .null, after: .text("x")),
         ])
         #expect(kept == [.status: FieldChange(before: .integer(1), after: .integer(2))])
+        // The entry of an insert names the row, as that of our own table does.
+        let named = FieldChange(before: .null, after: .text("1"))
+        #expect(mapping.kept([.originalTransactionID: named]) == [.originalTransactionID: named])
     }
 }
