@@ -25,10 +25,12 @@ extension ExitDecision {
                 + "changes are found only on their dates and by the sweep."
         }
         sentences += unverifiedEntries.sorted { $0.key < $1.key }.map { app, count in
-            "\(count) entries of the notification history of \(app.bundleID) "
-                + "(\(app.environment.rawValue)) did not verify (verification_failed in "
-                + "discrepancies.csv). They may be genuine and damaged on their way, so the following "
-                + "nights read this part again, for \(RunLimits.unverifiedHistoryDays) days."
+            "\(count == 1 ? "1 entry" : "\(count) entries") of the notification history of "
+                + "\(app.bundleID) (\(app.environment.rawValue)) did not verify "
+                + "(verification_failed in discrepancies.csv). What is genuine may have been damaged "
+                + "on its way, so the following nights read this part again, for "
+                + "\(RunLimits.unverifiedHistoryDays) days. Look at what stands between this machine "
+                + "and Apple."
         }
         if judgesNothing, statuses.contains(.empty), let notifications {
             sentences.append(

@@ -144,7 +144,8 @@ extension Database {
             let value = try body()
             guard totalChangesCount == changes else {
                 throw StoreError.inconsistent(
-                    "Something was written where rows were only to be read; it was taken back.")
+                    "Something was written where rows were only to be read. It was taken back, and "
+                        + "nothing is changed; this is a fault of trueup, please report it.")
             }
             try commit()
             return value

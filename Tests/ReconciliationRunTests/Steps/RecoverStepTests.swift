@@ -82,7 +82,7 @@ import Testing
             let conclusion = try await world.night("run-\(night + 1)", after: night * day) {
                 $0.guards.maxVerificationFailures = 100
             }
-            #expect(conclusion.messages.contains { $0.contains("1 entries of the notification") })
+            #expect(conclusion.messages.contains { $0.contains("1 entry of the notification") })
             #expect(!conclusion.messages.contains { $0.contains("is empty") })
         }
         #expect(try await world.watermark() == before)
