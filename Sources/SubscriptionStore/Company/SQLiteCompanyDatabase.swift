@@ -137,7 +137,15 @@ extension SQLiteCompanyDatabase {
     }
 
     package func commit() throws(StoreError) -> CommitOutcome {
-        try perform("committing to \(path)") { db in try db.commit() }
+        try perform("committing to \(path)") { db in
+            do {
+                try db.commit()
+            } catch {
+                // SQLite keeps a transaction open that others or a deferred constraint kept from its end.
+                if db.isInsideTransaction { try? db.rollback() }
+                throw error
+            }
+        }
         return .committed
     }
 

@@ -160,4 +160,36 @@ import Testing
             try await alone.refreshCopy(for: .check, at: now)
         }
     }
+
+    @Test func `what cannot be committed is taken back, and the next change can be made`() throws {
+        let database = try TemporaryDatabase()
+        defer { withExtendedLifetime(database) {} }
+        let company = try CompanyFile(beside: database)
+        try company.execute(
+            """
+            CREATE TABLE kinds (name TEXT PRIMARY KEY);
+            ALTER TABLE subs ADD COLUMN kind TEXT
+                REFERENCES kinds (name) DEFERRABLE INITIALLY DEFERRED;
+            CREATE TRIGGER names_no_kind AFTER UPDATE OF state ON subs WHEN new.otid = '1' BEGIN
+                UPDATE subs SET kind = 'none such' WHERE id = new.id;
+            END
+            """)
+        let table = try company.link().database
+        func end(_ id: String) throws -> CompanyWriteFate {
+            let key = SubscriptionKey(
+                bundleID: "com.example.app", environment: "Production", originalTransactionID: id)
+            return try table.write(
+                CompanyChange(
+                    action: .update, key: key, before: [.status: .integer(1)],
+                    after: [.status: .integer(2)], version: nil, isUndo: false))
+        }
+        try table.begin()
+        #expect(try end("1") == .applied(version: nil))
+        #expect(throws: StoreError.self) { try table.commit() }
+        #expect(try company.states() == ["active", "active", "active"])
+        try table.begin()
+        #expect(try end("2") == .applied(version: nil))
+        #expect(try table.commit() == .committed)
+        #expect(try company.states() == ["active", "ended", "active"])
+    }
 }
