@@ -20,7 +20,7 @@ struct TableScan: Sendable {
     }
 
     /// Those of the digest, in its order.
-    private static let compared = ValuesDigest.fields + ValuesDigest.own
+    private static let compared = ValuesDigest.fields + ValuesDigest.later
     private static let columns = """
         s.original_transaction_id, s.environment, s.bundle_id, s.status, \
         \(CheckRecord.columns(of: "c")), \(compared.map { $0.expression(of: "s") }.joined(separator: ", "))
@@ -76,12 +76,12 @@ struct TableScan: Sendable {
     /// The same digest as that of the row read column by column.
     private static func values(_ row: Row) -> ValuesDigest {
         var digest = ValuesDigest()
-        let own = ValuesDigest.fields.count
+        let firstLater = ValuesDigest.fields.count
         for (index, form) in forms.enumerated() {
             let value: DatabaseValue = row[firstValue + index]
             switch (value.storage, form) {
-            case (.null, _): if index < own { digest.addNothing() }
-            case (.string(""), _) where index >= own: break
+            case (.null, _): if index < firstLater { digest.addNothing() }
+            case (.string(""), _) where index >= firstLater: break
             case (.string(let text), .text): digest.add(.text(text))
             case (.int64(let number), .integer), (.int64(let number), .time): digest.add(number)
             default:

@@ -67,16 +67,20 @@ package struct ScheduledRow: Hashable, Sendable {
 package struct ValuesDigest: Hashable, Sendable {
     package private(set) var bits: UInt64 = 0xcbf2_9ce4_8422_2325
 
-    /// The columns that it covers, in this order.
+    /// The columns that it covered from the first version on, in this order.
     package static let fields = SubscriptionField.allCases.filter {
-        $0.isStated && $0 != .signedDate
+        $0.isStated && $0 != .signedDate && $0.definition.since == nil
     }
 
-    /// The company's own columns that a rule compares, in this order.
+    /// The columns that it covers since a later version, in this order: the company's own that a rule
+    /// compares, and what Apple states in columns that were added.
     ///
     /// They follow the others and count only where they hold something, so that the digest of a row
-    /// without them is the one that versions without them stored.
-    package static let own: [SubscriptionField] = [.paidElsewhereUntil]
+    /// without them is the one that earlier versions stored. Else the first night after an upgrade
+    /// would take every row for changed.
+    package static let later: [SubscriptionField] =
+        [.paidElsewhereUntil]
+        + SubscriptionField.allCases.filter { $0.isStated && $0.definition.since != nil }
 
     package init() {}
 
@@ -84,7 +88,7 @@ package struct ValuesDigest: Hashable, Sendable {
 
     package init(of row: LocalSubscription) {
         for field in Self.fields { add(row.value(of: field)) }
-        for field in Self.own where !row.value(of: field).isEmpty { add(row.value(of: field)) }
+        for field in Self.later where !row.value(of: field).isEmpty { add(row.value(of: field)) }
     }
 
     /// Adds the next column; empty text counts as nothing, as everywhere.

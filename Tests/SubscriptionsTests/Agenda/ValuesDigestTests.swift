@@ -42,6 +42,17 @@ import Testing
         #expect(ValuesDigest(of: row()) == stored)
     }
 
+    @Test func `covers every column that Apple states, and of added ones what they hold`() {
+        let covered = Set(ValuesDigest.fields + ValuesDigest.later)
+        #expect(
+            covered
+                == Set(SubscriptionField.stated).subtracting([.signedDate])
+                .union([.paidElsewhereUntil]))
+        // What is stored must stay what it was: only columns of the table's first schema count empty.
+        #expect(ValuesDigest.fields.allSatisfy { $0.definition.since == nil })
+        #expect(ValuesDigest.fields.count == 11)
+    }
+
     @Test func `takes empty text for nothing, and no text for a number`() {
         #expect(
             ValuesDigest(of: row { $0.productID = "" })
