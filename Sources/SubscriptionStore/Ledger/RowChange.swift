@@ -37,7 +37,7 @@ struct RowChange {
     }
 
     private func update(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
-        let changes = try columns(of: .subscriptions, leavingOut: [])
+        let changes = columns(leavingOut: [])
         let (isUnmoved, standing) = asItWasRead(
             changes,
             ["bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?"],
@@ -62,7 +62,7 @@ struct RowChange {
                 """)
         guard try Int.fetchOne(isHeld, arguments: key.arguments) == nil else { return .stale }
         let keyColumns = ["bundle_id", "environment", "original_transaction_id"]
-        let changes = try columns(of: .subscriptions, leavingOut: keyColumns)
+        let changes = columns(leavingOut: keyColumns)
         try insert(into: "subscriptions", keyColumns, key.arguments, changes)
         return .applied
     }
@@ -78,7 +78,7 @@ struct RowChange {
         let identity: StatementArguments = [key.bundleID, key.environment, key.transactionID]
         guard try Int.fetchOne(isHeld, arguments: identity) == nil else { return .stale }
         let keyColumns = ["bundle_id", "environment", "transaction_id", "original_transaction_id"]
-        let changes = try columns(of: .transactions, leavingOut: keyColumns)
+        let changes = columns(leavingOut: keyColumns)
         try insert(
             into: "transactions", keyColumns, identity + [subscription.originalTransactionID],
             changes)
@@ -90,7 +90,7 @@ struct RowChange {
         _ key: TransactionKey, of subscription: SubscriptionKey
     ) throws -> CorrectionFate {
         let keyColumns = ["bundle_id", "environment", "transaction_id", "original_transaction_id"]
-        let changes = try columns(of: .transactions, leavingOut: keyColumns)
+        let changes = columns(leavingOut: keyColumns)
         guard !changes.isEmpty else { return .stale }
         let (isUnmoved, standing) = asItWasRead(
             changes, keyColumns.map { "\($0) = ?" },
@@ -116,7 +116,7 @@ struct RowChange {
 
     private func delete(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
         let keyColumns = ["bundle_id", "environment", "original_transaction_id"]
-        let changes = try columns(of: .subscriptions, leavingOut: keyColumns)
+        let changes = columns(leavingOut: keyColumns)
         let (isUnmoved, standing) = asItWasRead(
             changes,
             ["bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?"],
@@ -180,16 +180,9 @@ struct RowChange {
         let after: DatabaseValue
     }
 
-    /// The changed columns by name; changes of another table's columns are never written.
-    private func columns(
-        of table: ChangeSet.Table, leavingOut keyColumns: [String]
-    ) throws -> [Change] {
-        guard correction.changes.table == table else {
-            throw StoreError.inconsistent(
-                "A planned correction of the table `\(table)` has changes of "
-                    + "`\(correction.table)`; nothing was written.")
-        }
-        return correction.changes.named.filter { !keyColumns.contains($0.column) }.map {
+    /// The changed columns by name.
+    private func columns(leavingOut keyColumns: [String]) -> [Change] {
+        correction.changes.named.filter { !keyColumns.contains($0.column) }.map {
             Change(
                 column: $0.column, before: $0.change.before.databaseValue,
                 after: $0.change.after.databaseValue)
