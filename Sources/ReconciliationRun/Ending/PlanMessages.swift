@@ -107,8 +107,8 @@ extension ExitDecision {
                     + "written, and asked again, \(reasons.values.reduce(0, +)) of them brought no "
                     + "verdict (\(reasons.keys.map(\.rawValue).sorted().joined(separator: ", "))). "
                     + "Nothing more was written. The next run of this job asks about them again before "
-                    + "it writes the rest, if it starts within 6 hours of this one; a later one plans "
-                    + "the rest anew."
+                    + "it writes the rest, if it starts within \(PassLifetime.usualHours) hours of this "
+                    + "one; a later one plans the rest anew."
             ]
         case .interrupted(_, let subscriptions):
             [

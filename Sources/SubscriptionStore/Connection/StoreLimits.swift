@@ -25,8 +25,6 @@ enum StoreLimits {
     static let courteousAfterMilliseconds = 2
     /// The longest turn that others get between two writes.
     static let courtesyMilliseconds = 20
-    /// Open passes older than this are dropped, whatever they are about.
-    static let passLifetimeMilliseconds: Int64 = 24 * 60 * 60 * 1000
     /// How long a lock is tried for at least: a `status` looks at it for an instant.
     static let lockPatienceMilliseconds = 250
     /// How long to pause between two tries for the lock.

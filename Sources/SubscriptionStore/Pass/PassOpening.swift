@@ -30,7 +30,7 @@ struct PassOpening {
                 """,
             arguments: [
                 run.job, adopted, run.mode.rawValue, TextList.encode(run.narrowing),
-                run.started.unixMilliseconds, StoreLimits.passLifetimeMilliseconds,
+                run.started.unixMilliseconds, PassLifetime.longestMilliseconds,
             ])
         let resumedFrom = try adopted.flatMap { passID in
             try String.fetchOne(

@@ -64,7 +64,8 @@ package struct RunHeader: Hashable, Sendable {
     /// - Returns: Milliseconds since the pass began.
     package func continuesWithinMilliseconds(killed: Bool) -> Int64 {
         let beginsFromStart = coversEveryRow && (killed || !goesRound)
-        return (beginsFromStart || !judgesRows ? 24 : 6) * 60 * 60 * 1000
+        return beginsFromStart || !judgesRows
+            ? PassLifetime.longestMilliseconds : PassLifetime.usualMilliseconds
     }
 
     /// The host of `actor`, without what it says in brackets about the run.
@@ -89,6 +90,17 @@ package struct RunHeader: Hashable, Sendable {
         self.narrowing = narrowing
         self.notFoundConfirmations = notFoundConfirmations
     }
+}
+
+/// How long after its beginning a pass may be gone on with.
+package enum PassLifetime {
+    /// What a night may take; the next one looks anew.
+    package static let usualMilliseconds = usualHours * 60 * 60 * 1000
+    package static let usualHours: Int64 = 6
+    /// Where else a whole walk would begin from its start.
+    ///
+    /// Older passes are dropped, whatever they are about.
+    package static let longestMilliseconds: Int64 = 24 * 60 * 60 * 1000
 }
 
 /// Whether a run may write to subscription rows.
