@@ -48,13 +48,13 @@ package func outcomes(of item: Case, policy: Policy) -> [RowOutcome] {
 ///
 /// At most one of `notification_missed` and `notification_lost`, and one for each field with a
 /// value that this version does not know. Their evidence is the notification's own payload.
-package func judge(
-    _ notification: RecordedNotification, inbox: InboxRecord?, inboxIsKept: Bool,
-    app: AppIdentity, now: Timestamp
+package func findings(
+    about notification: RecordedNotification, inbox: InboxRecord?, inboxIsKept: Bool,
+    app: AppIdentity
 ) -> [Finding] {
-    let reading = NotificationReading(
+    let item = NotificationCase(
         notification: notification, inbox: inbox, inboxIsKept: inboxIsKept, app: app)
-    return AllRules.notification.compactMap { $0.finding(about: reading) } + reading.unknownValues
+    return AllRules.notification.compactMap { $0.finding(about: item) } + item.unknownValues
 }
 
 extension CaseContext {

@@ -78,7 +78,7 @@ protocol CustomerRule: Rule {
 
 /// Compares one notification of Apple's history with the company's inbox.
 protocol NotificationRule: Rule {
-    func finding(about reading: NotificationReading) -> Finding?
+    func finding(about item: NotificationCase) -> Finding?
 }
 
 /// Prevents the insert of a subscription that is missing, for reasons in the customer's whole

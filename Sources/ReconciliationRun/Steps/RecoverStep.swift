@@ -111,19 +111,18 @@ struct RecoverStep {
             inbox[$0.notificationUUID]?.recoveredAt == nil
                 && seen.insert($0.notificationUUID).inserted
         }
-        let now = context.clock.now()
-        var findings = fresh.flatMap {
-            judge(
-                $0, inbox: inbox[$0.notificationUUID],
-                inboxIsKept: context.job.recover.inboxIsKept, app: app, now: now)
+        var found = fresh.flatMap {
+            findings(
+                about: $0, inbox: inbox[$0.notificationUUID],
+                inboxIsKept: context.job.recover.inboxIsKept, app: app)
         }.filter { context.job.policy.onlyKinds?.contains($0.kind) ?? true }
         if context.job.mode == .check {
-            for index in findings.indices where findings[index].action == .recovered {
-                findings[index].action = .planned
+            for index in found.indices where found[index].action == .recovered {
+                found[index].action = .planned
             }
         }
         let reported = Set(
-            findings.filter { $0.kind == .notificationMissed || $0.kind == .notificationLost }
+            found.filter { $0.kind == .notificationMissed || $0.kind == .notificationLost }
                 .compactMap(\.field))
         let traced = settled.compactMap { notification in
             notification.traced(
@@ -131,7 +130,7 @@ struct RecoverStep {
                 isReported: reported.contains(notification.notificationUUID))
         }
         var recorded = RecordedPage(
-            fresh: fresh, findings: findings, traced: traced,
+            fresh: fresh, findings: found, traced: traced,
             intoInbox: context.header.worksOffAgenda)
         let questions = NotifiedSubscriptions(context: context, app: app)
         (recorded.settled, recorded.owed) = try await questions.sort(fresh)

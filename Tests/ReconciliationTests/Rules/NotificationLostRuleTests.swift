@@ -6,8 +6,8 @@ import Testing
     private let delivered = Sample.notification(attempts: ["TIMED_OUT", "SUCCESS"])
 
     private func kinds(_ inbox: InboxRecord?, isKept: Bool) -> [FindingKind] {
-        judge(
-            delivered, inbox: inbox, inboxIsKept: isKept, app: Sample.app, now: Sample.now
+        findings(
+            about: delivered, inbox: inbox, inboxIsKept: isKept, app: Sample.app
         ).map(\.kind)
     }
 

@@ -6,8 +6,8 @@ import Testing
     private func findings(
         _ notification: RecordedNotification, inbox: InboxRecord? = nil, isKept: Bool = false
     ) -> [Finding] {
-        judge(
-            notification, inbox: inbox, inboxIsKept: isKept, app: Sample.app, now: Sample.now)
+        Reconciliation.findings(
+            about: notification, inbox: inbox, inboxIsKept: isKept, app: Sample.app)
     }
 
     @Test(arguments: [[], ["TIMED_OUT"], ["NO_RESPONSE", "CIRCULAR_REDIRECT"]])

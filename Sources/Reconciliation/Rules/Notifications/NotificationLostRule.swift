@@ -7,10 +7,10 @@ import Subscriptions
 struct NotificationLostRule: NotificationRule {
     static let version = 1
 
-    func finding(about reading: NotificationReading) -> Finding? {
-        guard !reading.isTest, reading.wasDelivered, reading.inboxIsKept, !reading.isKnown else {
+    func finding(about item: NotificationCase) -> Finding? {
+        guard !item.isTest, item.wasDelivered, item.inboxIsKept, !item.isKnown else {
             return nil
         }
-        return reading.finding(.notificationLost, cause: "delivered, but not in the inbox")
+        return item.finding(.notificationLost, cause: "delivered, but not in the inbox")
     }
 }

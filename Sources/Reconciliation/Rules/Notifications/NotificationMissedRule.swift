@@ -7,8 +7,8 @@ import Subscriptions
 struct NotificationMissedRule: NotificationRule {
     static let version = 1
 
-    func finding(about reading: NotificationReading) -> Finding? {
-        guard !reading.isTest, !reading.wasDelivered, !reading.isKnown else { return nil }
-        return reading.finding(.notificationMissed, cause: "no delivery attempt succeeded")
+    func finding(about item: NotificationCase) -> Finding? {
+        guard !item.isTest, !item.wasDelivered, !item.isKnown else { return nil }
+        return item.finding(.notificationMissed, cause: "no delivery attempt succeeded")
     }
 }

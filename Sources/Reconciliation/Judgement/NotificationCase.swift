@@ -1,7 +1,7 @@
 import Subscriptions
 
 /// A notification from Apple's history, together with our inbox's record of it.
-struct NotificationReading: Sendable {
+struct NotificationCase: Sendable {
     let notification: RecordedNotification
     let inbox: InboxRecord?
     /// Whether the company imports what its endpoint received; otherwise none can be called lost.
