@@ -10,8 +10,8 @@ package protocol Outbox: Sendable {
     func dueEvents(at now: Timestamp, limit: Int) async throws(StoreError) -> [OutboxEvent]
 
     /// Records the result of an attempt; the message of a delivered event is deleted.
-    func settle(
-        _ event: OutboxEvent, _ result: TellingResult, at now: Timestamp
+    func record(
+        _ result: TellingResult, of event: OutboxEvent, at now: Timestamp
     ) async throws(StoreError)
 
     /// Makes no event due before that moment, because the receiver does not work.

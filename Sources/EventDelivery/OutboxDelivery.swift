@@ -104,7 +104,7 @@ package struct OutboxDelivery: Sendable {
                 nextAttempt: RetrySchedule.nextAttempt(
                     afterFailures: event.attempts + 1, at: moment, retryAfter: retryAfter))
         }
-        try await outbox.settle(event, result, at: moment)
+        try await outbox.record(result, of: event, at: moment)
         return result
     }
 }

@@ -48,8 +48,8 @@ package final class InMemoryOutbox: Outbox {
         return due.prefix(limit).map(\.event)
     }
 
-    package func settle(
-        _ event: OutboxEvent, _ result: TellingResult, at now: Timestamp
+    package func record(
+        _ result: TellingResult, of event: OutboxEvent, at now: Timestamp
     ) async throws(StoreError) {
         change {
             $0.event.ledgerEntry == event.ledgerEntry

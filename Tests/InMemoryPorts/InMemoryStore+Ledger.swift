@@ -179,7 +179,7 @@ extension State {
         let gains = taken.filter(\.correction.continuedBy.isEmpty)
         for item in gains + taken.filter({ !$0.correction.continuedBy.isEmpty }) {
             let fate = try make(item.correction, run, plan, now)
-            passes[pass.passID]?.settle(item.number, fate)
+            passes[pass.passID]?.note(fate, of: item.number)
             noteFate(fate, of: item.correction, in: pass.passID)
         }
         return taken.count

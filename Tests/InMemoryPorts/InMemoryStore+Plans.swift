@@ -12,7 +12,7 @@ extension InMemoryStore {
                 let number = state.store(item.correction, in: pass.passID)
                 state.passes[pass.passID]?.noteRow(of: item.correction)
                 if state.isWritten(item.correction, under: sha256) {
-                    state.passes[pass.passID]?.settle(number, .applied)
+                    state.passes[pass.passID]?.note(.applied, of: number)
                 }
                 for finding in state.passes[plan.passID]?.findings ?? []
                 where finding.correction == item.number && !finding.isSuperseded {

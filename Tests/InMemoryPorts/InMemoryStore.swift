@@ -187,7 +187,7 @@ struct Pass {
         correction.flatMap { number in corrections.first { $0.number == number }?.fate }
     }
 
-    mutating func settle(_ number: Int64, _ fate: CorrectionFate) {
+    mutating func note(_ fate: CorrectionFate, of number: Int64) {
         for index in corrections.indices where corrections[index].number == number {
             corrections[index].fate = fate
         }

@@ -83,7 +83,7 @@ extension State {
         case .conflict:
             let correction = item.entry.inverse(in: table, runID)
             let number = store(correction, in: passID)
-            passes[passID]?.settle(number, .stale)
+            passes[passID]?.note(.stale, of: number)
             passes[passID]?.rows[correction.subscription] = Pass.Judged(
                 verdict: .undecided(.changedDuringRun))
         }

@@ -39,7 +39,7 @@ extension PacedRequests {
         let attempt = RequestState.Attempt(
             endpoint: endpoint, start: start, message: sent, token: token,
             isTokenRenewed: refusedToken != nil)
-        let step = try settle(attempt, await exchange(sent, token: token), &progress)
+        let step = try nextStep(after: attempt, await exchange(sent, token: token), &progress)
         if let refusal = state.withLock({ $0.takeRefusal(endpoint) }) {
             await booked?.keep(refusal, of: endpoint)
         }
@@ -50,8 +50,8 @@ extension PacedRequests {
     }
 
     /// Updates the shared state with the result, and decides what the call does next.
-    private func settle(
-        _ attempt: RequestState.Attempt, _ result: Result<HTTPResponse, HTTPTransportError>,
+    private func nextStep(
+        after attempt: RequestState.Attempt, _ result: Result<HTTPResponse, HTTPTransportError>,
         _ progress: inout RequestState.Progress
     ) throws(RunStop) -> RequestState.Step {
         let now = time.now()

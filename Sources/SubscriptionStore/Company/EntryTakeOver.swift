@@ -78,10 +78,10 @@ struct EntryTakeOver {
         guard let planned, let id = planned.integer(at: PlannedCorrection.columnCount) else {
             return
         }
-        try CorrectionSettlement(db: db, run: RunReference(passID: passID, sequence: sequence))
-            .settle(
-                PlanApplication.StoredCorrection(
-                    id: id, correction: try PlannedCorrection(planned)),
-                .applied)
+        try CorrectionStaging(db: db, run: RunReference(passID: passID, sequence: sequence))
+            .note(
+                .applied,
+                of: PlanApplication.StoredCorrection(
+                    id: id, correction: try PlannedCorrection(planned)))
     }
 }

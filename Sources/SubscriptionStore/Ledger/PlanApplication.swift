@@ -61,7 +61,7 @@ struct PlanApplication {
         } catch is CompanyUnit.Undone {
             throw Undone(item: item)
         }
-        try settle(item, fate)
+        try CorrectionStaging(db: db, run: run).note(fate, of: item)
     }
 
     /// Changes the row, writes the ledger and puts the event into the outbox.
@@ -139,10 +139,5 @@ struct PlanApplication {
                     correction: try PlannedCorrection(row)))
         }
         return found
-    }
-
-    /// Writes down how a correction ended, and what that means for its row.
-    func settle(_ item: StoredCorrection, _ fate: CorrectionFate) throws {
-        try CorrectionSettlement(db: db, run: run).settle(item, fate)
     }
 }

@@ -58,7 +58,7 @@ struct PlanStaging {
         let staging = CorrectionStaging(db: db, run: run)
         let id = try staging.store(correction)
         try staging.noteRow(of: correction)
-        if try isWritten(correction) { try staging.settle(id, .applied) }
+        if try isWritten(correction) { try staging.note(.applied, ofCorrection: id) }
         try copyFindings(mendedBy: number, in: origin, as: id, outcome: correction.subscription)
     }
 

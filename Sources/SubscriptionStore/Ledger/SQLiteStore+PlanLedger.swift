@@ -121,11 +121,9 @@ extension SQLiteStore {
             switch attempt {
             case .success(let takenUp): return takenUp
             case .failure(let undone):
-                try await write(doing) { [naming] db in
-                    try PlanApplication(
-                        db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
-                        now: now, naming: naming
-                    ).settle(undone.item, .rejected)
+                try await write(doing) { db in
+                    try CorrectionStaging(db: db, run: RunReference(run, in: pass, db))
+                        .note(.rejected, of: undone.item)
                 }
             }
         }

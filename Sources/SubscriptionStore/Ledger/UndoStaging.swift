@@ -26,7 +26,7 @@ struct UndoStaging {
                 try staging.noteRow(of: correction)
             case .conflict:
                 let correction = item.entry.inverse(refusedTarget(of: item.entry), undone)
-                try staging.settle(try staging.store(correction), .stale)
+                try staging.note(.stale, ofCorrection: try staging.store(correction))
                 try noteMoved(correction.subscription)
             }
         }

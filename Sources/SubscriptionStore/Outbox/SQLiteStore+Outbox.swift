@@ -32,8 +32,8 @@ extension SQLiteStore {
         }
     }
 
-    package func settle(
-        _ event: OutboxEvent, _ result: TellingResult, at now: Timestamp
+    package func record(
+        _ result: TellingResult, of event: OutboxEvent, at now: Timestamp
     ) async throws(StoreError) {
         try await write("noting that the event of entry \(event.ledgerEntry) was told") { db in
             switch result {

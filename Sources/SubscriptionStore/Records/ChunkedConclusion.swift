@@ -32,12 +32,12 @@ struct ChunkedConclusion: Sendable {
             }
         }
         if header.worksOffAgenda {
-            let settlement = AgendaSettlement(
+            let update = AgendaUpdate(
                 run: run, started: header.started, ended: conclusion.ended)
             steps.append(
                 Step { start, db in
                     let rows = chunk(of: "trueup_pass_rows", start, as: "p")
-                    try settlement.settle(rows.sql, rows.arguments, db)
+                    try update.make(rows.sql, rows.arguments, db)
                     return try key(after: start, in: "trueup_pass_rows", db)
                 })
         }

@@ -22,13 +22,14 @@ struct FindingMemory: Sendable {
     }
 
     /// Records that an ended run's findings must still be entered.
-    func owe(_ db: Database) throws {
+    func noteMissing(_ db: Database) throws {
         try db.execute(
             sql: "INSERT INTO trueup_unremembered_runs VALUES (?, ?)",
             arguments: [sequence, resolves])
     }
 
-    func settle(_ db: Database) throws {
+    /// Records that all of them are entered.
+    func noteComplete(_ db: Database) throws {
         try db.execute(
             sql: "DELETE FROM trueup_unremembered_runs WHERE run_seq = ?", arguments: [sequence])
     }
@@ -125,7 +126,7 @@ extension SQLiteStore {
             if try await read(doing, memory.mayResolve) {
                 try await inChunks(doing, from: "", memory.resolve)
             }
-            try await write(doing, memory.settle)
+            try await write(doing, memory.noteComplete)
         }
     }
 }

@@ -29,7 +29,7 @@ struct RunConclusionWriter {
         try FindingMemory(
             sequence: run.sequence,
             resolves: conclusion.closesPass && header.narrowing.isEmpty && judgesRows()
-        ).owe(db)
+        ).noteMissing(db)
         try end()
     }
 

@@ -41,7 +41,7 @@ extension CompanySettings {
     ///   - directory: Where relative paths start.
     ///   - file: The settings file, for errors.
     /// - Throws: 78 where one stands without the other.
-    mutating func settle(
+    mutating func complete(
         url path: inout String, in directory: String, file: String
     ) throws(ConfigurationError) {
         guard booksPath != nil || mapping != nil || PostgresAddress.isURL(path) else { return }

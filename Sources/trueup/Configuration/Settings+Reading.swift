@@ -45,7 +45,7 @@ extension Settings {
         if !PostgresAddress.isURL(databasePath) {
             databasePath = SettingsPath.resolve(databasePath, from: directory)
         }
-        try company.settle(url: &databasePath, in: directory, file: file)
+        try company.complete(url: &databasePath, in: directory, file: file)
         reportDirectory = SettingsPath.resolve(reportDirectory, from: directory)
     }
 

@@ -34,7 +34,7 @@ import trueup
         let due = try await outbox.dueEvents(at: now, limit: 9)
         #expect(due.map(\.ledgerEntry) == [1, 2])
         let first = try #require(due.first)
-        try await outbox.settle(first, .told, at: now)
+        try await outbox.record(.told, of: first, at: now)
         #expect(try await outbox.dueEvents(at: now, limit: 9).map(\.ledgerEntry) == [2, 3])
         #expect(try await outbox.dueEvents(at: now, limit: 1).map(\.ledgerEntry) == [2])
         withExtendedLifetime(folder) {}
@@ -47,7 +47,7 @@ import trueup
         let (outbox, folder) = try outbox(store, ["a", "b"])
         let first = try #require(try await outbox.dueEvents(at: now, limit: 1).first)
         let later = now.adding(milliseconds: 1000)
-        try await outbox.settle(first, .failed("answered 500", nextAttempt: later), at: now)
+        try await outbox.record(.failed("answered 500", nextAttempt: later), of: first, at: now)
         #expect(try await outbox.dueEvents(at: now, limit: 9).map(\.ledgerEntry) == [2])
         let due = try await outbox.dueEvents(at: later, limit: 9)
         #expect(due.map(\.ledgerEntry) == [2, 1])
@@ -64,7 +64,7 @@ import trueup
     ) async throws {
         let (outbox, folder) = try outbox(store, ["a", "b"])
         let first = try #require(try await outbox.dueEvents(at: now, limit: 1).first)
-        try await outbox.settle(first, .failed("answered 410", nextAttempt: nil), at: now)
+        try await outbox.record(.failed("answered 410", nextAttempt: nil), of: first, at: now)
         let totals = try await outbox.outboxTotals()
         #expect((totals.told, totals.waiting, totals.givenUp) == (0, 1, 1))
         #expect(try await outbox.dueEvents(at: now, limit: 9).map(\.ledgerEntry) == [2])

@@ -91,7 +91,9 @@ import Testing
         #expect(
             try database.value("SELECT group_concat(noticed_at) FROM trueup_restores")
                 == "\(noticed),\(noticed + 1)")
-        for event in try await due(store) { try await store.settle(event, .told, at: Self.start) }
+        for event in try await due(store) {
+            try await store.record(.told, of: event, at: Self.start)
+        }
         try await correctAgain(store, "1", version: 2, run: "run-2")
         let after = try #require(try await orders().first)
         #expect(before.allSatisfy { $0 < after })
@@ -167,10 +169,10 @@ import Testing
         #expect(first.map(\.ledgerEntry) == [1, 2])
         // The older one fails and waits: the newer one waits with it.
         let later = Self.start.adding(milliseconds: 300_000)
-        try await store.settle(first[0], .failed("refused", nextAttempt: later), at: Self.start)
+        try await store.record(.failed("refused", nextAttempt: later), of: first[0], at: Self.start)
         #expect(try await due(store).map(\.ledgerEntry) == [2])
         #expect(try await due(store, minutes: 5).map(\.ledgerEntry) == [2, 1])
-        try await store.settle(first[0], .told, at: later)
+        try await store.record(.told, of: first[0], at: later)
         #expect(try await due(store, minutes: 5).map(\.ledgerEntry) == [2, 3])
     }
 
@@ -181,7 +183,7 @@ import Testing
         let store = try await corrected(database, ["1"])
         try await correctAgain(store, "1", version: 2, run: "run-2")
         let event = try #require(try await due(store).first)
-        try await store.settle(event, .failed("answered 500", nextAttempt: nil), at: Self.start)
+        try await store.record(.failed("answered 500", nextAttempt: nil), of: event, at: Self.start)
         #expect(try await due(store).map(\.ledgerEntry) == [2])
         var totals = try await store.outboxTotals()
         #expect(totals.givenUp == 1)
@@ -200,7 +202,7 @@ import Testing
         let database = try TemporaryDatabase()
         let store = try await corrected(database)
         for event in try await due(store, limit: 2) {
-            try await store.settle(event, .told, at: Self.start)
+            try await store.record(.told, of: event, at: Self.start)
         }
         #expect(
             try database.rows("SELECT body IS NULL FROM trueup_outbox") == [["1"], ["1"], ["0"]])
@@ -218,7 +220,7 @@ import Testing
         let store = try await corrected(try TemporaryDatabase())
         let events = try await due(store)
         let late = Self.start.adding(milliseconds: 3_600_000)
-        try await store.settle(events[0], .failed("busy", nextAttempt: late), at: Self.start)
+        try await store.record(.failed("busy", nextAttempt: late), of: events[0], at: Self.start)
         try await store.postpone(until: Self.start.adding(milliseconds: 300_000))
         #expect(try await due(store, minutes: 4).isEmpty)
         #expect(try await due(store, minutes: 5).map(\.ledgerEntry) == [2, 3])

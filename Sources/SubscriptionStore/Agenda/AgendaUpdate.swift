@@ -5,13 +5,13 @@ import Subscriptions
 ///
 /// A line leaves when what follows from its answer is done: the row agrees, or its correction is
 /// written, or what cannot be corrected stands in the report. Everything else stays, or comes back.
-struct AgendaSettlement: Sendable {
+struct AgendaUpdate: Sendable {
     let run: RunReference
     let started: Timestamp
     let ended: Timestamp
 
-    /// Settles what a source of rows of `trueup_pass_rows`, named `p`, says.
-    func settle(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
+    /// Does it for a source of rows of `trueup_pass_rows`, named `p`.
+    func make(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
         try noteChecks(rows, arguments, db)
         try takeOff(rows, arguments, db)
         try holdBack(rows, arguments, db)
