@@ -47,7 +47,7 @@ package final class InMemoryStore: Sendable {
     package var calls: Int { state.withLock { $0.calls } }
 }
 
-extension InMemoryStore: CompanyTable, RowBook, RunBook, PassBook, AgendaBook, RecoveryBook,
+extension InMemoryStore: CompanyTable, RowNotesBook, RunBook, PassBook, AgendaBook, RecoveryBook,
     StoredPlans,
     PlanLedger, CanaryBook, CauseBook
 {}

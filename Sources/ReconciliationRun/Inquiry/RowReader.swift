@@ -5,7 +5,7 @@ import Subscriptions
 /// The two are read one after the other: the notes change only by this run, which holds the lock.
 struct RowReader: Sendable {
     let table: any CompanyTable
-    let book: any RowBook
+    let book: any RowNotesBook
 
     /// The rows held under these original transaction ids in any app and environment, by key.
     func rows(

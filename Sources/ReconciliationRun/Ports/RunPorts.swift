@@ -1,7 +1,7 @@
 /// Everything that a run stores and reads, each part behind the port of who asks for it.
 package struct RunPorts: Sendable {
     package let table: any CompanyTable
-    package let rows: any RowBook
+    package let notes: any RowNotesBook
     package let runs: any RunBook
     package let pass: any PassBook
     package let agenda: any AgendaBook
@@ -13,12 +13,12 @@ package struct RunPorts: Sendable {
 
     /// The rows and all books in one place.
     package init(
-        _ store: some CompanyTable & RowBook & RunBook & PassBook & AgendaBook & RecoveryBook
+        _ store: some CompanyTable & RowNotesBook & RunBook & PassBook & AgendaBook & RecoveryBook
             & StoredPlans
             & PlanLedger & CanaryBook & CauseBook
     ) {
         table = store
-        rows = store
+        notes = store
         runs = store
         pass = store
         agenda = store

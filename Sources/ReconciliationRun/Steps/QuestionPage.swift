@@ -69,7 +69,7 @@ struct QuestionSorting {
     ) async throws(RunInterruption) -> Set<SubscriptionKey> {
         guard !keys.isEmpty else { return [] }
         return try await context.storing { () async throws(StoreError) in
-            try await context.ports.rows.failedLastTime(among: keys, before: context.header)
+            try await context.ports.notes.failedLastTime(among: keys, before: context.header)
         }
     }
 }

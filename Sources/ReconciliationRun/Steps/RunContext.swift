@@ -22,7 +22,7 @@ struct RunContext: Sendable {
             denials: denials)
     }
 
-    var rows: RowReader { RowReader(table: ports.table, book: ports.rows) }
+    var rows: RowReader { RowReader(table: ports.table, book: ports.notes) }
 
     /// Whether a row may be settled by the statement in a notification: not where every row is to be
     /// asked about.

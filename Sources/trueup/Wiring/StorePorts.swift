@@ -8,7 +8,7 @@ import SubscriptionStore
 // Which adapter stands behind which port. A port is declared beside its consumer, and an adapter
 // never imports a consumer, so only here both are known.
 
-extension SQLiteStore: CompanyTable, RowBook, RunBook, PassBook, AgendaBook, RecoveryBook,
+extension SQLiteStore: CompanyTable, RowNotesBook, RunBook, PassBook, AgendaBook, RecoveryBook,
     StoredPlans,
     PlanLedger, CanaryBook, CauseBook, Outbox
 {}

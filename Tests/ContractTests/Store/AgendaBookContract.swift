@@ -139,7 +139,7 @@ import Testing
             judged.check?.account = account
             try await night.stage(judged)
             try await night.conclude()
-            let notes = try await night.ports.rows.notes(about: [row.key])
+            let notes = try await night.ports.notes.notes(about: [row.key])
             #expect(notes[row.key]?.check?.check.account == kept[number])
         }
     }

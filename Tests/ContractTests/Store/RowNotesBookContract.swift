@@ -2,8 +2,8 @@ import ReconciliationRun
 import Subscriptions
 import Testing
 
-/// What `RowBook` promises, whoever stands behind it.
-@Suite struct `The contract of RowBook` {
+/// What `RowNotesBook` promises, whoever stands behind it.
+@Suite struct `The contract of RowNotesBook` {
     @Test(arguments: Implementation.allCases)
     func `absences count distinct days and end when Apple knows the id`(
         store: Implementation
@@ -11,7 +11,7 @@ import Testing
         let place = try store.place()
         try place.hold(subscription("1"))
         func absence() async throws -> AbsenceRecord? {
-            try await place.ports.rows.notes(about: [key("1")])[key("1")]?.absence
+            try await place.ports.notes.notes(about: [key("1")])[key("1")]?.absence
         }
         for (number, day) in ["2026-11-20", "2026-11-20", "2026-11-21"].enumerated() {
             let night = try await Night(place, "run-\(number)")
@@ -37,7 +37,7 @@ import Testing
         let place = try store.place()
         for id in ["1", "2"] { try place.hold(subscription(id)) }
         func revisions() async throws -> [String: String] {
-            try await place.ports.rows.notes(about: ["1", "2"].map(key)).reduce(into: [:]) {
+            try await place.ports.notes.notes(about: ["1", "2"].map(key)).reduce(into: [:]) {
                 $0[$1.key.originalTransactionID] = $1.value.history?.revision
             }
         }
@@ -67,10 +67,10 @@ import Testing
         finding.appleValue = .text("1")
         found.findings = [finding]
         try await night.stage(found)
-        let notes = try await place.ports.rows.notes(about: [key("1"), key("2")])
+        let notes = try await place.ports.notes.notes(about: [key("1"), key("2")])
         #expect(notes.mapValues(\.standIns) == [key("1"): [key("9")]])
         try place.remove(key("9"))
-        #expect(try await place.ports.rows.notes(about: [key("1")])[key("1")]?.standIns ?? [] == [])
+        #expect(try await place.ports.notes.notes(about: [key("1")])[key("1")]?.standIns ?? [] == [])
     }
 
     @Test(arguments: Implementation.allCases)
@@ -87,8 +87,8 @@ import Testing
         let keys = ["1", "2", "3"].map(key)
         let next = Night.header("run-2", after: 1)
         #expect(
-            try await place.ports.rows.failedLastTime(among: keys, before: next) == [key("1")])
+            try await place.ports.notes.failedLastTime(among: keys, before: next) == [key("1")])
         let other = Night.header("run-3", after: 1, job: "backfill")
-        #expect(try await place.ports.rows.failedLastTime(among: keys, before: other) == [])
+        #expect(try await place.ports.notes.failedLastTime(among: keys, before: other) == [])
     }
 }
