@@ -21,3 +21,46 @@ package struct NotificationHistoryResponse: AppStoreModel {
         unknowns = try reader.finish()
     }
 }
+
+/// One notification of Apple's history and its deliveries.
+///
+/// Source: App Store Server API, NotificationHistoryResponseItem.
+package struct NotificationHistoryResponseItem: AppStoreModel {
+    package static let modelName = "notificationHistory"
+
+    package let signedPayload: ArraySlice<UInt8>?
+    package let sendAttempts: [SendAttemptItem]
+    /// Deprecated; the only record of a delivery where `sendAttempts` is empty.
+    package let firstSendAttemptResult: String?
+    package let unknowns: [UnknownValue]
+
+    package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
+        signedPayload = try reader.textBytes("signedPayload", .strict)
+        var attempts: [SendAttemptItem] = []
+        for element in try reader.elements("sendAttempts", .strict) ?? [] {
+            attempts.append(try SendAttemptItem(element))
+        }
+        sendAttempts = attempts
+        firstSendAttemptResult = try reader.text("firstSendAttemptResult")
+        unknowns = try reader.finish() + attempts.flatMap(\.unknowns)
+    }
+}
+
+/// One delivery of a notification that Apple attempted.
+///
+/// Source: App Store Server API, sendAttemptItem.
+package struct SendAttemptItem: AppStoreModel {
+    package static let modelName = "sendAttempts"
+
+    package let attemptDate: Timestamp?
+    package let sendAttemptResult: String?
+    /// Members and values that this version does not know.
+    package let unknowns: [UnknownValue]
+
+    package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
+        attemptDate = try reader.moment("attemptDate", .strict)
+        sendAttemptResult = try reader.enumeration(
+            "sendAttemptResult", known: KnownValues.sendAttemptResults, .strict)
+        unknowns = try reader.finish()
+    }
+}

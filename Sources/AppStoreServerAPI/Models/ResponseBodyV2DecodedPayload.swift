@@ -38,3 +38,103 @@ package struct ResponseBodyV2DecodedPayload: AppStoreModel {
         unknowns = try reader.finish()
     }
 }
+
+/// What a notification says of a subscription or transaction; the signed parts are not verified yet.
+///
+/// Source: App Store Server Notifications, data.
+package struct NotificationData: AppStoreModel {
+    package static let modelName = "data"
+
+    package let environment: String?
+    package let appAppleId: Int64?
+    package let bundleId: String?
+    package let bundleVersion: String?
+    package let signedTransactionInfo: ArraySlice<UInt8>?
+    package let signedRenewalInfo: ArraySlice<UInt8>?
+    package let status: Int?
+    package let consumptionRequestReason: String?
+
+    package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
+        environment = try reader.enumeration(
+            "environment", known: KnownValues.environments, .strict)
+        appAppleId = try reader.integer("appAppleId", .strict)
+        bundleId = try reader.text("bundleId", .strict)
+        bundleVersion = try reader.text("bundleVersion")
+        signedTransactionInfo = try reader.textBytes("signedTransactionInfo", .strict)
+        signedRenewalInfo = try reader.textBytes("signedRenewalInfo", .strict)
+        status = try reader.enumeration("status", known: KnownValues.statuses)
+        consumptionRequestReason = try reader.enumeration(
+            "consumptionRequestReason", known: KnownValues.consumptionRequestReasons)
+    }
+}
+
+/// What a notification says of a completed mass extension.
+///
+/// Source: App Store Server Notifications, summary.
+package struct NotificationSummary: AppStoreModel {
+    package static let modelName = "summary"
+
+    package let environment: String?
+    package let appAppleId: Int64?
+    package let bundleId: String?
+    package let productId: String?
+    package let requestIdentifier: String?
+    package let storefrontCountryCodes: [String]?
+    package let succeededCount: Int64?
+    package let failedCount: Int64?
+
+    package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
+        environment = try reader.enumeration(
+            "environment", known: KnownValues.environments, .strict)
+        appAppleId = try reader.integer("appAppleId", .strict)
+        bundleId = try reader.text("bundleId", .strict)
+        productId = try reader.text("productId")
+        requestIdentifier = try reader.text("requestIdentifier")
+        storefrontCountryCodes = try reader.texts("storefrontCountryCodes")
+        succeededCount = try reader.integer("succeededCount")
+        failedCount = try reader.integer("failedCount")
+    }
+}
+
+/// What a notification says of an app as a whole; the signed part is not verified yet.
+///
+/// Source: App Store Server Notifications 2.17, appData.
+package struct AppData: AppStoreModel {
+    package static let modelName = "appData"
+
+    package let environment: String?
+    package let appAppleId: Int64?
+    package let bundleId: String?
+    package let signedAppTransactionInfo: ArraySlice<UInt8>?
+
+    package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
+        environment = try reader.enumeration(
+            "environment", known: KnownValues.environments, .strict)
+        appAppleId = try reader.integer("appAppleId", .strict)
+        bundleId = try reader.text("bundleId", .strict)
+        signedAppTransactionInfo = try reader.textBytes("signedAppTransactionInfo", .strict)
+    }
+}
+
+/// The token of an external purchase; its id tells its environment.
+///
+/// Source: App Store Server Notifications, externalPurchaseToken.
+package struct ExternalPurchaseToken: AppStoreModel {
+    package static let modelName = "externalPurchaseToken"
+
+    package let externalPurchaseId: String?
+    package let tokenCreationDate: Timestamp?
+    package let tokenType: String?
+    package let tokenExpirationDate: Timestamp?
+    package let appAppleId: Int64?
+    package let bundleId: String?
+
+    package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
+        externalPurchaseId = try reader.text("externalPurchaseId", .strict)
+        tokenCreationDate = try reader.moment("tokenCreationDate")
+        tokenType = try reader.text("tokenType")
+        tokenExpirationDate = try reader.moment("tokenExpirationDate")
+        appAppleId = try reader.integer("appAppleId", .strict)
+        bundleId = try reader.text("bundleId", .strict)
+    }
+}

@@ -28,3 +28,49 @@ package struct StatusResponse: AppStoreModel, AnswerEnvelope {
         unknowns = try reader.finish() + groups.flatMap(\.unknowns)
     }
 }
+
+/// The subscriptions of one group in a status answer.
+///
+/// The group's id is read loosely: without it its entries are refused, but not those of other
+/// groups.
+///
+/// Source: App Store Server API, SubscriptionGroupIdentifierItem.
+package struct SubscriptionGroupIdentifierItem: AppStoreModel {
+    package static let modelName = "statusResponse.data"
+
+    package let subscriptionGroupIdentifier: String?
+    /// An entry that is not even an object is `nil` here.
+    package let lastTransactions: [LastTransactionsItem?]
+    package let unknowns: [UnknownValue]
+
+    package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
+        subscriptionGroupIdentifier = try reader.text("subscriptionGroupIdentifier")
+        let elements = try reader.elements("lastTransactions", .strict) ?? []
+        lastTransactions = elements.map { try? LastTransactionsItem($0) }
+        unknowns = try reader.finish() + lastTransactions.flatMap { $0?.unknowns ?? [] }
+    }
+}
+
+/// One subscription in a status answer: an unsigned status and two signed parts, not verified yet.
+///
+/// All members are read loosely, so that a broken entry does not make the whole answer undecodable.
+///
+/// Source: App Store Server API, LastTransactionsItem.
+package struct LastTransactionsItem: AppStoreModel {
+    package static let modelName = "lastTransactions"
+
+    package let status: Int?
+    package let originalTransactionId: String?
+    package let signedTransactionInfo: ArraySlice<UInt8>?
+    package let signedRenewalInfo: ArraySlice<UInt8>?
+    /// Members and values that this version does not know.
+    package let unknowns: [UnknownValue]
+
+    package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
+        status = try reader.enumeration("status", known: KnownValues.statuses)
+        originalTransactionId = try reader.text("originalTransactionId")
+        signedTransactionInfo = try reader.textBytes("signedTransactionInfo")
+        signedRenewalInfo = try reader.textBytes("signedRenewalInfo")
+        unknowns = try reader.finish()
+    }
+}
