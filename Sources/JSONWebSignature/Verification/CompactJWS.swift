@@ -49,3 +49,70 @@ package struct VerifiedJWS: Sendable {
         SHA256Digest(of: compact).hexadecimal
     }
 }
+
+/// The members of a JWS's protected header that verification needs (RFC 7515, section 4).
+///
+/// Unknown members are ignored. `crit` is refused whatever it lists, because no extension is
+/// supported. A member that is needed and stands there twice is refused, because parsers differ in
+/// which one they use.
+struct ProtectedHeader {
+    /// The entries of `x5c`: certificates in DER, the leaf first.
+    let certificates: [[UInt8]]
+
+    /// - Throws: `.format`, `.chainLength`, or `.certificate` for entries that are not base64.
+    init(segment: ArraySlice<UInt8>) throws(JSONWebSignatureError) {
+        guard let bytes = Base64.decodeURL(segment) else {
+            throw JSONWebSignatureError(.format, "the JWS header is not base64url")
+        }
+        let root = try JSONDocument(bytes).root
+        guard root.isObject else {
+            throw JSONWebSignatureError(.format, "the JWS header is not a JSON object")
+        }
+        var algorithm: JSONValue?
+        var chain: JSONValue?
+        for (name, value) in root.members {
+            if name.isText("alg") {
+                guard algorithm == nil else { throw Self.duplicate("alg") }
+                algorithm = value
+            } else if name.isText("x5c") {
+                guard chain == nil else { throw Self.duplicate("x5c") }
+                chain = value
+            } else if name.isText("crit") || name.isText("b64") {
+                throw JSONWebSignatureError(.format, "the JWS header demands an extension")
+            }
+        }
+        // Pinned, never taken from the header: otherwise `none` or an HMAC keyed with the public
+        // key would pass.
+        guard let algorithm, algorithm.isText("ES256") else {
+            throw JSONWebSignatureError(.format, "the JWS is not signed with ES256")
+        }
+        guard let chain, chain.isArray else {
+            throw JSONWebSignatureError(.format, "the JWS header has no certificate chain")
+        }
+        self.certificates = try Self.entries(of: chain)
+    }
+
+    private static func entries(of chain: JSONValue) throws(JSONWebSignatureError) -> [[UInt8]] {
+        let entries = chain.elements
+        guard entries.count == CertificateChain.length else {
+            throw JSONWebSignatureError(
+                .chainLength,
+                "x5c has \(entries.count) certificates instead of \(CertificateChain.length)")
+        }
+        var certificates: [[UInt8]] = []
+        for entry in entries {
+            guard let text = entry.textBytes else {
+                throw JSONWebSignatureError(.format, "x5c has an entry that is not a text")
+            }
+            guard let certificate = Base64.decodeStandard(text) else {
+                throw JSONWebSignatureError(.certificate, "x5c has an entry that is not base64")
+            }
+            certificates.append(certificate)
+        }
+        return certificates
+    }
+
+    private static func duplicate(_ name: String) -> JSONWebSignatureError {
+        JSONWebSignatureError(.format, "the JWS header names \(name) twice")
+    }
+}

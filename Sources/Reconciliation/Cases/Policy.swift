@@ -44,3 +44,74 @@ package enum HistoryUse: String, Hashable, Sendable, CaseIterable {
     case always
     case never
 }
+
+/// What a table of the company's keeps of what Apple states, where it is not in our form.
+///
+/// By default everything is kept, each value as it is.
+package struct KeptColumns: Hashable, Sendable {
+    /// Columns that nothing is judged by: the table does not have them.
+    package var leftOut: Set<SubscriptionField>
+    /// Apple's numbers of a status for which the table has the word of another one.
+    package var statuses: [Int: Int]
+    /// Whether rows may be inserted.
+    package var takesInserts: Bool
+
+    package init(
+        leftOut: Set<SubscriptionField> = [], statuses: [Int: Int] = [:],
+        takesInserts: Bool = true
+    ) {
+        self.leftOut = leftOut
+        self.statuses = statuses
+        self.takesInserts = takesInserts
+    }
+
+    /// What a mapping keeps.
+    package init(_ mapping: TableMapping) {
+        var statuses: [Int: Int] = [:]
+        for (number, kept) in mapping.statusesKeptAs {
+            statuses[Int(clamping: number)] = Int(clamping: kept)
+        }
+        self.init(
+            leftOut: mapping.notKept, statuses: statuses, takesInserts: mapping.inserts != nil)
+    }
+
+    func leavesOut(_ field: SubscriptionField) -> Bool { leftOut.contains(field) }
+}
+
+/// Why a row is excluded without asking Apple; `nil` when Apple is to be asked.
+///
+/// A row that was signed a moment ago is in flight: its writer may not have finished, and Apple's
+/// answers lag. A date in the future does not count (`settle` in jobs/nightly.yaml).
+package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionReason? {
+    guard let signed = row.signedDate, signed <= policy.now,
+        policy.now.milliseconds(since: signed) < policy.settleMilliseconds
+    else { return nil }
+    return .inFlight
+}
+
+/// The app through which Apple is asked about a row; `nil` for rows of an app that is not
+/// configured, about which nobody is asked.
+///
+/// A few rows of another bundle are asked through the app of their environment, so that `wrong_app`
+/// can be proved; `judge` excludes them when that app does not know them.
+package func appToAsk(about row: LocalSubscription, policy: Policy) -> AppIdentity? {
+    let apps = policy.apps.filter { $0.environment.rawValue == row.key.environment }
+    return apps.first { $0.bundleID == row.key.bundleID }
+        ?? (policy.strayBundles.contains(row.key.bundleID) ? apps.min() : nil)
+}
+
+/// The bundles that are not configured and that only a few rows name.
+///
+/// Many rows mean another app, or wrong settings: asking about each would cost calls and prove
+/// nothing.
+package func strayBundles(among table: [AppRows], apps: [AppIdentity]) -> Set<String> {
+    let mostRows = 100
+    let largestShare = 0.05
+    let all = Double(table.reduce(0) { $0 + $1.rows })
+    let strangers = table.filter { rows in !apps.contains { $0.bundleID == rows.bundleID } }
+    return Set(
+        Dictionary(grouping: strangers, by: \.bundleID).compactMap { bundle, groups in
+            let rows = groups.reduce(0) { $0 + $1.rows }
+            return rows <= mostRows && Double(rows) <= largestShare * all ? bundle : nil
+        })
+}

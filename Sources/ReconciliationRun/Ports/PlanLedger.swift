@@ -39,3 +39,39 @@ package protocol PlanLedger: Sendable {
         limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int
 }
+
+/// The port to what earlier runs planned and wrote, for a run that works that off or takes it back.
+package protocol StoredPlans: Sendable {
+    /// Takes an earlier run's plan up into the pass, with the findings that it mends; what was
+    /// written under this plan before counts as applied.
+    func stagePlan(_ sha256: String, in pass: OpenPass, run: RunHeader) async throws(StoreError)
+
+    /// Plans the inverse of an earlier run's corrections; what is taken back already is left out,
+    /// what cannot be is staged as stale.
+    func stageUndo(
+        ofRun runID: String, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> UndoCounts
+
+    /// The corrections of the pass that were tried and not written.
+    func unwritten(of pass: OpenPass) async throws(StoreError) -> UnwrittenCorrections
+}
+
+/// The port to the few subscriptions of a plan that are corrected ahead of the others.
+package protocol CanaryBook: Sendable {
+    /// How many subscriptions of the pass were chosen for a canary, by this run or a killed one.
+    func canarySize(of pass: OpenPass) async throws(StoreError) -> Int
+
+    /// Chooses up to `count` more subscriptions with planned corrections, taking the kinds of
+    /// corrections in turn; says how many there were.
+    func extendCanary(
+        by count: Int, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> Int
+
+    /// What `PlanLedger.applyPlanned` does, for the chosen subscriptions alone.
+    func applyCanary(
+        limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
+    ) async throws(StoreError) -> Int
+
+    /// The chosen subscriptions whose corrections were all written, by key.
+    func writtenCanary(of pass: OpenPass) async throws(StoreError) -> [CanaryRow]
+}
