@@ -70,7 +70,8 @@ import Testing
         let notes = try await place.ports.notes.notes(about: [key("1"), key("2")])
         #expect(notes.mapValues(\.standIns) == [key("1"): [key("9")]])
         try place.remove(key("9"))
-        #expect(try await place.ports.notes.notes(about: [key("1")])[key("1")]?.standIns ?? [] == [])
+        #expect(
+            try await place.ports.notes.notes(about: [key("1")])[key("1")]?.standIns ?? [] == [])
     }
 
     @Test(arguments: Implementation.allCases)
