@@ -65,22 +65,38 @@ import Testing
     }
 
     @Test func `names types and files that are there`() throws {
-        let table = try #require(page.table(headed: "step", "type"))
-        #expect(table.rows.count >= 15)
-        for row in table.rows {
-            var folder = ""
-            var text = ""
-            for path in (row.dropFirst(2).first ?? "").quotedInBackticks {
-                if let end = path.lastIndex(of: "/") { folder = String(path[...end]) }
-                let file = path.contains("/") ? path : folder + path
-                text += try Repository.text(of: "Sources/" + file)
-            }
+        let way = try #require(page.table(headed: "step", "type"))
+        let others = try #require(page.table(headed: "way", "type"))
+        #expect(way.rows.count >= 20)
+        #expect(others.rows.count >= 3)
+        for row in way.rows + others.rows {
+            let text = try Self.files(of: row).map { try Repository.text(of: "Sources/" + $0) }
+                .joined()
             for name in (row.dropFirst(1).first ?? "").quotedInBackticks {
                 let type = String(name.prefix { $0 != "." })
                 let declaration = try Regex(
                     "\\b(struct|enum|class|protocol|extension|func) \(type)\\b")
                 #expect(text.contains(declaration), "step \(row.first ?? ""): \(name)")
             }
+        }
+    }
+
+    @Test func `leads one account through ninety files at most, each named once`() throws {
+        let way = try #require(page.table(headed: "step", "type"))
+        let files = way.rows.flatMap(Self.files(of:))
+        #expect(Set(files).count == files.count)
+        #expect(files.count <= 90)
+        // It says how many they are.
+        #expect(
+            try Repository.text(of: "ARCHITECTURE.md").contains("They are \(files.count) files"))
+    }
+
+    /// The files of a step below `Sources`; one without a folder stands in that of the one before it.
+    private static func files(of row: [String]) -> [String] {
+        var folder = ""
+        return (row.dropFirst(2).first ?? "").quotedInBackticks.map { path in
+            if let end = path.lastIndex(of: "/") { folder = String(path[...end]) }
+            return path.contains("/") ? path : folder + path
         }
     }
 

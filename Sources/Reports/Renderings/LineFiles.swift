@@ -157,3 +157,89 @@ extension ReportFile {
         }
     }
 }
+
+extension Table where Record == ReportedFinding {
+    /// The members of a finding, in the order of docs/report-files.md.
+    static let findings = Table([
+        ("finding_id", { .own($0.findingID) }),
+        ("run_id", { .own($0.runID) }),
+        ("kind", { .own($0.finding.kind.rawValue) }),
+        ("severity", { .own($0.finding.severity.rawValue) }),
+        ("state", { .own($0.state.rawValue) }),
+        ("app", { .text($0.finding.bundleID) }),
+        ("environment", { .text($0.finding.environment) }),
+        ("original_transaction_id", { Cell($0.finding.key?.originalTransactionID) }),
+        ("transaction_id", { Cell($0.finding.transactionID) }),
+        ("customer_id", { Cell($0.finding.customerID) }),
+        ("product_id", { Cell($0.finding.productID) }),
+        ("field", { Cell($0.finding.field) }),
+        ("local_value", { Cell($0.finding.localValue) }),
+        ("apple_value", { Cell($0.finding.appleValue) }),
+        ("local_as_of", { Cell($0.finding.localAsOf) }),
+        ("apple_as_of", { Cell($0.finding.appleAsOf) }),
+        ("direction", { .own($0.finding.direction.rawValue) }),
+        ("amount", { Cell($0.finding.amount) }),
+        ("currency", { Cell($0.finding.currency) }),
+        ("cause", { Cell($0.finding.cause) }),
+        ("evidence", { Cell($0.finding.evidence) }),
+        ("action", { .own($0.finding.action.rawValue) }),
+        ("first_seen", { Cell($0.firstSeen) }),
+        ("asked_because", { Cell($0.finding.askedBecause?.rawValue) }),
+        // The amount once more, under a name that says what it counts.
+        ("amount_milliunits", { Cell($0.finding.amount) }),
+    ])
+}
+
+extension Table where Record == UndecidedRow {
+    /// Rows that were not judged, with the reason.
+    static func undecided(in runID: String) -> Table {
+        Table([
+            ("run_id", { _ in .own(runID) }),
+            ("app", { .text($0.key.bundleID) }),
+            ("environment", { .text($0.key.environment) }),
+            ("original_transaction_id", { .text($0.key.originalTransactionID) }),
+            ("customer_id", { Cell($0.customerID) }),
+            ("reason", { .own($0.reason.rawValue) }),
+        ])
+    }
+}
+
+extension Table where Record == NotFoundAccount {
+    /// Rows that Apple did not find: since when, on how many days, and what was last proven.
+    static func notFound(in runID: String) -> Table {
+        Table([
+            ("run_id", { _ in .own(runID) }),
+            ("app", { .text($0.key.bundleID) }),
+            ("environment", { .text($0.key.environment) }),
+            ("original_transaction_id", { .text($0.key.originalTransactionID) }),
+            ("customer_id", { Cell($0.customerID) }),
+            ("status", { Cell($0.status) }),
+            ("state", { .own($0.isConfirmed ? "confirmed" : "suspect") }),
+            ("first_day", { .own($0.absence.firstDay) }),
+            ("last_day", { .own($0.absence.lastDay) }),
+            ("distinct_days", { Cell($0.absence.distinctDays) }),
+            ("last_good_as_of", { Cell($0.lastGoodAsOf) }),
+            ("last_good_evidence", { Cell($0.lastGoodEvidence) }),
+        ])
+    }
+}
+
+extension Table where Record == NotificationAudit {
+    /// Apple's notification history against the inbox.
+    static func notifications(in runID: String) -> Table {
+        Table([
+            ("run_id", { _ in .own(runID) }),
+            ("app", { .text($0.app.bundleID) }),
+            ("environment", { .own($0.app.environment.rawValue) }),
+            ("notification_uuid", { .text($0.notificationUUID) }),
+            ("notification_type", { .text($0.notificationType) }),
+            ("subtype", { Cell($0.subtype) }),
+            ("signed_date", { Cell($0.signedDate) }),
+            ("original_transaction_id", { Cell($0.originalTransactionID) }),
+            ("attempts", { Cell($0.attempts) }),
+            ("last_attempt_result", { Cell($0.lastAttemptResult) }),
+            ("verdict", { .text($0.verdict) }),
+            ("evidence", { Cell($0.evidence) }),
+        ])
+    }
+}
