@@ -13,13 +13,7 @@ struct CarriedFindings {
 
     /// Takes over a chunk of them; returns the id with which the next one begins.
     func carry(from first: String) throws -> String? {
-        let next = try String.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT finding_id FROM trueup_findings
-                    WHERE state IN \(FindingLook.unresolved) AND finding_id >= ?
-                    ORDER BY finding_id LIMIT 1 OFFSET \(StoreLimits.correctionsPerChunk)
-                    """), arguments: [first])
+        let next = try FindingLook.next(after: StoreLimits.correctionsPerChunk, from: first, db)
         // Nobody was asked about them tonight.
         let columns = FindingStaging.columns.filter { $0 != "action" && $0 != "asked_because" }
         let names = columns.joined(separator: ", ")

@@ -76,12 +76,8 @@ extension SQLiteStore {
         _ keep: @escaping (Line, UInt64?, inout LineStage) throws -> LineOutcome
     ) throws -> LoadCounts {
         let doing = "loading rows into the table `\(table.name)`"
-        guard dryRun || access == .readWrite else {
-            throw StoreError.inconsistent(
-                "A command that only reads tried to write while \(doing).")
-        }
         do {
-            let loading = try connectToLoad(dryRun: dryRun)
+            let loading = try connectToLoad(dryRun: dryRun, doing)
             defer { try? loading.close() }
             let lines = try stage(in: table, on: loading, produce, keep)
             var counts = LoadCounts()
@@ -106,8 +102,12 @@ extension SQLiteStore {
     }
 
     /// A connection of its own; a dry run's leaves the file as it is, byte for byte.
-    func connectToLoad(dryRun: Bool) throws -> DatabaseQueue {
+    func connectToLoad(dryRun: Bool, _ doing: String) throws -> DatabaseQueue {
         guard dryRun else {
+            guard access == .readWrite else {
+                throw StoreError.inconsistent(
+                    "A command that only reads tried to write while \(doing).")
+            }
             return try file.connectToWrite(cacheKibibytes: StoreLimits.loadingCacheKibibytes)
         }
         let reading = try file.connectToRead()

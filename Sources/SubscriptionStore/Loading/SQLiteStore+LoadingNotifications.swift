@@ -18,12 +18,8 @@ extension SQLiteStore {
         _ produce: (_ add: (ReceivedNotification) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
         let doing = "loading notifications into the inbox"
-        guard dryRun || access == .readWrite else {
-            throw StoreError.inconsistent(
-                "A command that only reads tried to write while \(doing).")
-        }
         do {
-            let loading = try connectToLoad(dryRun: dryRun)
+            let loading = try connectToLoad(dryRun: dryRun, doing)
             defer { try? loading.close() }
             let lines = try stageNotifications(on: loading, produce)
             guard !dryRun else {

@@ -1,3 +1,4 @@
+import GRDB
 import Subscriptions
 
 /// What shows that an open finding `h` of an earlier night is gone, as conditions on the pass `?1`.
@@ -7,6 +8,19 @@ import Subscriptions
 enum FindingLook {
     /// The states of a finding that is not resolved.
     static let unresolved = "('new', 'open', 'recurring', 'acknowledged')"
+
+    /// The unresolved finding that comes so many places after the first one, with which the next chunk
+    /// begins; `nil` where there is none.
+    static func next(after count: Int, from first: String, _ db: Database) throws -> String? {
+        try String.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT finding_id FROM trueup_findings
+                    WHERE state IN \(unresolved) AND finding_id >= ?
+                    ORDER BY finding_id LIMIT 1 OFFSET ?
+                    """),
+            arguments: [first, count])
+    }
 
     /// That the pass states the finding, whichever period its line names.
     static let wasFound = """

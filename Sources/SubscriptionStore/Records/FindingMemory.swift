@@ -96,14 +96,8 @@ struct FindingMemory: Sendable {
     /// Closes a chunk of the findings of earlier nights that the run's pass looked for and did not
     /// find again, or of rows that it inserted; returns the id with which the next chunk begins.
     func resolve(from first: String, _ db: Database) throws -> String? {
-        let next = try String.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT finding_id FROM trueup_findings
-                    WHERE state IN \(FindingLook.unresolved) AND finding_id >= ?
-                    ORDER BY finding_id LIMIT 1 OFFSET \(StoreLimits.scatteredRowsPerChunk)
-                    """),
-            arguments: [first])
+        let next = try FindingLook.next(
+            after: StoreLimits.scatteredRowsPerChunk, from: first, db)
         let passID = try Int64.fetchOne(
             db, sql: "SELECT pass_id FROM trueup_runs WHERE run_seq = ?", arguments: [sequence])
         // No id sorts after this one: they are hexadecimal.

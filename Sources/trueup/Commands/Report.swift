@@ -117,14 +117,7 @@ package struct Report: Verb {
     }
 
     private func rendered(_ settings: Settings) throws -> RenderedRun {
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
-        let runID = try RunName(run).whole(settings)
-        let record: SQLiteRunRecord
-        do {
-            record = try store.runRecord(ofRun: runID)
-        } catch StoreError.unavailable(let text) {
-            throw CommandFailure(.usage, text)
-        }
+        let (runID, record) = try RunName(run).record(settings)
         guard let context = try record.context() else {
             throw CommandFailure(
                 .usage,

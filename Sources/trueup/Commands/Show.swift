@@ -33,14 +33,7 @@ package struct Show: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
-        let runID = try RunName(run).whole(settings)
-        let record: SQLiteRunRecord
-        do {
-            record = try store.runRecord(ofRun: runID)
-        } catch StoreError.unavailable(let text) {
-            throw CommandFailure(.usage, text)
-        }
+        let (runID, record) = try RunName(run).record(settings)
         var counts = PlanListing.Counts()
         try record.forEachPlanned { correction, _ in counts.add(correction) }
         if common.json {

@@ -30,6 +30,19 @@ struct RunName {
         return known.first ?? name
     }
 
+    /// What is kept of the run.
+    ///
+    /// - Throws: 64 also where nothing is kept of it any more.
+    func record(_ settings: Settings) throws -> (runID: String, record: SQLiteRunRecord) {
+        let runID = try whole(settings)
+        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        do {
+            return (runID, try store.runRecord(ofRun: runID))
+        } catch StoreError.unavailable(let text) {
+            throw CommandFailure(.usage, text)
+        }
+    }
+
     /// A report folder has the name of its run, and `latest` is a link to the newest.
     private func lastPart(_ settings: Settings) throws -> String {
         let name = Self.lastPart(of: text)
