@@ -29,7 +29,8 @@ package struct ReconciliationJob: Hashable, Sendable {
     /// How many subscriptions are corrected and asked about again before the others; `nil` for
     /// none.
     package var canary: Int?
-    /// How it was given, for the commands that its messages name; `nil` where nobody typed it.
+    /// The command line that started it, for the commands that its messages name; `nil` where there
+    /// was none.
     package var commands: RunCommands?
     /// What it is expected to need; `nil` where nobody has counted.
     package var forecast: CallForecast?

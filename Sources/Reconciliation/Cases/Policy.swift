@@ -51,7 +51,8 @@ package enum HistoryUse: String, Hashable, Sendable, CaseIterable {
 package struct KeptColumns: Hashable, Sendable {
     /// Columns that nothing is judged by: the table does not have them.
     package var leftOut: Set<SubscriptionField>
-    /// Apple's numbers of a status for which the table has the word of another one.
+    /// For numbers of Apple's status that the table cannot tell from another one: that other
+    /// number.
     package var statuses: [Int: Int]
     /// Whether rows may be inserted.
     package var takesInserts: Bool

@@ -73,7 +73,7 @@ final class Comparison: Sendable {
         }
     }
 
-    /// Whether Apple's status is another one than ours, and the table has one word for both.
+    /// Whether Apple's status differs from ours, but the table has one word for both.
     var statusReadsAlike: Bool {
         guard let kept = kept.statuses[stated.status.rawValue] else { return false }
         return row.status == kept

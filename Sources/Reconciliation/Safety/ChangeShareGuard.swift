@@ -2,8 +2,9 @@ import Subscriptions
 
 /// `max_change_share`: the plan changes too large a share of the rows.
 ///
-/// Where only due rows were asked about, the share is of the whole table, because a change is what
-/// made most of them due; and of the rows for which nothing spoke, which stand for the table.
+/// Where only due rows were asked about, two shares are held against the limit: that of the whole
+/// table, because most due rows are due because something has changed; and that of the rows which
+/// were asked about without a sign of a change, because they stand for the rest of the table.
 ///
 /// `min_changes` exempts small tables, where three rows are a large share. A share of 1 is no
 /// limit, because a first fill also inserts rows that are not in scope yet.

@@ -69,10 +69,10 @@ package struct SurveyedPlan: Hashable, Sendable {
         share < 1 && Double(rows) > share * Double(covered)
     }
 
-    /// The same among the rows for which nothing spoke, in words; `nil` where the share is kept, or every
-    /// row was asked about.
+    /// The same among the rows that were asked about without a sign of a change, in words; `nil`
+    /// where the share is kept, or every row was asked about.
     ///
-    /// They tell what would become of those about which nobody was asked.
+    /// These rows stand for those about which nobody was asked.
     func routine(passes share: Double, by rows: Int) -> String? {
         guard share < 1, let routine = totals.routine, Double(rows) > share * Double(routine.judged)
         else { return nil }

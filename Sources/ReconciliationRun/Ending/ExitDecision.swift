@@ -63,7 +63,7 @@ package struct ExitDecision: Hashable, Sendable {
     package var deniedApps: [AppIdentity: String] = [:]
     /// Rows in scope that were not asked about.
     package var unreached = 0
-    /// Rows in the table, where only those were asked about for which there was a reason.
+    /// Rows in the table, where only those with a reason were asked about.
     package var coveredRows: Int?
     /// Rows that earlier runs of the same round had judged; `nil` for a run that went on with none.
     package var roundBefore: Int?

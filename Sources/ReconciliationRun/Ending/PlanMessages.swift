@@ -38,7 +38,7 @@ extension ExitDecision {
         ]
     }
 
-    /// What the ledger is to keep, unless the person has more to say.
+    /// The reason that is proposed for the ledger; the person may write a better one.
     private var reason: String { "the plan of run \(runID) was read and is right" }
 
     /// Where most rows only gain values, guards that are sized for a night object rightly, and lifting

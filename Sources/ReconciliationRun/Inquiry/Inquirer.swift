@@ -69,7 +69,7 @@ struct Inquirer: Sendable {
     ) -> Judged {
         var outcomes = outcomes
         let key = SubscriptionKey(app: item.app, originalTransactionID: item.askedID)
-        // Answered, and nothing to say about it: it need not be asked again.
+        // The answer is there and leads to no outcome: it need not be asked again.
         if item.asked == nil, item.statuses?.mayComeLater == false,
             !outcomes.contains(where: { $0.key == key })
         {
@@ -87,11 +87,11 @@ struct Inquirer: Sendable {
                 + "this command made no connection. Nothing was written by it.")
     }
 
-    /// Whether the end of the run may bring what this answer did not.
+    /// Whether the question is asked once more at the end of the run.
     ///
-    /// It may where Apple had a fault of its own, where a question that fails was put off so as not to
-    /// hold up the others, and where it could not be learned whether a certificate is revoked. A
-    /// refused key is refused at the end of the run, too.
+    /// It is where Apple had a fault of its own, where a question that fails was put off so as not
+    /// to hold up the others, and where it could not be learned whether a certificate is revoked;
+    /// but not where the key is refused, because it would be refused again.
     private func asksAgain(_ item: Case) -> Bool {
         if denials.isDenied(item.app) { return false }
         if item.transactionInfo?.mayComeLater == true { return true }

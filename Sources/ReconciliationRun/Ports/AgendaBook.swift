@@ -29,7 +29,8 @@ package protocol AgendaBook: Sendable {
         kind: RunCoverage.Kind, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> RunCoverage
 
-    /// Takes what earlier reports of the job left open, and nobody looked at in this pass, into the pass's
-    /// findings, so that it is not forgotten; what the pass has found again has no second line.
+    /// Adds to the pass's findings those that earlier reports of the job left open and that this
+    /// pass did not look at, so that they are not forgotten. What the pass has found itself gets no
+    /// second line.
     func carryOpenFindings(in pass: OpenPass, run: RunHeader) async throws(StoreError)
 }

@@ -18,7 +18,7 @@ package protocol RecoveryBook: Sendable {
     /// come. What must be asked stays on the agenda until it is done; a check and a narrowed run
     /// keep it for their own pass.
     ///
-    /// Of how one notification was sent the first account stands until the pass is over.
+    /// How a notification was sent is stored once in a pass: later accounts of it are ignored.
     func record(
         _ page: RecordedPage, of app: AppIdentity, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError)

@@ -8,7 +8,7 @@ package protocol RunBook: Sendable {
     /// the next report.
     func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass
 
-    /// How many rows that the run is about the pass has not settled.
+    /// How many of the rows that the run is about are not settled in the pass.
     func unreachedRows(in pass: OpenPass, run: RunHeader) async throws(StoreError) -> Int
 
     /// The findings of the pass that count for the exit status: unresolved ones, by severity.

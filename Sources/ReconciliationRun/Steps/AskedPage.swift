@@ -8,11 +8,12 @@ struct AskedPage: Sendable {
         var id: String
         var row: ScopedRow?
         var app: AppIdentity
-        /// Why; `nil` for a question that settles nothing.
+        /// Why it is asked about; `nil` for a question that settles nothing.
         var reason: QuestionReason?
     }
 
-    /// By whom questions are joined: the first answer about one usually settles the rest.
+    /// Whose subscriptions are asked about one after the other: the first answer usually settles
+    /// the rest.
     enum Payer: Hashable, Sendable {
         case customer(String)
         /// Of one app; the answer through another app does not contain it.

@@ -67,8 +67,8 @@ struct CanaryStep {
 
     /// Asks about the rows as they stand now.
     ///
-    /// They were signed a moment ago, so what keeps a walk
-    /// away from rows in flight must not keep this look away from them.
+    /// They were signed a moment ago, so what keeps a walk away from rows in flight must not keep this
+    /// look away from them.
     private func lookAgain(
         at rows: [CanaryRow]
     ) async throws(RunInterruption) -> Look {

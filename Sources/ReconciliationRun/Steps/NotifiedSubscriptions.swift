@@ -50,7 +50,7 @@ struct NotifiedSubscriptions {
         return newest
     }
 
-    /// Whether the row was judged by a word of Apple's that is as young.
+    /// Whether the row was judged by a statement of Apple's that is not older.
     private static func isPast(_ notification: RecordedNotification, for row: ScopedRow) -> Bool {
         guard let known = row.check?.check.signedDate else { return false }
         return known >= notification.statedDate

@@ -19,7 +19,7 @@ protocol QuestionSource: Sendable {
 struct QuestionWindow {
     let context: RunContext
 
-    /// - Returns: The source as it stands at its end.
+    /// - Returns: The source after its last page.
     @discardableResult
     func ask<Source: QuestionSource>(_ source: Source) async throws(RunInterruption) -> Source {
         let (source, end) = await context.stop.interruptible { [context] in

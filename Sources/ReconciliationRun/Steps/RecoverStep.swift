@@ -13,7 +13,7 @@ struct RecoverStep {
     struct Outcome {
         /// A sentence when a part of it could not be read.
         var shortfall: String?
-        /// Whether the end of the run may bring what the beginning did not.
+        /// Whether the reading is tried once more at the end of the run.
         var mayComeLater = false
         /// How many notifications the history held, also such as did not verify; `nil` where it was not
         /// read to its end.

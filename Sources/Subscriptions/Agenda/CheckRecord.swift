@@ -1,8 +1,8 @@
-/// By what a row was judged: what decides when Apple must be asked about it again.
+/// What a row was judged by, kept to decide when Apple must be asked about it again.
 package struct RowCheck: Hashable, Sendable {
-    /// When Apple signed the word; `nil` where the answer held no statement about the row.
+    /// When Apple signed its statement about the row; `nil` where the answer held none.
     package var signedDate: Timestamp?
-    /// The next moment at which that word ends by itself; `nil` for never.
+    /// The next moment at which that statement ends by itself, such as an expiry; `nil` for never.
     package var clock: Timestamp?
     /// Whether the subscription entitles or is in billing retry, so that it may change without a
     /// customer's doing; the others are swept less often.
@@ -35,7 +35,7 @@ package struct CheckRecord: Hashable, Sendable {
         self.askedAt = askedAt
     }
 
-    /// From when on the record counts as a word of Apple's: its signature, or else the look.
+    /// From when the age of the record is counted: Apple's signature or, without one, the check.
     package var asOf: Timestamp { check.signedDate ?? askedAt }
 }
 

@@ -3,7 +3,7 @@
 /// It is what a job with delta coverage and the step walk does (docs/delta.md); full coverage asks
 /// about every row. Whom the sample draws, and when the sweep comes round, only the job's settings say.
 package struct NextQuestion: Hashable, Sendable {
-    /// `nil` where nothing speaks for a question: sample and sweep are left.
+    /// `nil` where no reason names the row: only the sample or the sweep may take it.
     package var reason: QuestionReason?
     /// From when on; `nil` for the next run.
     package var from: Timestamp?

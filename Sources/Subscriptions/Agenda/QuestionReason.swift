@@ -9,13 +9,13 @@ package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
     case heldBack = "held_back"
     /// The row's compared values are not those that were judged last: somebody wrote to it.
     case changed
-    /// Apple's last word has ended by itself: an expiry passed, a billing retry day came.
+    /// What Apple stated last has ended by itself: an expiry passed, a billing retry day came.
     case clock
     /// The row was never judged.
     case never
     /// Drawn at random among the rows that no other reason names.
     case sample
-    /// Apple's last word is about to be older than the job allows.
+    /// What Apple stated last is about to be older than the job allows.
     case sweep
     /// Every row is asked about.
     case round
@@ -30,7 +30,8 @@ package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
         self = Self.allCases[index]
     }
 
-    /// Whether nothing speaks for a change of the row: it is asked about because its turn has come.
+    /// Whether there is no sign that the row has changed: it is asked about because its turn has
+    /// come.
     package var isRoutine: Bool { self == .sample || self == .sweep }
 
     /// Whether the reason is stored until what follows from the answer is done.

@@ -1,7 +1,7 @@
 /// How a night's questions are found among all rows.
 package struct ScheduleRequest: Hashable, Sendable {
     package var now: Timestamp
-    /// Apple's word about a row that entitles or is in billing retry must not get older.
+    /// How old Apple's statement about a row that entitles or is in billing retry may get.
     package var sweepMilliseconds: Int64
     /// The same for ended rows.
     package var sweepEndedMilliseconds: Int64
@@ -28,7 +28,7 @@ package struct ScheduleRequest: Hashable, Sendable {
         apps.map { $0.contains { $0.owns(key) } } ?? true
     }
 
-    /// How old a word may get.
+    /// How old Apple's statement about a row may get.
     package func allowedAge(isLasting: Bool) -> Int64 {
         isLasting ? sweepMilliseconds : sweepEndedMilliseconds
     }
@@ -41,7 +41,7 @@ package enum SampleSize: Hashable, Sendable {
     case share(Double)
 }
 
-/// The place of a row in a sweep: the oldest word first.
+/// The place of a row in a sweep: the one with the oldest statement comes first.
 package struct SweepPlace: Hashable, Comparable, Sendable {
     package var asOf: Timestamp
     package var key: SubscriptionKey
@@ -77,7 +77,7 @@ package struct ScheduleCounts: Hashable, Sendable {
     package var quiet = 0
     /// Questions by reason, the durable ones left out.
     package var due: [QuestionReason: Int] = [:]
-    /// When the oldest word was signed, over all judged rows.
+    /// When the oldest of the last statements about all judged rows was signed.
     package var oldestCheck: Timestamp?
     package var seed: UInt64 = 0
 

@@ -1,4 +1,4 @@
-/// Rows by status and prices by currency of one app, added up: what one count is held against another by.
+/// Rows by status and prices by currency of one app, added up, so that two counts can be compared.
 package struct ControlSums: Hashable, Sendable, Codable {
     /// Periods of a currency.
     package struct Price: Hashable, Sendable, Codable {

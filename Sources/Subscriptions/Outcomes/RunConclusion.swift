@@ -15,8 +15,8 @@ package struct RunConclusion: Hashable, Sendable {
     package var settlesUnreached: Bool
     /// Whether a round over every row has come to its end with this run.
     ///
-    /// No row is left to be judged, whatever stopped the run after that; the next run looks at every
-    /// row anew.
+    /// Then no row is left to be judged, even if the run was stopped afterwards; the next run looks
+    /// at every row anew.
     package var endsRound: Bool
     /// The size of the table, with which the next run compares its own.
     ///

@@ -18,7 +18,8 @@ package struct RunCoverage: Hashable, Sendable, Codable {
     /// `nil` for a run that went on with no round.
     package var roundBefore: Int?
     package var sample: Sample?
-    /// What became of the rows for which nothing spoke; `nil` where every row was asked about.
+    /// What became of the sample of the quiet rows, which no reason names; `nil` where every row
+    /// was asked about.
     package var routine: RoutineRows?
 
     /// `nil` for a narrowed run, and for what is stored of earlier versions.

@@ -53,12 +53,12 @@ package struct RunHeader: Hashable, Sendable {
     /// and in one that works off a plan, it is out of scope.
     package var missesWhatItLeaves: Bool { narrowing.isEmpty && judgesRows }
 
-    /// A pass that began as long ago as this is not gone on with.
+    /// How old a pass may be for a run to go on with it.
     ///
-    /// A run that came to its end has left what it owes on the agenda, and which rows it judged among
-    /// the checks, so nothing goes with its pass, and the next night, however early it starts, looks
-    /// anew. A walk over every row that was killed, one that only checks, and a plan would begin from
-    /// the start, so they may take a day.
+    /// Six hours where nothing is lost with the pass: a run that came to its end has left what it
+    /// owes on the agenda, and notes about the rows that it judged, so the next night may look
+    /// anew. A day where a new pass would begin from the start: a walk over every row that was
+    /// killed, one that only checks, and a plan.
     ///
     /// - Parameter killed: Whether the pass's last run did not come to its end.
     /// - Returns: Milliseconds since the pass began.

@@ -2,7 +2,7 @@
 package struct RunMeasures: Hashable, Sendable, Codable {
     /// `nil` where the run read no notification.
     package var delivery: DeliveryDelays?
-    /// `nil` where nobody told: of a run in a test, or of an earlier version.
+    /// `nil` for runs of earlier versions, which did not measure it, and for runs in tests.
     package var effort: CallEffort?
 
     package init(delivery: DeliveryDelays? = nil, effort: CallEffort? = nil) {

@@ -40,7 +40,8 @@ package struct PlanTotals: Hashable, Sendable {
     /// How many rows the run would have asked about, had there been a reason (a notification, for a
     /// job that only reads these); `nil` for those in scope alone.
     package var tableCoverage: Int?
-    /// Rows for which nothing spoke, among those in scope; `nil` where every row is in scope.
+    /// Rows in scope that were asked about without a sign of a change; `nil` where every row is in
+    /// scope.
     package var routine: RoutineRows?
     /// The totals of the job's last complete run; `nil` before the first.
     package var lastRun: RunTotals?
@@ -61,7 +62,7 @@ package struct PlanTotals: Hashable, Sendable {
 /// Rows about which Apple was asked as a matter of routine: drawn at random, or because their turn in
 /// the sweep had come.
 ///
-/// What becomes of them tells what would become of all rows about which nobody was asked.
+/// They stand for all rows about which nobody was asked.
 package struct RoutineRows: Hashable, Sendable, Codable {
     /// Those with a verdict of match or discrepancy.
     package var judged: Int

@@ -9,7 +9,7 @@ package struct StoreOverview: Hashable, Sendable {
     package var lastCompletePass: Timestamp?
     /// Subscriptions with a check record.
     package var judgedRows = 0
-    /// When Apple signed the oldest word by which a row was judged last.
+    /// When Apple signed the oldest of the statements by which the rows were judged last.
     package var oldestCheck: Timestamp?
     /// Subscriptions about which Apple must be asked by the next run, whatever else it asks.
     package var owed = 0
