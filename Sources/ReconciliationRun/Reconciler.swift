@@ -17,7 +17,7 @@ package struct Reconciler: Sendable {
     private let job: ReconciliationJob
     private let header: RunHeader
     private let appStores: [AppIdentity: any AppStore]
-    private let denials: KeyDenials
+    private let refusals: AppRefusals
     private let ports: RunPorts
     private let clock: RunClock
     private let stop: StopRequest
@@ -35,10 +35,10 @@ package struct Reconciler: Sendable {
     ) {
         self.job = job
         self.header = header
-        let denials = KeyDenials(apps: appStores.map(\.app).filter(job.narrowing.includes))
-        self.denials = denials
+        let refusals = AppRefusals(apps: appStores.map(\.app).filter(job.narrowing.includes))
+        self.refusals = refusals
         self.appStores = Dictionary(
-            appStores.map { ($0.app, DeniableAppStore(store: $0, denials: denials)) },
+            appStores.map { ($0.app, RefusableAppStore(store: $0, refusals: refusals)) },
             uniquingKeysWith: { first, _ in first })
         self.ports = ports
         self.clock = clock
@@ -59,7 +59,8 @@ package struct Reconciler: Sendable {
         let context = RunContext(
             job: job, header: header, pass: pass, appStores: appStores, ports: ports, clock: clock,
             stop: stop,
-            tally: AnswerTally(maxVerificationFailures: maxVerificationFailures), denials: denials,
+            tally: AnswerTally(maxVerificationFailures: maxVerificationFailures),
+            refusals: refusals,
             logger: logger, progress: progress)
         var ending = Ending()
         do throws(RunInterruption) {
@@ -212,7 +213,7 @@ package struct Reconciler: Sendable {
                 + [context.tally.unfinishedHistories].compactMap(\.self))
         if let commands = job.commands { decision.commands = commands }
         decision.lastFailure = context.tally.lastFailure
-        decision.deniedApps = denials.reasons
+        decision.refusedApps = refusals.reasons
         decision.coveredRows = coverage?.rows
         decision.roundBefore = coverage?.roundBefore
         decision.notifications = ending.notifications

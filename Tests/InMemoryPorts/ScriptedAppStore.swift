@@ -22,6 +22,8 @@ package final class ScriptedAppStore: AppStore {
         package var stop: (question: Int, reason: RunStop)?
         /// Why every call is refused with 401, of whatever kind it is.
         package var denial: String?
+        /// Apple does not know the app: the sentence for people.
+        package var isUnknown: String?
         /// From this question on Apple answers nobody.
         package var outageFrom: Int?
         /// Is told the number of each status question before it is answered.
@@ -151,6 +153,7 @@ package final class ScriptedAppStore: AppStore {
             return (script: state.script, number: state.asked.count)
         }
         if let why = counted.script.denial { throw .denied(why) }
+        if let why = counted.script.isUnknown { throw .misconfigured(why) }
         return counted
     }
 }

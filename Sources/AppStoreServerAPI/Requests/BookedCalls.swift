@@ -10,8 +10,8 @@ actor BookedCalls {
         case booked
         /// The hour has no call left until then.
         case usedUp(QuotaGrant)
-        /// The books cannot be used; the text says why.
-        case failed(String)
+        /// The books cannot be used.
+        case failed(QuotaBookFailure)
     }
 
     private let book: any QuotaBook
@@ -79,7 +79,7 @@ actor BookedCalls {
                 enter(grant, of: endpoint)
                 return .booked
             } catch {
-                return .failed(error.text)
+                return .failed(error)
             }
         }
         bookings[endpoint] = booking

@@ -154,9 +154,13 @@ extension PacedRequests {
         if isHeldUp { return nil }
         switch await booked?.take(endpoint) ?? .booked {
         case .booked: break
-        case .failed(let text):
-            state.withLock { $0.withLimiter(endpoint) { $0.slotWasGivenBack(slot) } }
-            return .never("no call may be made that cannot be booked: \(text)")
+        case .failed(let failure):
+            let end = state.withLock { state in
+                state.withLimiter(endpoint) { $0.slotWasGivenBack(slot) }
+                return failure.end.map { state.wasStopped(.store($0)) }
+            }
+            if let end { throw end }
+            return .never("no call may be made that cannot be booked: \(failure.text)")
         case .usedUp(let grant):
             let now = time.now()
             let wallClock = wallClock()

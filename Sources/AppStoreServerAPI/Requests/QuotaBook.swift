@@ -28,8 +28,16 @@ package protocol QuotaBook: Sendable {
 /// The books could not be read or written; the text says why.
 package struct QuotaBookFailure: Error, Hashable, Sendable {
     package var text: String
+    /// Set where the run must end with it, because nobody knows what other workers have booked.
+    package var end: StoreError?
 
     package init(_ text: String) {
         self.text = text
+    }
+
+    /// - Parameter end: With what the run ends.
+    package init(endingWith end: StoreError) {
+        text = end.description
+        self.end = end
     }
 }

@@ -6,7 +6,7 @@ extension ExitDecision {
     package var messages: [String] {
         var sentences: [String] = []
         if let why = endSentence { sentences.append(why) }
-        sentences += denialSentences
+        sentences += refusalSentences
         if appleAnswered == false {
             sentences.append(
                 "Not one call to Apple succeeded\(lastFailureInBrackets). "
@@ -71,12 +71,16 @@ extension ExitDecision {
             ? "every row counts as undecided" : "the run ended before it came to any row"
     }
 
-    /// Whose keys are refused, where that did not end the run.
-    private var denialSentences: [String] {
-        if case .stop(.denied) = end { return [] }
-        guard !deniedApps.isEmpty else { return [] }
-        return deniedApps.sorted { $0.key < $1.key }.map { app, why in
-            why + " No further call was made for \(app.bundleID) (\(app.environment.rawValue)); "
+    /// About which apps Apple answers nothing, where that did not end the run.
+    private var refusalSentences: [String] {
+        switch end {
+        case .stop(.denied), .stop(.misconfigured): return []
+        default: break
+        }
+        guard !refusedApps.isEmpty else { return [] }
+        return refusedApps.sorted { $0.key < $1.key }.map { app, refusal in
+            refusal.why
+                + " No further call was made for \(app.bundleID) (\(app.environment.rawValue)); "
                 + "no row was changed by it."
         } + ["The other apps were asked all the same; \(totals.judged) rows were judged in all."]
     }
@@ -104,8 +108,8 @@ extension ExitDecision {
                 + "there."
         case .signal(let number):
             "Stopped by signal \(number) with a checkpoint kept; the next run goes on from there."
-        case .stop(.denied(let why)): why + " No further call was made; no row was changed by it."
-        case .stop(.misconfigured(let why)): why
+        case .stop(.denied(let why)), .stop(.misconfigured(let why)):
+            why + " No further call was made; no row was changed by it."
         case .stop(.quotaWaitPastDeadline(let until)):
             "Apple's quota is used up until \(until.rfc3339), which is past this run's "
                 + "deadline\(notReached). Run the job again after that, or lower quota_share: "
@@ -117,7 +121,7 @@ extension ExitDecision {
             why + " Nothing \(plan.canary == nil ? "" : "more ")was changed. Look at "
                 + "discrepancies.csv and at what stands between this machine and Apple before "
                 + "running again."
-        case .store(let error): error.description
+        case .store(let error), .stop(.store(let error)): error.description
         }
     }
 }

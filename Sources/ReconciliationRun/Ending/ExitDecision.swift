@@ -18,6 +18,7 @@ package enum RunEnd: Hashable, Sendable {
     package init(_ stop: RunStop) {
         switch stop {
         case .deadlineReached: self = .deadline
+        case .store(let error): self = .store(error)
         case .denied, .misconfigured, .quotaWaitPastDeadline, .cancelled: self = .stop(stop)
         }
     }
@@ -59,8 +60,8 @@ package struct ExitDecision: Hashable, Sendable {
     package var appleAnswered: Bool?
     /// The last failure of a call, for people; `nil` where none failed.
     package var lastFailure: String?
-    /// Apps whose key Apple refused, each with why; the other apps were asked all the same.
-    package var deniedApps: [AppIdentity: String] = [:]
+    /// Apps about which Apple answers nothing, each with why; the other apps were asked all the same.
+    package var refusedApps: [AppIdentity: AppRefusal] = [:]
     /// Rows in scope that were not asked about.
     package var unreached = 0
     /// Rows in the table, where only those with a reason were asked about.
@@ -127,9 +128,9 @@ package struct ExitDecision: Hashable, Sendable {
         case .stop(.cancelled): held.append(.incomplete)
         case .unavailable: held.append(.incomplete)
         case .unreadable: held.append(.protocol)
-        case .store(let error): held.append(error.exitStatus)
+        case .store(let error), .stop(.store(let error)): held.append(error.exitStatus)
         }
-        if !deniedApps.isEmpty { held.append(.denied) }
+        held += refusedApps.values.map(\.status)
         if appleAnswered == false, held.allSatisfy({ $0 == .incomplete }) {
             held.append(.unavailable)
         }

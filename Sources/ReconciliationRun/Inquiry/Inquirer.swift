@@ -10,7 +10,7 @@ struct Inquirer: Sendable {
     let policy: Policy
     let clock: RunClock
     let tally: AnswerTally
-    var denials = KeyDenials(apps: [])
+    var refusals = AppRefusals(apps: [])
 
     /// The policy as of now: a run of hours must not judge by the hour of its start.
     private var currentPolicy: Policy {
@@ -91,12 +91,12 @@ struct Inquirer: Sendable {
     ///
     /// It is where Apple had a fault of its own, where a question that fails was put off so as not
     /// to hold up the others, and where it could not be learned whether a certificate is revoked;
-    /// but not where the key is refused, because it would be refused again.
+    /// but not where the app is refused, because it would be refused again.
     private func asksAgain(_ item: Case) -> Bool {
-        if denials.isDenied(item.app) { return false }
+        if refusals.isRefused(item.app) { return false }
         if item.transactionInfo?.mayComeLater == true { return true }
         if let elsewhere = item.elsewhere, elsewhere.statuses.mayComeLater {
-            return !denials.isDenied(elsewhere.app)
+            return !refusals.isRefused(elsewhere.app)
         }
         switch item.statuses {
         case .internalFault, .unavailable, .rateLimited: return true

@@ -12,14 +12,14 @@ struct RunContext: Sendable {
     let clock: RunClock
     let stop: StopRequest
     let tally: AnswerTally
-    let denials: KeyDenials
+    let refusals: AppRefusals
     let logger: Logger
     let progress: @Sendable (RunProgress) -> Void
 
     var inquirer: Inquirer {
         Inquirer(
             stores: appStores, rows: rows, policy: job.policy, clock: clock, tally: tally,
-            denials: denials)
+            refusals: refusals)
     }
 
     var rows: RowReader { RowReader(table: ports.table, book: ports.notes) }
@@ -41,7 +41,7 @@ struct RunContext: Sendable {
 
     /// Set when no app can be asked any more; as long as one can, a night makes progress.
     var outage: RunEnd? {
-        let asked = appStores.values.filter { !denials.isDenied($0.app) }
+        let asked = appStores.values.filter { !refusals.isRefused($0.app) }
         let outages = asked.compactMap { $0.outage() }
         guard let why = outages.first, outages.count == asked.count else { return nil }
         return .unavailable(why)

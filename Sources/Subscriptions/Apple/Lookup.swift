@@ -28,7 +28,7 @@ package enum Lookup<Answer: Sendable>: Sendable {
 extension Lookup: Equatable where Answer: Equatable {}
 extension Lookup: Hashable where Answer: Hashable {}
 
-/// A fault that ends the whole run; it says nothing about any row.
+/// A fault that ends the asking about an app, or the whole run; it says nothing about any row.
 package enum RunStop: Error, Hashable, Sendable {
     /// A 401 also with a new token; the text names the likely reason (exit 77).
     case denied(String)
@@ -40,4 +40,6 @@ package enum RunStop: Error, Hashable, Sendable {
     case deadlineReached
     /// The run was cancelled while waiting.
     case cancelled
+    /// Calls cannot be booked in the database that all workers share, so none may be made.
+    case store(StoreError)
 }

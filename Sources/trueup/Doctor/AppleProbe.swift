@@ -102,6 +102,7 @@ struct AppleProbe {
             case .deadlineReached:
                 return .unreachable("no answer within \(patience.components.seconds) seconds")
             case .cancelled: return .unreachable("stopped")
+            case .store(let error): return .unreachable(error.description)
             }
         }
     }

@@ -113,6 +113,7 @@ package struct ErrorReport {
             (.busy, "waiting for Apple's quota until \(time.rfc3339) would pass the deadline")
         case .deadlineReached: (.incomplete, "the deadline came before the answer")
         case .cancelled: (.terminated, "stopped")
+        case .store(let error): (error.exitStatus, error.description)
         }
     }
 

@@ -169,6 +169,7 @@ extension Result where Success == APIOutcome, Failure == RunStop {
         case .failure(.quotaWaitPastDeadline(let until)): "past deadline \(until.rfc3339)"
         case .failure(.deadlineReached): "deadline"
         case .failure(.cancelled): "cancelled"
+        case .failure(.store(let error)): "store \(error)"
         }
     }
 }

@@ -56,14 +56,14 @@ import Testing
         #expect(code { $0.appleAnswered = nil } == 0)
     }
 
-    @Test func `a refused key counts beside all that the other apps came to`() {
-        let denied = [
-            AppIdentity(bundleID: "com.example.app", environment: .production): "Revoked."
-        ]
-        #expect(code { $0.deniedApps = denied } == 77)
+    @Test func `a refused app counts beside all that the other apps came to`() {
+        let app = AppIdentity(bundleID: "com.example.app", environment: .production)
+        let denied = [app: AppRefusal(.denied, "Revoked.")]
+        #expect(code { $0.refusedApps = denied } == 77)
+        #expect(code { $0.refusedApps = [app: AppRefusal(.misconfigured, "Unknown.")] } == 78)
         #expect(
             code {
-                $0.deniedApps = denied
+                $0.refusedApps = denied
                 $0.end = .unavailable("503")
                 $0.appleAnswered = false
             } == 77)
@@ -128,7 +128,7 @@ import Testing
     @Test func `each way to end has its status`() {
         let expected: [(RunEnd, Int32)] = [
             (.deadline, 3), (.signal(2), 130), (.signal(15), 143), (.stop(.denied("x")), 77),
-            (.stop(.misconfigured("x")), 78),
+            (.stop(.misconfigured("x")), 78), (.stop(.store(.unavailable("x"))), 69),
             (.stop(.quotaWaitPastDeadline(until: Timestamp(unixMilliseconds: 0))), 75),
             (.unavailable("x"), 3), (.unreadable("x"), 76), (.store(.unavailable("x")), 69),
             (.store(.notWritten("x")), 74), (.store(.busy("x")), 75), (.store(.schema("x")), 78),

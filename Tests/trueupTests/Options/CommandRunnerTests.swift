@@ -94,7 +94,7 @@ import trueup
             (StoreError.inconsistent("x"), .internal),
             (RunLockError.held(by: "x", since: nil), .busy),
             (RunLockError.cannotLock("x"), .output), (RunStop.denied("x"), .denied),
-            (RunStop.misconfigured("x"), .config),
+            (RunStop.misconfigured("x"), .config), (RunStop.store(.busy("x")), .busy),
             (RunStop.quotaWaitPastDeadline(until: Timestamp(unixMilliseconds: 0)), .busy),
             (RunStop.deadlineReached, .incomplete), (RunStop.cancelled, .terminated),
             (CancellationError(), .terminated),

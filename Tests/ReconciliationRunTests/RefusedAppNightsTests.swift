@@ -3,8 +3,9 @@ import ReconciliationRun
 import Subscriptions
 import Testing
 
-/// A key that Apple refuses stops the calls of its own app: the work on the others goes on.
-@Suite struct `Nights with an app whose key is refused` {
+/// A key that Apple refuses, or an app that it does not know, stops the calls of that app alone: the
+/// work on the others goes on.
+@Suite struct `Nights with an app that Apple refuses` {
     /// Three rows of the first app, and two of another, which agree with Apple.
     private static func world(with bundleID: String) -> World {
         var world = World(rows: 3)
@@ -105,5 +106,60 @@ import Testing
         #expect(conclusion.exitStatus == .denied)
         #expect(!conclusion.closesPass)
         #expect(world.others.first?.asked.isEmpty == true)
+    }
+
+    @Test(arguments: names, [true, false])
+    func `do the same where Apple does not know the app`(
+        unknown: String, asksEverybody: Bool
+    ) async throws {
+        let world = Self.world(with: unknown)
+        let other = try #require(world.others.first)
+        other.change { $0.isUnknown = "Apple does not know the app." }
+        let refunded = World.stated(World.id(1), .expired)
+        world.say([refunded])
+        world.tell([World.notification("refund", refunded)])
+        let change = asksEverybody ? { _ in } : `Delta nights`.delta()
+        let conclusion = try await world.night("run-1", change)
+        #expect(conclusion.exitStatus == .config)
+        #expect(world.status(of: World.id(1)) == 2)
+        #expect(other.asked.isEmpty)
+        #expect(other.calls("notification_history") == 1)
+        let report = try #require(world.store.report(ofRun: "run-1"))
+        #expect(report.undecidedCounts == [.unavailable: 2])
+        #expect(try await world.store.watermark(of: other.app) == nil)
+        let message = conclusion.messages.joined(separator: " ")
+        #expect(message.contains("Apple does not know the app. No further call was made for"))
+        #expect(message.contains("3 rows were judged in all"))
+        // The settings are mended, and the next night has everything.
+        other.change { $0.isUnknown = nil }
+        let next = try await world.night("run-2", after: 24, change)
+        if !asksEverybody { #expect(next.exitStatus == .ok, "\(next.messages)") }
+        #expect(try await world.store.watermark(of: other.app) != nil)
+    }
+
+    @Test func `hold both statuses when one key is refused and the other app not known`()
+        async throws
+    {
+        let world = Self.world(with: "com.example.zzz")
+        world.apple.change { $0.isUnknown = "Apple does not know the app." }
+        world.others.first?.change { $0.denial = "The key is revoked." }
+        let conclusion = try await world.night("run-1")
+        #expect(Set(conclusion.statuses).isSuperset(of: [.denied, .config]))
+        #expect(!conclusion.closesPass)
+        let message = try #require(conclusion.messages.first)
+        #expect(message.contains("The key is revoked."))
+        #expect(message.contains("Apple does not know the app."))
+        #expect(world.store.ledger.isEmpty)
+    }
+
+    @Test func `end with what the shared books of the calls say`() async throws {
+        let world = Self.world(with: "com.example.zzz")
+        world.expire(World.id(1))
+        world.apple.change { $0.stop = (question: 2, reason: .store(.unavailable("No server."))) }
+        let conclusion = try await world.night("run-1")
+        #expect(conclusion.exitStatus == .unavailable)
+        #expect(conclusion.messages.contains("No server."))
+        #expect(!conclusion.closesPass)
+        #expect(world.store.ledger.isEmpty)
     }
 }
