@@ -194,7 +194,7 @@ package struct Reconciler: Sendable {
     ) async throws(StoreError) -> RunConclusion {
         let calls = appStores.keys.sorted().flatMap { appStores[$0]?.callCounts() ?? [] }
         let judges = job.planSource == .judgement
-        if judges, job.steps.contains(.walk), header.narrowing.isEmpty {
+        if judges, job.steps.contains(.walk), header.leavesOutNothingOfItsApps {
             try await ports.agenda.carryOpenFindings(in: context.pass, run: header)
         }
         let coverage = judges ? try await coverage(of: context) : nil

@@ -131,7 +131,7 @@ extension InMemoryStore {
         try transaction { state throws(StoreError) in
             _ = try state.run(run, in: pass)
             for (id, finding) in state.open.sorted(by: { $0.key < $1.key }) {
-                guard state.reportedBy[id]?.contains(run.job) == true,
+                guard state.reportedBy[id]?.contains(run.job) == true, run.isFor(finding),
                     state.passes[pass.passID]?.states(id) == false,
                     state.isAboutSomething(finding),
                     state.passes[pass.passID]?.looked(for: finding) == false

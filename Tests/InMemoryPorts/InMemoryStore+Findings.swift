@@ -16,6 +16,7 @@ extension State {
         let standing = pass.findings.filter { !$0.isSuperseded }
         let isMended: Set<FindingAction> = [.corrected, .inserted, .recovered]
         open = open.filter { _, finding in
+            guard pass.began.isFor(finding) else { return true }
             guard resolves else {
                 return !(pass.undoOf == nil && pass.inserted(rowOf: finding))
             }
@@ -39,6 +40,16 @@ extension State {
         guard let key = finding.keyLookedAt, finding.kind != .missingLocally else { return true }
         guard let row = table.rows[key] else { return false }
         return finding.kind != .duplicateLocal || !table.duplicates(of: row).isEmpty
+    }
+}
+
+extension RunHeader {
+    /// Whether a finding is of an app that the run is for.
+    func isFor(_ finding: Finding) -> Bool {
+        !isForAppsAlone
+            || apps.contains {
+                $0.bundleID == finding.bundleID && $0.environment.rawValue == finding.environment
+            }
     }
 }
 

@@ -44,14 +44,15 @@ extension InMemoryStore {
             if run.worksOffAgenda { state.settleAgenda(in: pass.passID, at: run.started) }
             state.rememberOpenFindings(
                 in: pass.passID,
-                resolves: conclusion.closesPass && run.narrowing.isEmpty && state.judgesRows(pass),
+                resolves: conclusion.closesPass && run.leavesOutNothingOfItsApps
+                    && state.judgesRows(pass),
                 knowsRows: run.mode == .apply && conclusion.acceptedTableRows != nil)
             state.reportedThrough = state.ledger.last?.number ?? 0
             if let rows = conclusion.acceptedTableRows { state.tableSizes.append(rows) }
             if run.goesRound, conclusion.endsRound { state.rounds[run.job] = nil }
             guard conclusion.closesPass else { return }
             state.passes[pass.passID]?.standing = .closed
-            if run.mode == .apply, run.narrowing.isEmpty || run.isForAppsAlone {
+            if run.mode == .apply, run.leavesOutNothingOfItsApps {
                 state.promoteMarks(of: pass.passID)
             }
         }

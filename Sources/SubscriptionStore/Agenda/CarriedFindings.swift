@@ -10,6 +10,8 @@ struct CarriedFindings {
     let db: Database
     let passID: Int64
     let job: String
+    /// As it is stored with the run.
+    let narrowing: String
 
     /// Takes over a chunk of them; returns the id with which the next one begins.
     func carry(from first: String) throws -> String? {
@@ -33,11 +35,12 @@ struct CarriedFindings {
                         AND h.finding_id >= ?2 AND h.finding_id < ?3
                         AND EXISTS (SELECT 1 FROM trueup_finding_jobs AS j
                             WHERE j.finding_id = h.finding_id AND j.job = ?4)
+                        AND \(FindingLook.isOfAnApp(narrowing: "?5"))
                         AND h.kind NOT IN ('notification_missed', 'notification_lost')
                         AND NOT \(FindingLook.wasFound)
                         AND \(FindingLook.isAboutSomething) AND NOT \(FindingLook.wasLookedAt))
                 WHERE place = 1
-                """, arguments: [passID, first, next ?? "~", job])
+                """, arguments: [passID, first, next ?? "~", job, narrowing])
         try dropMended(from: first, to: next ?? "~")
         return next
     }

@@ -81,7 +81,9 @@ extension SQLiteStore {
         in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
         try await inChunks("taking over open findings", from: "") { first, db in
-            try CarriedFindings(db: db, passID: pass.passID, job: run.job).carry(from: first)
+            try CarriedFindings(
+                db: db, passID: pass.passID, job: run.job, narrowing: TextList.encode(run.narrowing)
+            ).carry(from: first)
         }
     }
 }

@@ -37,6 +37,20 @@ enum FindingLook {
                 AND n.bundle_id = h.bundle_id AND n.environment = h.environment) END
         """
 
+    /// That the finding is of an app that the run is for.
+    ///
+    /// A run for some apps alone neither repeats nor closes what was found of another.
+    ///
+    /// - Parameter narrowing: The run's narrowing as it is stored; it leaves out nothing of its apps.
+    /// - Returns: A condition on `h`.
+    static func isOfAnApp(narrowing: String) -> String {
+        """
+        (\(narrowing) = '' OR instr(char(10) || \(narrowing) || char(10),
+            char(10) || '\(RunHeader.appNarrowing)' || h.bundle_id || '/' || lower(h.environment)
+                || char(10)) > 0)
+        """
+    }
+
     /// Whether the pass inserted the row: with the values that Apple states.
     static let wasInserted = """
         EXISTS (SELECT 1 FROM trueup_pass_rows AS p WHERE \(isRowOfPass)

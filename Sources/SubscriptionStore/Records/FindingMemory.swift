@@ -10,15 +10,22 @@ struct FindingMemory: Sendable {
     let sequence: Int64
     /// Whether findings that the run looked for and did not find are closed.
     let resolves: Bool
+    /// As it is stored with the run.
+    let narrowing: String
 
     /// The oldest ended run whose findings are not recorded yet.
     static func next(_ db: Database) throws -> FindingMemory? {
         try Row.fetchOne(
             db,
             sql: """
-                SELECT run_seq, resolves FROM trueup_unremembered_runs ORDER BY run_seq LIMIT 1
+                SELECT o.run_seq, o.resolves, r.narrowing FROM trueup_unremembered_runs AS o
+                LEFT JOIN trueup_runs AS r ON r.run_seq = o.run_seq ORDER BY o.run_seq LIMIT 1
                 """
-        ).map { FindingMemory(sequence: $0.integer(at: 0) ?? 0, resolves: $0.integer(at: 1) == 1) }
+        ).map { row in
+            FindingMemory(
+                sequence: row.integer(at: 0) ?? 0, resolves: row.integer(at: 1) == 1,
+                narrowing: row.text(at: 2) ?? "")
+        }
     }
 
     /// Records that an ended run's findings must still be entered.
@@ -101,7 +108,8 @@ struct FindingMemory: Sendable {
         let passID = try Int64.fetchOne(
             db, sql: "SELECT pass_id FROM trueup_runs WHERE run_seq = ?", arguments: [sequence])
         // No id sorts after this one: they are hexadecimal.
-        let resolution = FindingResolution(db: db, passID: passID ?? 0, sequence: sequence)
+        let resolution = FindingResolution(
+            db: db, passID: passID ?? 0, sequence: sequence, narrowing: narrowing)
         if resolves {
             try resolution.write(from: first, to: next ?? "~")
         } else {
@@ -134,6 +142,7 @@ struct FindingResolution {
     let db: Database
     let passID: Int64
     let sequence: Int64
+    let narrowing: String
 
     /// Works on the findings with ids from the first on and before the end.
     func write(from first: String, to end: String) throws {
@@ -154,9 +163,9 @@ struct FindingResolution {
                 WHERE h.state IN \(FindingLook.unresolved)
                     AND h.finding_id >= ?2 AND h.finding_id < ?3 AND NOT \(FindingLook.wasFound)
                     AND h.kind NOT IN ('notification_missed', 'notification_lost')
-                    AND \(isGone)
+                    AND \(FindingLook.isOfAnApp(narrowing: "?4")) AND \(isGone)
                 """,
-            arguments: [passID, first, end])
+            arguments: [passID, first, end, narrowing])
     }
 
     /// A finding about a row is resolved once the row is gone: its key was mended, or it was deleted;
@@ -173,9 +182,10 @@ struct FindingResolution {
                     AND EXISTS (SELECT 1 FROM trueup_runs AS r
                         JOIN trueup_table_sizes AS t ON t.run_seq = r.run_seq
                         WHERE r.run_seq = ?4 AND r.mode = 'apply')
+                    AND \(FindingLook.isOfAnApp(narrowing: "?5"))
                     AND NOT \(FindingLook.isAboutSomething)
                 """,
-            arguments: [passID, first, end, sequence])
+            arguments: [passID, first, end, sequence, narrowing])
     }
 
     /// A notification was looked at when Apple's history showed it again.

@@ -28,7 +28,8 @@ struct RunConclusionWriter {
         }
         try FindingMemory(
             sequence: run.sequence,
-            resolves: conclusion.closesPass && header.narrowing.isEmpty && judgesRows()
+            resolves: conclusion.closesPass && header.leavesOutNothingOfItsApps && judgesRows(),
+            narrowing: TextList.encode(header.narrowing)
         ).noteMissing(db)
         try end()
     }

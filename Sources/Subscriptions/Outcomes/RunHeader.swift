@@ -32,7 +32,7 @@ package struct RunHeader: Hashable, Sendable {
     /// Whether what the run settles leaves the agenda: a check takes nothing off, nor does a narrowed
     /// run, unless it is for some apps alone and does all that is to be done for them.
     package var worksOffAgenda: Bool {
-        mode == .apply && judgesRows && (narrowing.isEmpty || isForAppsAlone)
+        mode == .apply && judgesRows && leavesOutNothingOfItsApps
     }
 
     /// Whether it is narrowed to some apps, and leaves out nothing of theirs.
@@ -42,6 +42,10 @@ package struct RunHeader: Hashable, Sendable {
     package static func isForAppsAlone(_ narrowing: [String]) -> Bool {
         !narrowing.isEmpty && narrowing.allSatisfy { $0.hasPrefix(appNarrowing) }
     }
+
+    /// Whether it leaves out nothing of the apps that it is for: then it repeats their open findings,
+    /// and closes those that it looked for and did not find.
+    package var leavesOutNothingOfItsApps: Bool { narrowing.isEmpty || isForAppsAlone }
 
     /// What the words of a narrowing to an app begin with.
     package static let appNarrowing = "app "

@@ -1,0 +1,89 @@
+import InMemoryPorts
+import ReconciliationRun
+import Subscriptions
+import Testing
+
+/// What the books promise of open findings where runs are for some apps alone.
+@Suite struct `The contract of findings in runs for some apps` {
+    private static let other = AppIdentity(bundleID: "com.example.other", environment: .production)
+
+    private static func key(_ id: String, of app: AppIdentity) -> SubscriptionKey {
+        SubscriptionKey(app: app, originalTransactionID: id)
+    }
+
+    private static func header(
+        _ id: String, after hours: Int64, for apps: [AppIdentity]? = nil
+    ) -> RunHeader {
+        Night.header(id, after: hours) { header in
+            header.apps = apps ?? [app, Self.other]
+            header.narrowing =
+                apps?.map { "app \($0.bundleID)/\($0.environment.rawValue.lowercased())" } ?? []
+        }
+    }
+
+    /// A row with a finding that nothing corrects.
+    private static func refused(_ key: SubscriptionKey) -> RowOutcome {
+        var outcome = RowOutcome(key: key, verdict: .discrepancy)
+        var finding = Finding(
+            kind: .accessUnpaid, severity: .high, row: LocalSubscription(key: key))
+        finding.field = "status"
+        outcome.findings = [finding]
+        outcome.look = .statement
+        return outcome
+    }
+
+    /// A row of each of the two apps, each with an open finding.
+    private static func place(_ store: Implementation) async throws -> any StorePlace {
+        let place = try store.place()
+        for app in [app, other] { try place.hold(LocalSubscription(key: key("1", of: app))) }
+        let first = try await Night(place, header("run-1", after: 0))
+        try await first.stage(refused(key("1", of: app)), refused(key("1", of: other)))
+        try await first.conclude(acceptedRows: 2)
+        return place
+    }
+
+    /// The findings that a whole run would call open.
+    private static func open(in place: any StorePlace) async throws -> [Severity: Int] {
+        let last = try await Night(place, header("last", after: 200))
+        try await last.ports.agenda.carryOpenFindings(in: last.pass, run: last.run)
+        return try await last.ports.runs.unresolvedFindings(of: last.pass)
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `a run repeats the open findings of its apps alone`(store: Implementation) async throws {
+        let place = try await Self.place(store)
+        let night = try await Night(place, Self.header("run-2", after: 24, for: [Self.other]))
+        try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+        #expect(try await night.ports.runs.unresolvedFindings(of: night.pass) == [.high: 1])
+        try await night.conclude(acceptedRows: 2)
+        #expect(try place.report(ofRun: "run-2")?.kinds == [.accessUnpaid])
+        #expect(try await Self.open(in: place) == [.high: 2])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `a run closes what it finds mended of its apps`(store: Implementation) async throws {
+        let place = try await Self.place(store)
+        let night = try await Night(place, Self.header("run-2", after: 24, for: [Self.other]))
+        var mended = RowOutcome(key: Self.key("1", of: Self.other), verdict: .match)
+        mended.look = .statement
+        try await night.stage(mended)
+        try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+        try await night.conclude(acceptedRows: 2)
+        #expect(try place.report(ofRun: "run-2")?.kinds == [])
+        #expect(try await Self.open(in: place) == [.high: 1])
+    }
+
+    @Test(arguments: Implementation.allCases, [true, false])
+    func `a run closes what was found of rows that are gone, of its apps alone`(
+        store: Implementation, isOwn: Bool
+    ) async throws {
+        let place = try await Self.place(store)
+        try place.remove(Self.key("1", of: Self.other))
+        let night = try await Night(
+            place, Self.header("run-2", after: 24, for: [isOwn ? Self.other : app]))
+        try await night.conclude(acceptedRows: 1)
+        // Were it still open, a row of that key would have it again.
+        try place.hold(LocalSubscription(key: Self.key("1", of: Self.other)))
+        #expect(try await Self.open(in: place) == [.high: isOwn ? 1 : 2])
+    }
+}
