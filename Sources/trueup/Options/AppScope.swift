@@ -2,7 +2,7 @@ package import ArgumentParser
 import ReconciliationRun
 package import Subscriptions
 
-/// `--app` of the commands that can be for some of the configured apps alone.
+/// `--app` and `--app-shard` of the commands that can be for some of the configured apps alone.
 package struct AppScope: ParsableArguments {
     @Option(
         name: .customLong("app"),
@@ -11,26 +11,60 @@ package struct AppScope: ParsableArguments {
             valueName: "bundle[/environment]"))
     package var app: [AppOption] = []
 
+    @Option(
+        name: .customLong("app-shard"),
+        help: ArgumentHelp(
+            "Only the apps that fall to worker K of N; which these are depends on their names alone.",
+            valueName: "k/n"))
+    package var appShard: ShardOption?
+
     package init() {}
 
-    /// The configured apps that are meant.
+    package func validate() throws {
+        if let appShard, appShard.shard.count > AppShard.mostWorkers {
+            throw ValidationError("--app-shard takes up to \(AppShard.mostWorkers) workers.")
+        }
+    }
+
+    /// The configured apps that are meant, to work on them.
     ///
     /// - Parameter configured: Those of the settings.
-    /// - Returns: `nil` where no `--app` was given.
-    /// - Throws: 64 for an app that is not configured.
+    /// - Returns: `nil` where all are.
+    /// - Throws: 64 for an app that is not configured, 5 where none falls to this worker.
     func apps(among configured: [AppSettings]) throws(CommandFailure) -> Set<AppIdentity>? {
-        guard !app.isEmpty else { return nil }
-        var apps: Set<AppIdentity> = []
+        guard let apps = try listed(among: configured) else { return nil }
+        guard !apps.isEmpty else {
+            throw CommandFailure(
+                .empty,
+                "no app falls to worker \(appShard?.shard.text ?? "") of --app-shard; nothing was "
+                    + "asked. There may be more workers than apps: \"trueup apps --app-shard K/N\" "
+                    + "lists those of each")
+        }
+        return apps
+    }
+
+    /// The configured apps that are meant, perhaps none.
+    ///
+    /// - Parameter configured: Those of the settings.
+    /// - Returns: `nil` where all are.
+    /// - Throws: 64 for an app that is not configured.
+    func listed(among configured: [AppSettings]) throws(CommandFailure) -> Set<AppIdentity>? {
+        let shard = appShard?.shard
+        guard !app.isEmpty || (shard?.count ?? 1) > 1 else { return nil }
+        var apps: Set<AppIdentity> = app.isEmpty ? Set(configured.map(\.identity)) : []
         for option in app {
             let meant = configured.map(\.identity).filter(option.means)
             guard !meant.isEmpty else { throw option.unknown(among: configured) }
             apps.formUnion(meant)
         }
-        return apps
+        return apps.filter { shard?.includes(app: $0) ?? true }
     }
 
     /// What was given, to be given again.
-    var words: [String] { app.flatMap { ["--app", $0.text] } }
+    var words: [String] {
+        app.flatMap { ["--app", $0.text] }
+            + (appShard.map { ["--app-shard", $0.shard.text] } ?? [])
+    }
 }
 
 /// `BUNDLE` or `BUNDLE/ENVIRONMENT` of `--app`.

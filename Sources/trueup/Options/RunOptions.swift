@@ -86,7 +86,7 @@ package struct RunOptions: ParsableArguments {
         if let only { words += ["--only", only] }
         if let idsFile { words += ["--ids-file", idsFile] }
         if let limit { words += ["--limit", String(limit)] }
-        if let shard { words += ["--shard", "\(shard.shard.number)/\(shard.shard.count)"] }
+        if let shard { words += ["--shard", shard.shard.text] }
         words += scope.words
         if let maxDuration { words += ["--max-duration", maxDuration] }
         if let now { words += ["--now", now.timestamp.rfc3339] }
@@ -102,7 +102,7 @@ package struct RunOptions: ParsableArguments {
         if let only { words.append("only \(only)") }
         if let idsFile { words.append("ids-file \(idsFile)") }
         if let limit { words.append("limit \(limit)") }
-        if let shard { words.append("shard \(shard.shard.number)/\(shard.shard.count)") }
+        if let shard { words.append("shard \(shard.shard.text)") }
         return words
     }
 }
@@ -114,7 +114,7 @@ extension CompletionKind {
     }
 }
 
-/// `K/N` of `--shard`.
+/// `K/N` of `--shard` and `--app-shard`.
 package struct ShardOption: ExpressibleByArgument, Hashable, Sendable {
     package let shard: Narrowing.Shard
 

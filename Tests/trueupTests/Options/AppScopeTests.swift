@@ -31,4 +31,37 @@ import trueup
         #expect(json.contains("\"app\":\"\(app)\""))
         #expect(json.contains("\"environment\":"))
     }
+
+    @Test(arguments: ["0/4", "5/4", "1", "a/b", "1/20000"])
+    func `refuses what is no number of a worker`(text: String) {
+        #expect(throws: (any Error).self) {
+            try RunOptions.parse(["nightly", "--app-shard", text])
+        }
+    }
+
+    @Test func `gives each app to one of the workers, whatever their number`() async throws {
+        let place = try await Workplace().initialised()
+        let all = await place.run("apps").output.split(separator: "\n").map(String.init)
+        for count in [1, 2, 3, 7] {
+            var listed: [String] = []
+            for number in 1...count {
+                let outcome = await place.run("apps", "--app-shard", "\(number)/\(count)")
+                #expect(outcome.status == .ok)
+                listed += outcome.output.split(separator: "\n").map(String.init)
+            }
+            #expect(listed.sorted() == all.sorted(), "\(count)")
+        }
+    }
+
+    @Test func `ends with 5 for a worker without apps, and says so`() async throws {
+        let place = try await Workplace().initialised()
+        for number in 1...2 {
+            let shard = "\(number)/2"
+            let isIdle = await place.run("apps", "--app-shard", shard).output.isEmpty
+            let outcome = await place.run("estimate", "nightly", "--app-shard", shard)
+            #expect(outcome.status == (isIdle ? .empty : .ok), "\(outcome.diagnostics)")
+            #expect(
+                outcome.diagnostics.contains("no app falls to worker \(shard)") == isIdle)
+        }
+    }
 }
