@@ -40,7 +40,8 @@ extension PostgresCompany {
 
     /// Commits.
     ///
-    /// - Returns: `.unknown` where the connection was lost before the answer.
+    /// - Returns: `.unknown` where the connection was lost before the answer, `.refused` where a
+    ///   constraint that is looked at last says no.
     /// - Throws: `StoreError` where nothing of the transaction was written.
     package func commit() throws(StoreError) -> CommitOutcome {
         try state.withLock { state throws(StoreError) in
@@ -150,6 +151,11 @@ struct UnitWork {
                     state.unit = nil
                     state.keeper.drop()
                     return .unknown
+                }
+                if let words = Self.refusal(error) {
+                    // A deferred constraint: which change broke it, the server does not say.
+                    Self.giveUp(&state)
+                    return .refused(words)
                 }
                 try replay(after: error, &state)
             }

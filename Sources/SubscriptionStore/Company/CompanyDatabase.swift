@@ -27,7 +27,7 @@ package protocol CompanyDatabase: CompanySchema {
     /// The number is its primary key, so that no two transactions can both commit one.
     func append(_ entry: CompanyLedgerEntry) throws(StoreError)
 
-    /// Commits; `.unknown` only where nobody can tell until it is looked up by `entries`.
+    /// Commits; after `.refused` nothing of the transaction is written. `.unknown` only where nobody can tell until it is looked up by `entries`.
     func commit() throws(StoreError) -> CommitOutcome
 
     /// Gives the transaction up; nothing happens where there is none.

@@ -20,19 +20,29 @@ package struct CompanyLink: Sendable {
 final class CompanyRefusals: Sendable {
     private static let reasonsListed = 5
 
-    private let reasons = Mutex<[String: Int]>([:])
+    private struct Refused {
+        var count = 0
+        /// The first row of which that was said.
+        let first: SubscriptionKey
+    }
 
-    func note(_ reason: String) {
-        reasons.withLock { counts in
-            guard counts[reason] != nil || counts.count < Self.reasonsListed else { return }
-            counts[reason, default: 0] &+= 1
+    private let reasons = Mutex<[String: Refused]>([:])
+
+    func note(_ reason: String, of key: SubscriptionKey) {
+        reasons.withLock { noted in
+            guard noted[reason] != nil || noted.count < Self.reasonsListed else { return }
+            noted[reason, default: Refused(first: key)].count &+= 1
         }
     }
 
     var remarks: [String] {
-        reasons.withLock(\.self).sorted { $0.key < $1.key }.map { reason, count in
-            "Your database refused \(count == 1 ? "a correction" : "\(count) corrections"), and "
-                + "nothing of \(count == 1 ? "it" : "them") was written: \(reason)."
+        reasons.withLock(\.self).sorted { $0.key < $1.key }.map { reason, refused in
+            let id = refused.first.originalTransactionID
+            return refused.count == 1
+                ? "Your database refused the correction of \(id), and nothing of it was written: "
+                    + "\(reason)."
+                : "Your database refused \(refused.count) corrections, for example of \(id), and "
+                    + "nothing of them was written: \(reason)."
         }
     }
 }

@@ -25,6 +25,11 @@ final class CompanyUnit {
     /// The company's database took the whole transaction back at this change.
     struct Undone: Error {}
 
+    /// The company's database refused the whole transaction at its end, in its words.
+    struct CommitRefused: Error {
+        let reason: String
+    }
+
     /// Does the work of one transaction of the books; without a table elsewhere nothing else happens.
     static func around<Value>(
         _ db: Database, _ link: CompanyLink?, _ body: (CompanyUnit?) throws -> Value
@@ -77,10 +82,10 @@ final class CompanyUnit {
             if correction.action == .delete { try row.forget() } else { try row.set(version) }
         case .stale: throw NotMade(fate: .stale)
         case .refused(let reason):
-            link.refusals.note(reason)
+            link.refusals.note(reason, of: correction.subscription)
             throw NotMade(fate: .rejected)
         case .undone(let reason):
-            link.refusals.note(reason)
+            link.refusals.note(reason, of: correction.subscription)
             throw Undone()
         }
     }
@@ -96,7 +101,11 @@ final class CompanyUnit {
     private func commit() throws {
         guard let first = appended.first, let last = appended.last else { return rollBack() }
         isOpen = false
-        guard try link.database.commit() == .unknown else { return }
+        switch try link.database.commit() {
+        case .committed: return
+        case .refused(let reason): throw CommitRefused(reason: reason)
+        case .unknown: break
+        }
         let found = try link.database.entries(after: first.number &- 1, limit: appended.count)
         guard let standing = found.last, standing.number == last.number,
             standing.digest == last.hash

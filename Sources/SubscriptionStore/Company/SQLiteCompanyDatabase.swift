@@ -140,13 +140,16 @@ extension SQLiteCompanyDatabase {
         try perform("committing to \(path)") { db in
             do {
                 try db.commit()
+                return .committed
             } catch {
                 // SQLite keeps a transaction open that others or a deferred constraint kept from its end.
                 if db.isInsideTransaction { try? db.rollback() }
-                throw error
+                guard let error = error as? DatabaseError,
+                    error.resultCode == .SQLITE_CONSTRAINT
+                else { throw error }
+                return .refused(error.message ?? "a constraint")
             }
         }
-        return .committed
     }
 
     package func rollBack() {

@@ -23,9 +23,12 @@ struct PlanApplication {
         case canary
     }
 
-    /// A trigger rolled back the whole transaction at this correction: nothing was written.
+    /// The whole transaction was rolled back, and nothing of it was written: a trigger did so at one
+    /// correction, or a deferred constraint at the end, and then nobody knows at which.
     struct Undone: Error {
-        let item: StoredCorrection
+        let items: [StoredCorrection]
+        /// Why, where nobody has noted it yet.
+        var reason: String?
     }
 
     struct StoredCorrection {
@@ -34,16 +37,18 @@ struct PlanApplication {
     }
 
     /// Takes up so many corrections, and those that must be written together with them.
-    func apply(limit: Int) throws -> Int {
+    func apply(limit: Int) throws -> [StoredCorrection] {
         var taken: Set<Int64> = []
+        var items: [StoredCorrection] = []
         for item in try next(limit: limit) where !taken.contains(item.id) {
             let unit = try WriteUnit(db: db, passID: run.passID)
                 .members(around: item.correction.subscription)
             for member in unit ?? [item] where taken.insert(member.id).inserted {
                 try write(member)
+                items.append(member)
             }
         }
-        return taken.count
+        return items
     }
 
     private func write(_ item: StoredCorrection) throws {
@@ -54,12 +59,12 @@ struct PlanApplication {
                 return .commit
             }
         } catch is RowChange.Refused {
-            guard db.isInsideTransaction else { throw Undone(item: item) }
+            guard db.isInsideTransaction else { throw Undone(items: [item]) }
             fate = .rejected
         } catch let notMade as CompanyUnit.NotMade {
             fate = notMade.fate
         } catch is CompanyUnit.Undone {
-            throw Undone(item: item)
+            throw Undone(items: [item])
         }
         try CorrectionStaging(db: db, run: run).note(fate, of: item)
     }

@@ -109,25 +109,55 @@ extension SQLiteStore {
         }
         let doing = "applying corrections"
         let plan = try await sealPlan(of: pass, run: run).sha256
-        for _ in 0...limit {
-            let attempt = try await writeOrUndo(doing) { [naming, company] db in
-                try CompanyUnit.around(db, company) { unit in
-                    try PlanApplication(
-                        db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
-                        now: now, naming: naming, part: part, company: unit
-                    ).apply(limit: limit)
-                }
+        var size = limit
+        // Halves of a refused batch, and what is refused of it one by one.
+        for _ in 0...(limit &+ Int.bitWidth) {
+            let attempt = try await writeOrUndo(doing) { [naming, company, size] db in
+                try PlanApplication(
+                    db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
+                    now: now, naming: naming, part: part
+                ).apply(limit: size, to: company)
             }
             switch attempt {
             case .success(let takenUp): return takenUp
+            case .failure(let undone) where size > 1 && undone.items.count > 1:
+                size = min(size, undone.items.count) / 2
             case .failure(let undone):
                 try await write(doing) { db in
-                    try CorrectionStaging(db: db, run: RunReference(run, in: pass, db))
-                        .note(.rejected, of: undone.item)
+                    let staging = try CorrectionStaging(db: db, run: RunReference(run, in: pass, db))
+                    for item in undone.items { try staging.note(.rejected, of: item) }
                 }
+                guard let reason = undone.reason else { continue }
+                for item in undone.items {
+                    company?.refusals.note(reason, of: item.correction.subscription)
+                }
+                return undone.items.count
             }
         }
         throw .inconsistent("Every correction of a batch rolled back the others.")
+    }
+}
+
+extension PlanApplication {
+    /// Takes up so many corrections in one transaction, which is one of the company's database, too.
+    ///
+    /// - Parameters:
+    ///   - limit: How many.
+    ///   - link: The company's own table; `nil` where the rows stand here.
+    /// - Returns: How many were taken up.
+    /// - Throws: `Undone` where nothing was written because a database said no.
+    fileprivate func apply(limit: Int, to link: CompanyLink?) throws -> Int {
+        var items: [StoredCorrection] = []
+        do {
+            return try CompanyUnit.around(db, link) { unit in
+                var application = self
+                application.company = unit
+                items = try application.apply(limit: limit)
+                return items.count
+            }
+        } catch let refused as CompanyUnit.CommitRefused {
+            throw Undone(items: items, reason: refused.reason)
+        }
     }
 }
 

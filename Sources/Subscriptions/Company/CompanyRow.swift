@@ -102,6 +102,8 @@ package struct CompanyLedgerEntry: Hashable, Sendable {
 /// What is known of a transaction after its COMMIT.
 package enum CommitOutcome: Hashable, Sendable {
     case committed
+    /// A constraint that is looked at last said no, in the database's words; nothing was written.
+    case refused(String)
     /// The connection was lost before the answer: the ledger's entries tell.
     case unknown
 }

@@ -110,6 +110,24 @@ import Testing
         #expect(try company.commit() == .unknown)
     }
 
+    @Test func `is refused where a deferred constraint says no at its end`() throws {
+        let session = ScriptedSession { sql, before throws(ServerFailure) in
+            if sql == "COMMIT", before == 0 { throw ScriptedSession.failure("23503") }
+            return Self.obliging(sql)
+        }
+        let company = try company(session)
+        try company.begin()
+        #expect(try company.write(Self.change("1")) == .applied(version: nil))
+        guard case .refused(let words) = try company.commit() else {
+            Issue.record("the transaction was not refused")
+            return
+        }
+        #expect(words.contains("23503"))
+        try company.begin()
+        #expect(try company.write(Self.change("2")) == .applied(version: nil))
+        #expect(try company.commit() == .committed)
+    }
+
     @Test func `was not written where the server answers ROLLBACK`() throws {
         let session = ScriptedSession { sql, _ in
             sql == "COMMIT" ? ServerRows(tag: "ROLLBACK") : Self.obliging(sql)

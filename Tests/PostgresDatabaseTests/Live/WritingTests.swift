@@ -86,6 +86,33 @@
             #expect(try live.text("SELECT count(*) FROM subs WHERE status = 'expired'") == "2")
         }
 
+        @Test func `is told of a deferred constraint, and nothing was written`() throws {
+            let live = try LiveCompany(
+                preparing: """
+                    CREATE TABLE kinds (name text PRIMARY KEY);
+                    ALTER TABLE subs ADD CONSTRAINT known FOREIGN KEY (status)
+                        REFERENCES kinds (name) DEFERRABLE INITIALLY DEFERRED NOT VALID;
+                    INSERT INTO kinds VALUES ('expired')
+                    """)
+            try live.company.check(mayWrite: true)
+            let rows = try (1...2).map { try row($0, live) }
+            try live.company.begin()
+            #expect(try live.company.write(LiveCompany.expire(rows[0])) == .applied(version: 2))
+            #expect(
+                try live.company.write(LiveCompany.expire(rows[1], to: 5)) == .applied(version: 2))
+            try live.company.append(LiveCompany.entry(1))
+            guard case .refused(let words) = try live.company.commit() else {
+                Issue.record("not refused")
+                return
+            }
+            #expect(words.contains("23503"))
+            #expect(try live.text("SELECT count(*) FROM subs WHERE status = 'trialing'") == "25")
+            #expect(try live.company.entries(after: 0, limit: 10).isEmpty)
+            try live.company.begin()
+            #expect(try live.company.write(LiveCompany.expire(rows[0])) == .applied(version: 2))
+            #expect(try live.company.commit() == .committed)
+        }
+
         @Test func `does not begin where transactions are read-only`() throws {
             let live = try LiveCompany()
             try live.company.check(mayWrite: true)
