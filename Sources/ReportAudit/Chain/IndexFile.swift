@@ -44,7 +44,7 @@ struct IndexFile {
             lines.append(
                 Line(
                     number: file.lineNumber, folder: folder, manifestDigest: digest,
-                    fields: record))
+                    fields: record.byColumn))
         }
     }
 

@@ -5,30 +5,30 @@ final class CSVRecords {
     private let lines: LineFile
     let columns: [String]
     /// A record that was looked at and not yet returned.
-    private var ahead: [String: String]?
+    private var ahead: CSVRecord?
 
     init(_ path: String) throws(UnreadableFile) {
         lines = try LineFile(path)
-        columns = try Self.record(of: lines) ?? []
+        columns = try Self.record(of: lines, [])?.fields ?? []
     }
 
     /// The last line of the record that was returned last.
     var lineNumber: Int { lines.lineNumber }
 
-    /// The next record by column; `nil` at the end.
+    /// The next record; `nil` at the end.
     ///
     /// - Throws: Also when the record has another number of fields than the header.
-    func next() throws(UnreadableFile) -> [String: String]? {
+    func next() throws(UnreadableFile) -> CSVRecord? {
         if let record = ahead {
             ahead = nil
             return record
         }
-        guard let fields = try Self.record(of: lines) else { return nil }
-        guard fields.count == columns.count else {
+        guard let record = try Self.record(of: lines, columns) else { return nil }
+        guard record.count == columns.count else {
             throw UnreadableFile(
-                "line \(lineNumber) has \(fields.count) fields instead of \(columns.count)")
+                "line \(lineNumber) has \(record.count) fields instead of \(columns.count)")
         }
-        return Dictionary(zip(columns, fields)) { first, _ in first }
+        return record
     }
 
     /// Whether no record follows.
@@ -40,7 +40,9 @@ final class CSVRecords {
     }
 
     /// A quoted field may contain line feeds, so a record continues while a quote is open.
-    private static func record(of lines: LineFile) throws(UnreadableFile) -> [String]? {
+    private static func record(
+        of lines: LineFile, _ columns: [String]
+    ) throws(UnreadableFile) -> CSVRecord? {
         guard var bytes = try lines.next() else { return nil }
         while bytes.count(where: { $0 == UInt8(ascii: "\"") }) % 2 == 1 {
             guard bytes.count <= LineFile.lineLimitBytes, let more = try lines.next() else {
@@ -49,35 +51,10 @@ final class CSVRecords {
             bytes.append(0x0A)
             bytes += more
         }
-        guard bytes.last == 0x0D else {
+        guard bytes.popLast() == 0x0D else {
             throw UnreadableFile("line \(lines.lineNumber) does not end as RFC 4180 demands")
         }
-        return fields(of: bytes.dropLast())
-    }
-
-    private static func fields(of record: ArraySlice<UInt8>) -> [String] {
-        let quote = UInt8(ascii: "\"")
-        var fields: [String] = []
-        var field: [UInt8] = []
-        var isQuoted = false
-        var index = record.startIndex
-        while index < record.endIndex {
-            let byte = record[index]
-            let next = index + 1
-            if byte == quote, isQuoted, next < record.endIndex, record[next] == quote {
-                field.append(quote)
-                index += 1
-            } else if byte == quote {
-                isQuoted.toggle()
-            } else if byte == UInt8(ascii: ","), !isQuoted {
-                fields.append(String(decoding: field, as: UTF8.self))
-                field.removeAll(keepingCapacity: true)
-            } else {
-                field.append(byte)
-            }
-            index += 1
-        }
-        return fields + [String(decoding: field, as: UTF8.self)]
+        return CSVRecord(bytes, columns: columns)
     }
 }
 

@@ -3,9 +3,6 @@ import JSONWebSignature
 /// Checks `corrections.jsonl` entry by entry, together with `corrections.csv` and `undo.json`.
 struct CorrectionCheck {
     static let name = "corrections.jsonl"
-    private static let csvName = "corrections.csv"
-    /// Columns of the CSV file that are no members of an entry.
-    private static let perField: Set<String> = ["field", "before", "after"]
 
     let folder: String
     /// Whether the run was not to write: then its CSV goes on with what it would change.
@@ -16,7 +13,7 @@ struct CorrectionCheck {
     let problems: RunProblems
 
     private final class Companions {
-        var csv: CSVRecords?
+        var csv: CorrectionCSVCheck?
         var undo: SealedList?
     }
 
@@ -27,7 +24,7 @@ struct CorrectionCheck {
         let companions = Companions()
         let derivations = DerivationCheck(
             folder: folder, isListed: hasDerivations, problems: problems)
-        companions.csv = try? CSVRecords(folder + "/" + Self.csvName)
+        companions.csv = try? CorrectionCSVCheck(folder: folder, problems: problems)
         companions.undo = try? SealedList(folder + "/" + UndoCheck.name)
         if companions.undo?.head.map({ !problems.isOfRun($0) }) ?? false {
             problems.add(UndoCheck.name, line: 1, "it is the inverse of another run")
@@ -46,9 +43,8 @@ struct CorrectionCheck {
             checkPlace(of: entry, number, &trail, report)
             let outcome = await checkEvidence(of: entry, number, trail, &audit, report)
             let derivation = derivations.check(entry, outcome, correctionLine: lines.lineNumber)
-            checkCSV(
-                of: entry, companions, agreeingWith: Self.name, line: lines.lineNumber,
-                derivation: derivation)
+            companions.csv = companions.csv?.check(
+                entry, line: lines.lineNumber, of: Self.name, derivation: derivation)
             checkUndo(of: entry, companions, line: lines.lineNumber)
             if problems.count == before, audit.onErased == erasedBefore, !entry.states("undo_of") {
                 audit.reverifiedCorrections += 1
@@ -67,9 +63,8 @@ struct CorrectionCheck {
         var plan = try SealedList(folder + "/" + PlanCheck.name)
         // What is wrong with the list itself is found where it is checked.
         while let item = try plan.next({ _, _ in }) {
-            checkCSV(
-                of: item, companions, agreeingWith: PlanCheck.name, line: plan.lineNumber,
-                derivation: nil)
+            companions.csv = companions.csv?.check(
+                item, line: plan.lineNumber, of: PlanCheck.name, derivation: nil)
             guard companions.csv != nil else { return }
         }
     }
@@ -128,53 +123,6 @@ struct CorrectionCheck {
         if outcome.restsOnErased { audit.onErased += 1 }
     }
 
-    /// The CSV file has a line for each changed field, in the order of their names.
-    private func checkCSV(
-        of entry: JSONRecord, _ companions: Companions, agreeingWith name: String, line: Int,
-        derivation: String?
-    ) {
-        guard let csv = companions.csv else { return }
-        let after = entry.record("after")
-        let before = entry.record("before")
-        let fields = (after?.names ?? []).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        for field in fields {
-            do throws(UnreadableFile) {
-                guard let record = try csv.next() else {
-                    problems.add(Self.csvName, "it ends before line \(line) of \(name)")
-                    companions.csv = nil
-                    return
-                }
-                let number = entry["ledger_entry"]
-                let agrees =
-                    CSVField.agrees(record["ledger_entry"] ?? "", with: number)
-                    && record["field"]?.isSame(as: field) == true
-                    && CSVField.agrees(record["before"] ?? "", with: before?[field])
-                    && CSVField.agrees(record["after"] ?? "", with: after?[field])
-                let other = csv.columns.first { column in
-                    !Self.perField.contains(column) && entry.names.contains(column)
-                        && !CSVField.agrees(record[column] ?? "", with: entry[column])
-                }
-                if let derivation, let stated = record[DerivationCheck.column],
-                    !CSVField.agrees(stated, withText: field == "status" ? derivation : "")
-                {
-                    problems.add(
-                        Self.csvName, line: csv.lineNumber,
-                        "its derivation is not the one in \(DerivationCheck.name)")
-                }
-                if !agrees || other != nil {
-                    problems.add(
-                        Self.csvName, line: csv.lineNumber,
-                        "it does not say what line \(line) of \(name) says of "
-                            + (other ?? field))
-                }
-            } catch {
-                problems.add(Self.csvName, error.reason)
-                companions.csv = nil
-                return
-            }
-        }
-    }
-
     private func checkUndo(of entry: JSONRecord, _ companions: Companions, line: Int) {
         guard companions.undo != nil else { return }
         do throws(UnreadableFile) {
@@ -197,15 +145,7 @@ struct CorrectionCheck {
 
     /// Checks that both other files end here, too.
     private func checkEnds(_ companions: Companions) {
-        do throws(UnreadableFile) {
-            if try companions.csv?.next() != nil {
-                problems.add(
-                    Self.csvName, line: companions.csv?.lineNumber,
-                    "it has more lines than \(Self.name) has changed fields")
-            }
-        } catch {
-            problems.add(Self.csvName, error.reason)
-        }
+        companions.csv?.checkEnd(after: Self.name)
         do throws(UnreadableFile) {
             let rest = try companions.undo?.next { problems.add(UndoCheck.name, line: $0, $1) }
             if rest != nil {

@@ -72,11 +72,11 @@ struct FindingCheck {
                 csv = nil
                 return
             }
-            let other = file.columns.first { column in
-                columns(column) && finding.names.contains(column)
-                    && !CSVField.agrees(record[column] ?? "", with: finding[column])
+            let other = file.columns.enumerated().first { place, column in
+                guard columns(column), let value = finding[column] else { return false }
+                return !record.agrees(place, with: value)
             }
-            if let other {
+            if let other = other?.element {
                 problems.add(
                     name, line: file.lineNumber,
                     "it does not say what line \(line) of \(Self.name) says of \(other)")

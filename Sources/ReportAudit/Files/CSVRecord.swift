@@ -1,0 +1,102 @@
+import JSONWebSignature
+
+/// One record of a CSV file: its bytes, and where its fields end.
+///
+/// A report has some sixteen such lines for a correction, which repeat each other but for three
+/// fields, so a field becomes a text only where somebody asks for it.
+struct CSVRecord {
+    private static let quote = UInt8(ascii: "\"")
+
+    /// The columns of the file; a name counts where it stands first.
+    private let columns: [String]
+    private let bytes: [UInt8]
+    /// For each field one past its last byte, which is its comma's place.
+    private let ends: [Int]
+
+    /// - Parameters:
+    ///   - bytes: The record without its line end; its quotes are closed.
+    ///   - columns: The columns of the file.
+    init(_ bytes: [UInt8], columns: [String]) {
+        self.bytes = bytes
+        self.columns = columns
+        var ends: [Int] = []
+        ends.reserveCapacity(max(columns.count, 1))
+        var isQuoted = false
+        let span = bytes.span
+        for index in span.indices {
+            switch span[index] {
+            case Self.quote: isQuoted.toggle()
+            case UInt8(ascii: ",") where !isQuoted: ends.append(index)
+            default: break
+            }
+        }
+        ends.append(span.count)
+        self.ends = ends
+    }
+
+    /// How many fields it has.
+    var count: Int { ends.count }
+
+    /// The fields in their order.
+    var fields: [String] { ends.indices.map(field) }
+
+    /// The fields by column.
+    var byColumn: [String: String] {
+        Dictionary(zip(columns, fields)) { first, _ in first }
+    }
+
+    /// The field of a column; `nil` where there is no such column.
+    subscript(column: String) -> String? { columns.firstIndex(of: column).map(field) }
+
+    /// Whether a field is written with the same bytes as in another record of the file.
+    func repeats(_ index: Int, of other: CSVRecord) -> Bool {
+        Self.areSame(raw(index), other.raw(index))
+    }
+
+    /// Whether a field has a JSON value; see `CSVField`.
+    func agrees(_ index: Int, with value: JSONValue?) -> Bool {
+        guard let value, !value.isNull else { return raw(index).isEmpty }
+        // Most texts stand here as they stand there; the others are taken apart.
+        if let text = value.textBytes, Self.areSame(raw(index), text),
+            !text.contains(where: { $0 == Self.quote || $0 == 0 })
+        {
+            return true
+        }
+        return CSVField.agrees(field(index), with: value)
+    }
+
+    /// The field without its quotes.
+    func field(_ index: Int) -> String {
+        let raw = raw(index)
+        guard raw.contains(Self.quote) else { return String(decoding: raw, as: UTF8.self) }
+        var field: [UInt8] = []
+        var isQuoted = false
+        var index = raw.startIndex
+        while index < raw.endIndex {
+            let byte = raw[index]
+            let next = index + 1
+            if byte != Self.quote {
+                field.append(byte)
+            } else if isQuoted, next < raw.endIndex, raw[next] == Self.quote {
+                field.append(byte)
+                index += 1
+            } else {
+                isQuoted.toggle()
+            }
+            index += 1
+        }
+        return String(decoding: field, as: UTF8.self)
+    }
+
+    private func raw(_ index: Int) -> ArraySlice<UInt8> {
+        bytes[(index == 0 ? 0 : ends[index - 1] + 1)..<ends[index]]
+    }
+
+    private static func areSame(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
+        let left = left.span
+        let right = right.span
+        guard left.count == right.count else { return false }
+        for index in left.indices where left[index] != right[index] { return false }
+        return true
+    }
+}
