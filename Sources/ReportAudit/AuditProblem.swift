@@ -63,6 +63,14 @@ package struct ProblemList: Hashable, Sendable {
             omitted += 1
         }
     }
+
+    /// Appends what another part of the same audit found.
+    mutating func append(_ other: ProblemList) {
+        for problem in other.problems { append(problem) }
+        let named = other.problems.count { $0.kind == .unknownRoot }
+        unknownRoots += other.unknownRoots - named
+        omitted += other.omitted
+    }
 }
 
 /// Collects the problems of one run.
@@ -87,6 +95,8 @@ final class RunProblems {
             AuditProblem(
                 run: folder, file: file, line: line, ledgerEntry: entry, text: text, kind: kind))
     }
+
+    func add(_ other: ProblemList) { list.append(other) }
 
     /// Whether a record names this run; `true` when the manifest cannot be read.
     func isOfRun(_ record: JSONRecord, _ member: String = "run_id") -> Bool {

@@ -13,34 +13,46 @@ final class EvidenceFile {
     private static let tail = (open: "\"sha256\":\"", close: "\"}")
 
     private let lines: SortedLines
+    private let guide: DigestGuide?
     private let verifier: EvidenceVerifier
     private var statements: [String: EvidenceStatement] = [:]
 
-    init(folder: String, verifier: EvidenceVerifier) throws(UnreadableFile) {
+    /// What is known of a file that was checked.
+    struct Checked: Sendable {
+        var tombstones = 0
+        /// Where lines stand; `nil` where they are not in order.
+        var guide: DigestGuide? = DigestGuide()
+    }
+
+    init(
+        folder: String, guide: DigestGuide?, verifier: EvidenceVerifier
+    ) throws(UnreadableFile) {
         lines = try SortedLines(folder + "/" + Self.name)
+        self.guide = guide
         self.verifier = verifier
     }
 
     /// Checks that each line is a payload with its digest, or a tombstone, in order; reports
     /// problems.
     ///
-    /// - Returns: The number of tombstones.
+    /// - Returns: The number of tombstones, and where lines stand.
     static func check(
         folder: String, endOfRun: Timestamp?, _ report: (_ line: Int, _ text: String) -> Void
-    ) throws(UnreadableFile) -> Int {
+    ) throws(UnreadableFile) -> Checked {
         let file = try LineFile(folder + "/" + name)
         var previous = ""
-        var tombstones = 0
+        var checked = Checked()
         while let line = try file.next() {
             guard let record = JSONRecord(line), let digest = record.text("sha256"),
                 digest.isDigest, record.isCanonical, key(of: line)?.isSame(as: digest) == true,
                 record["jws"]?.textBytes != nil || erasure(of: record) != nil
             else {
                 report(file.lineNumber, "it is not a payload with its digest")
+                checked.guide = nil
                 continue
             }
             if let erased = erasure(of: record) {
-                tombstones += 1
+                checked.tombstones += 1
                 if let endOfRun, erased > endOfRun {
                     report(
                         file.lineNumber,
@@ -54,10 +66,12 @@ final class EvidenceFile {
             }
             if digest <= previous {
                 report(file.lineNumber, "the digest \(digest) is not in order, or stands twice")
+                checked.guide = nil
             }
             previous = digest
+            checked.guide?.note(digest, start: file.lineStart)
         }
-        return tombstones
+        return checked
     }
 
     /// When the payload of a tombstone was erased; `nil` for other lines.
@@ -68,7 +82,8 @@ final class EvidenceFile {
 
     /// The line of a digest; `nil` when it is not there.
     private func record(of digest: String) throws(UnreadableFile) -> JSONRecord? {
-        let line = try lines.line { line in
+        let part = guide?.part(for: digest, ofBytes: lines.bytes)
+        let line = try lines.line(in: part) { line in
             guard let key = Self.key(of: line) else { return .after }
             return key.isSame(as: digest) ? .here : digest < key ? .before : .after
         }

@@ -22,8 +22,9 @@ final class EvidenceVerifier {
     private let trust: AuditTrust
     private let manifest: ManifestRecord
     private let rehearsalVerifier: JWSVerifier?
-    /// Fingerprint of the third certificate by header segment: nearly all payloads share one.
-    private var fingerprints: [[UInt8]: String] = [:]
+    /// Header segments with the dot behind them, and the fingerprint of their third certificate:
+    /// nearly all payloads share one.
+    private var headers: [(opening: [UInt8], root: String)] = []
 
     /// The trusted roots of the verified payloads.
     private(set) var roots: Set<EvidenceRoot> = []
@@ -99,9 +100,9 @@ final class EvidenceVerifier {
 
     /// The kind of payload; nothing else is read from a payload before its signature is verified.
     private static func form(of jws: [UInt8]) -> Form {
-        let segments = jws.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard segments.count == 3, let bytes = Base64.decodeURL(segments[1]),
-            let payload = JSONRecord(bytes)
+        let dot = UInt8(ascii: ".")
+        guard let first = jws.firstIndex(of: dot), let last = jws.lastIndex(of: dot), first < last,
+            let bytes = Base64.decodeURL(jws[(first + 1)..<last]), let payload = JSONRecord(bytes)
         else { return .transaction }
         if payload["notificationUUID"] != nil { return .notification }
         return payload["transactionId"] == nil ? .renewal : .transaction
@@ -109,16 +110,16 @@ final class EvidenceVerifier {
 
     /// The fingerprint of the root that the payload contains.
     private func rootFingerprint(of jws: [UInt8]) -> String? {
-        guard let point = jws.firstIndex(of: UInt8(ascii: ".")) else { return nil }
-        let header = Array(jws[..<point])
-        if let known = fingerprints[header] { return known }
-        guard let bytes = Base64.decodeURL(header[...]), let object = JSONRecord(bytes),
+        let known = headers.first { jws.prefix($0.opening.count).hasSameBytes(as: $0.opening[...]) }
+        if let known { return known.root }
+        guard let point = jws.firstIndex(of: UInt8(ascii: ".")),
+            let bytes = Base64.decodeURL(jws[..<point]), let object = JSONRecord(bytes),
             let entries = object["x5c"]?.elements, let last = entries.last?.textBytes,
             let certificate = Base64.decodeStandard(last)
         else { return nil }
         let fingerprint = SHA256.hash(data: certificate).hexadecimal
-        if fingerprints.count >= Self.keptHeaders { fingerprints.removeAll() }
-        fingerprints[header] = fingerprint
+        if headers.count >= Self.keptHeaders { headers.removeAll() }
+        headers.append((Array(jws[...point]), fingerprint))
         return fingerprint
     }
 }

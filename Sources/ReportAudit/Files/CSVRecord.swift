@@ -50,14 +50,14 @@ struct CSVRecord {
 
     /// Whether a field is written with the same bytes as in another record of the file.
     func repeats(_ index: Int, of other: CSVRecord) -> Bool {
-        Self.areSame(raw(index), other.raw(index))
+        raw(index).hasSameBytes(as: other.raw(index))
     }
 
     /// Whether a field has a JSON value; see `CSVField`.
     func agrees(_ index: Int, with value: JSONValue?) -> Bool {
         guard let value, !value.isNull else { return raw(index).isEmpty }
         // Most texts stand here as they stand there; the others are taken apart.
-        if let text = value.textBytes, Self.areSame(raw(index), text),
+        if let text = value.textBytes, raw(index).hasSameBytes(as: text),
             !text.contains(where: { $0 == Self.quote || $0 == 0 })
         {
             return true
@@ -90,13 +90,5 @@ struct CSVRecord {
 
     private func raw(_ index: Int) -> ArraySlice<UInt8> {
         bytes[(index == 0 ? 0 : ends[index - 1] + 1)..<ends[index]]
-    }
-
-    private static func areSame(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
-        let left = left.span
-        let right = right.span
-        guard left.count == right.count else { return false }
-        for index in left.indices where left[index] != right[index] { return false }
-        return true
     }
 }

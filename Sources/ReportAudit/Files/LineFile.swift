@@ -74,6 +74,8 @@ final class LineFile {
     private var offset = 0
     /// The number of the line that was returned last, from 1.
     private(set) var lineNumber = 0
+    /// Where that line begins in the file; has no meaning after a truncated line.
+    private(set) var lineStart = 0
 
     init(_ path: String) throws(UnreadableFile) {
         file = try PlainFile(path)
@@ -85,6 +87,7 @@ final class LineFile {
         while true {
             if let end = buffer.firstLineFeed(from: searched) {
                 lineNumber += 1
+                lineStart = offset - buffer.count + position
                 let line = Array(buffer[position..<end].prefix(Self.lineLimitBytes))
                 position = end + 1
                 return line
@@ -100,6 +103,7 @@ final class LineFile {
             guard !chunk.isEmpty else {
                 guard position < buffer.count else { return nil }
                 lineNumber += 1
+                lineStart = offset - buffer.count + position
                 defer { position = buffer.count }
                 return Array(buffer[position...].prefix(Self.lineLimitBytes))
             }
@@ -107,6 +111,21 @@ final class LineFile {
             searched -= position
             position = 0
             buffer.append(contentsOf: chunk)
+        }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Whether two pieces have the same bytes, compared with `memcmp` for the same reason.
+    func hasSameBytes(as other: ArraySlice<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        return unsafe withUnsafeBytes { left in
+            unsafe other.withUnsafeBytes { right in
+                guard let left = left.baseAddress, let right = right.baseAddress else {
+                    return true
+                }
+                return unsafe memcmp(left, right, count) == 0
+            }
         }
     }
 }
@@ -128,6 +147,7 @@ extension [UInt8] {
 final class SortedLines {
     /// A search reads a line here and there: little more than a line at a time.
     private static let chunkBytes = 1 << 13
+    private static let readThroughBytes = 3 * chunkBytes
 
     private let file: PlainFile
 
@@ -135,16 +155,27 @@ final class SortedLines {
         file = try PlainFile(path)
     }
 
+    var bytes: Int { file.bytes }
+
     /// Where the wanted line is, seen from another line.
     enum Direction {
         case before, here, after
     }
 
-    /// The line that `direction` calls `here`, without its line feed; `nil` when there is none.
-    func line(_ direction: ([UInt8]) -> Direction) throws(UnreadableFile) -> [UInt8]? {
-        var low = 0
-        var high = file.bytes
-        while low < high {
+    /// Finds the line that `direction` calls `here`.
+    ///
+    /// - Parameters:
+    ///   - part: Where the line begins, if that is known better; it begins where a line begins.
+    ///   - direction: Where the wanted line is, seen from the one that it gets.
+    /// - Returns: The line without its line feed; `nil` when there is none.
+    /// - Throws: When the file cannot be read.
+    func line(
+        in part: Range<Int>? = nil, _ direction: ([UInt8]) -> Direction
+    ) throws(UnreadableFile) -> [UInt8]? {
+        var low = part?.lowerBound ?? 0
+        var high = part?.upperBound ?? file.bytes
+        // Among the last few lines each would be read several times by halving.
+        while high - low > Self.readThroughBytes {
             let middle = low + (high - low) / 2
             guard let start = try firstLineStart(from: middle), start < high else {
                 high = middle
@@ -155,6 +186,14 @@ final class SortedLines {
             case .here: return line
             case .before: high = middle
             case .after: low = start + line.count + 1
+            }
+        }
+        while low < high {
+            let line = try line(at: low)
+            switch direction(line) {
+            case .here: return line
+            case .before: return nil
+            case .after: low += line.count + 1
             }
         }
         return nil

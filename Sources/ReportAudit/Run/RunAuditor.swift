@@ -12,7 +12,6 @@ struct RunAuditor {
     /// The folder's name in messages.
     let folder: String
     let manifest: ManifestRecord?
-    private let problems: RunProblems
     private let manifestFailure: String?
 
     /// Reads the manifest.
@@ -26,7 +25,6 @@ struct RunAuditor {
             manifest = nil
             manifestFailure = error.reason
         }
-        problems = RunProblems(folder: folder, manifest: manifest)
     }
 
     /// Audits the folder.
@@ -41,51 +39,95 @@ struct RunAuditor {
     ) async -> RunAudit {
         let name = folder.split(separator: "/").last.map(String.init) ?? folder
         var audit = RunAudit(folder: folder, runID: manifest?.runID ?? name)
+        let problems = RunProblems(folder: folder, manifest: manifest)
         if let manifestFailure { problems.add(FileCheck.manifest, manifestFailure) }
-        FileCheck(folder: path, manifest: manifest).check { problems.add($0, $1) }
+        // Reading all files takes a processor for as long as most of what follows.
+        async let files = Self.checkFiles(at: path, folder: folder, manifest)
         if let manifest {
             audit.manifestDigest = manifest.digest
             audit.ledgerHead = manifest.ledgerHead
-            await auditContents(manifest, trust, apps, &trail, &audit)
+            let contents = RunProblems(folder: folder, manifest: manifest)
+            await auditContents(manifest, trust, apps, &trail, &audit, contents)
+            problems.add(await files)
+            problems.add(contents.list)
         } else {
             trail.skip(toHead: nil)
+            problems.add(await files)
         }
         audit.problems = problems.list
         return audit
     }
 
+    @concurrent
+    private static func checkFiles(
+        at path: String, folder: String, _ manifest: ManifestRecord?
+    ) async -> ProblemList {
+        let problems = RunProblems(folder: folder, manifest: manifest)
+        FileCheck(folder: path, manifest: manifest).check { problems.add($0, $1) }
+        return problems.list
+    }
+
     private func auditContents(
         _ manifest: ManifestRecord, _ trust: AuditTrust, _ apps: KnownApps,
-        _ trail: inout LedgerTrail, _ audit: inout RunAudit
+        _ trail: inout LedgerTrail, _ audit: inout RunAudit, _ problems: RunProblems
     ) async {
         let verifier = EvidenceVerifier(trust: trust, manifest: manifest)
-        guard
-            let evidence = reading(
-                EvidenceFile.name,
-                { () throws(UnreadableFile) in
-                    audit.tombstones = try EvidenceFile.check(
-                        folder: path, endOfRun: manifest.ended
-                    ) {
-                        problems.add(EvidenceFile.name, line: $0, $1)
-                    }
-                    return try EvidenceFile(folder: path, verifier: verifier)
-                })
-        else {
+        let evidence: EvidenceFile
+        let guide: DigestGuide?
+        do throws(UnreadableFile) {
+            let checked = try EvidenceFile.check(folder: path, endOfRun: manifest.ended) {
+                problems.add(EvidenceFile.name, line: $0, $1)
+            }
+            audit.tombstones = checked.tombstones
+            guide = checked.guide
+            evidence = try EvidenceFile(folder: path, guide: guide, verifier: verifier)
+        } catch {
+            problems.add(EvidenceFile.name, error.reason)
             trail.skip(toHead: manifest.ledgerHead)
             return
         }
-        var counts = RunCounts()
         let statements = StatementCheck(apps: apps, evidence: evidence)
-        do throws(UnreadableFile) {
-            try await FindingCheck(
-                folder: path, manifest: manifest,
-                evidence: FindingEvidenceCheck(
-                    manifest: manifest, apps: apps, evidence: evidence),
-                problems: problems
-            ).check(counts: &counts)
-        } catch {
-            problems.add(FindingCheck.name, error.reason)
+        // The plan names what the corrections name, so checking it costs about as much.
+        async let listed = ListedContents.audit(
+            path: path, folder: folder, manifest: manifest, trust: trust, apps: apps, guide: guide)
+        let corrected = RunProblems(folder: folder, manifest: manifest)
+        await auditLedger(manifest, statements, &trail, &audit, corrected)
+        let lists = await listed
+        problems.add(lists.findings)
+        problems.add(corrected.list)
+        problems.add(lists.plan)
+        var counts = lists.counts
+        // Older reports lack it.
+        if manifest.files[BusinessCheck.name] != nil {
+            do throws(UnreadableFile) {
+                try BusinessCheck(folder: path, problems: problems).check(counts: &counts)
+            } catch {
+                problems.add(BusinessCheck.name, error.reason)
+            }
         }
+        countUndecided(&counts, problems)
+        counts.corrections = audit.corrections
+        audit.findings = counts.findings
+        SummaryCheck(manifest: manifest, counts: counts) { problems.add($0, $1) }
+            .check(folder: path)
+        audit.roots = verifier.roots.union(lists.roots)
+        // A root that only the manifest names proves nothing.
+        let rehearsalRoots = verifier.rehearsalRoots.union(lists.rehearsalRoots)
+        if !rehearsalRoots.isEmpty { audit.reverifiedCorrections = 0 }
+        for root in rehearsalRoots.sorted() {
+            problems.add(
+                EvidenceFile.name, kind: .unknownRoot,
+                "it rests on the rehearsal root \(root), which only this manifest names; if you "
+                    + "mean to trust it, pass its certificate with --trusted-root, or settings that "
+                    + "name it with --config")
+        }
+    }
+
+    /// What the run added to the ledger: declared breaks, and corrections.
+    private func auditLedger(
+        _ manifest: ManifestRecord, _ statements: StatementCheck, _ trail: inout LedgerTrail,
+        _ audit: inout RunAudit, _ problems: RunProblems
+    ) async {
         for declaration in manifest.declarations {
             let number = declaration.integer("ledger_entry")
             let report = { (text: String) in
@@ -109,39 +151,9 @@ struct RunAuditor {
         {
             problems.add(FileCheck.manifest, problem)
         }
-        do throws(UnreadableFile) {
-            try await PlanCheck(
-                folder: path, manifest: manifest, statements: statements, problems: problems
-            ).check(counts: &counts)
-        } catch {
-            problems.add(PlanCheck.name, error.reason)
-        }
-        // Older reports lack it.
-        if manifest.files[BusinessCheck.name] != nil {
-            do throws(UnreadableFile) {
-                try BusinessCheck(folder: path, problems: problems).check(counts: &counts)
-            } catch {
-                problems.add(BusinessCheck.name, error.reason)
-            }
-        }
-        countUndecided(&counts)
-        counts.corrections = audit.corrections
-        audit.findings = counts.findings
-        SummaryCheck(manifest: manifest, counts: counts) { problems.add($0, $1) }
-            .check(folder: path)
-        audit.roots = verifier.roots
-        // A root that only the manifest names proves nothing.
-        if !verifier.rehearsalRoots.isEmpty { audit.reverifiedCorrections = 0 }
-        for root in verifier.rehearsalRoots.sorted() {
-            problems.add(
-                EvidenceFile.name, kind: .unknownRoot,
-                "it rests on the rehearsal root \(root), which only this manifest names; if you "
-                    + "mean to trust it, pass its certificate with --trusted-root, or settings that "
-                    + "name it with --config")
-        }
     }
 
-    private func countUndecided(_ counts: inout RunCounts) {
+    private func countUndecided(_ counts: inout RunCounts, _ problems: RunProblems) {
         let name = "undecided.csv"
         do throws(UnreadableFile) {
             let file = try CSVRecords(path + "/" + name)
@@ -153,17 +165,6 @@ struct RunAuditor {
             }
         } catch {
             problems.add(name, error.reason)
-        }
-    }
-
-    private func reading<Value>(
-        _ name: String, _ body: () throws(UnreadableFile) -> Value
-    ) -> Value? {
-        do throws(UnreadableFile) {
-            return try body()
-        } catch {
-            problems.add(name, error.reason)
-            return nil
         }
     }
 }

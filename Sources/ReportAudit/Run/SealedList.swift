@@ -38,7 +38,8 @@ struct SealedList {
             }
             hash.update(data: line + [0x0A])
             let isLast = line.last != UInt8(ascii: ",")
-            if let item = JSONRecord(isLast ? line : line.dropLast()) { return item }
+            let text = isLast ? line : Array(line[..<(line.count - 1)])
+            if let item = JSONRecord(text) { return item }
             report(lineNumber, "it is not an item of the list")
         }
         return nil
