@@ -26,7 +26,10 @@ extension ReportFile {
         purpose: "what was changed: before, after, evidence and ledger entry of each row"
     ) { source, file in
         try source.record.forEachCorrection { entry in
-            try file.write(entry.canonical.rendered + "\n")
+            try file.append { bytes in
+                entry.canonical.append(to: &bytes)
+                bytes.append(0x0A)
+            }
         }
     }
 
@@ -36,17 +39,15 @@ extension ReportFile {
             "the same for a spreadsheet, one line a changed field; of a check, what it would change"
     ) { source, file in
         let table = Table.changedFields.stating(source.notice)
+        let lines = AlikeLines(of: table, differingIn: ChangedField.ownColumns)
         try file.write(table.csvHeader)
         try source.record.forEachEvidencedCorrection { correction in
-            for field in correction.changedFields {
-                try file.append { table.appendCSV(field, to: &$0) }
-            }
+            try file.append { lines.append(correction.changedFields, to: &$0) }
         }
         guard source.context.isPlanOnly else { return }
         try source.record.forEachPlanned { correction, fate in
-            for field in correction.changedFields(ofRun: source.runID, fate: fate) {
-                try file.append { table.appendCSV(field, to: &$0) }
-            }
+            let fields = correction.changedFields(ofRun: source.runID, fate: fate)
+            try file.append { lines.append(fields, to: &$0) }
         }
     }
 

@@ -32,9 +32,7 @@ extension ReportFile {
         }
         try SealedList.write(head: head, list: planList, to: &file) { append in
             try source.record.forEachPlanned { correction, fate in
-                var members = correction.planMembers
-                members["fate"] = .string(fate.rawValue)
-                try append(.object(members))
+                try append(correction.planItem(fate: fate))
             }
         }
     }
@@ -55,7 +53,9 @@ extension ReportFile {
         ].merging(source.noticeMember) { own, _ in own }
         try SealedList.write(head: head, list: "inverses", to: &file) { append in
             try source.record.forEachCorrection { entry in
-                try append(.object(inverse(of: entry)))
+                var item: [UInt8] = []
+                CanonicalJSON.object(inverse(of: entry)).append(to: &item)
+                try append(item)
             }
         }
     }
@@ -96,15 +96,18 @@ extension LedgerEntry {
 /// list and states the SHA-256 of all bytes before that line (`head -n -1 FILE | sha256sum`). A
 /// reader can therefore stream it, and finds out when somebody edited it.
 enum SealedList {
-    /// Writes the document; `items` hands each item of the list to its argument, in order.
+    /// Writes the document; `items` hands the text of each item to its argument, in order.
     static func write(
         head: [String: CanonicalJSON], list: String, to file: inout OutputFile,
-        items: (_ append: (CanonicalJSON) throws -> Void) throws -> Void
+        items: (_ append: ([UInt8]) throws -> Void) throws -> Void
     ) throws {
         try file.write(CanonicalJSON.object(head).rendered.dropLast() + ",\"\(list)\":[")
         var isFirst = true
         try items { item in
-            try file.write((isFirst ? "\n" : ",\n") + item.rendered)
+            try file.append { bytes in
+                bytes += (isFirst ? "\n" : ",\n").utf8
+                bytes += item
+            }
             isFirst = false
         }
         try file.write("\n")

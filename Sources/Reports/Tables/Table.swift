@@ -75,14 +75,7 @@ enum Cell {
         switch self {
         case .null: bytes.append(contentsOf: "null".utf8)
         case .integer(let number): bytes.append(contentsOf: String(number).utf8)
-        case .text(let text), .own(let text):
-            guard text.needsNoEscape else {
-                bytes.append(contentsOf: CanonicalJSON.string(text).rendered.utf8)
-                return
-            }
-            bytes.append(UInt8(ascii: "\""))
-            bytes.append(contentsOf: text.utf8)
-            bytes.append(UInt8(ascii: "\""))
+        case .text(let text), .own(let text): CanonicalJSON.append(quoted: text, to: &bytes)
         }
     }
 
@@ -94,14 +87,5 @@ enum Cell {
         case .text(let text): CSVField.append(text, isForeign: true, to: &bytes)
         case .own(let text): CSVField.append(text, isForeign: false, to: &bytes)
         }
-    }
-}
-
-extension String {
-    /// Whether JSON writes the text as it is: printable ASCII without quote and backslash.
-    ///
-    /// Nearly all of a report is such text; `CanonicalJSON` spells the rest.
-    fileprivate var needsNoEscape: Bool {
-        utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }
     }
 }

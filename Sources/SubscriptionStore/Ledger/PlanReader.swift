@@ -72,8 +72,7 @@ struct PlanReader {
             db, sql: "SELECT \(PlannedCorrection.columns) \(Self.corrections) \(Self.order)",
             arguments: [run.sequence, run.passID])
         while let row = try rows.next() {
-            let members = try PlannedCorrection(row).planMembers
-            digest.update(data: Array((CanonicalJSON.object(members).rendered + "\n").utf8))
+            digest.update(data: try PlannedCorrection(row).planItem() + [0x0A])
             changes += 1
         }
         return PlanSeal(

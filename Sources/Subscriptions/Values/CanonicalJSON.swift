@@ -19,75 +19,82 @@ package enum CanonicalJSON: Hashable, Sendable {
 
     /// The bytes as text, without a line feed at the end.
     package var rendered: String {
-        var output = ""
-        append(to: &output)
-        return output
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func append(to output: inout String) {
+    /// Appends the bytes, without a line feed at the end.
+    package func append(to bytes: inout [UInt8]) {
         switch self {
-        case .null: output += "null"
-        case .boolean(let value): output += value ? "true" : "false"
-        case .integer(let value): output += String(value)
-        case .string(let value): Self.append(quoted: value, to: &output)
+        case .null: bytes += "null".utf8
+        case .boolean(let value): bytes += (value ? "true" : "false").utf8
+        case .integer(let value): bytes += String(value).utf8
+        case .string(let value): Self.append(quoted: value, to: &bytes)
         case .array(let values):
-            output += "["
+            bytes.append(UInt8(ascii: "["))
             for (index, value) in values.enumerated() {
-                if index > 0 { output += "," }
-                value.append(to: &output)
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                value.append(to: &bytes)
             }
-            output += "]"
+            bytes.append(UInt8(ascii: "]"))
         case .object(let members):
-            output += "{"
+            bytes.append(UInt8(ascii: "{"))
             let sorted = members.sorted { $0.key.precedesByBytes($1.key) }
             for (index, member) in sorted.enumerated() {
-                if index > 0 { output += "," }
-                Self.append(quoted: member.key, to: &output)
-                output += ":"
-                member.value.append(to: &output)
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                Self.append(quoted: member.key, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                member.value.append(to: &bytes)
             }
-            output += "}"
+            bytes.append(UInt8(ascii: "}"))
         }
     }
 
+    /// Appends a text in quotes.
+    ///
     /// RFC 8259 escapes only what must be escaped; U+2028 and U+2029 too, for readers in browsers.
-    private static func append(quoted text: String, to output: inout String) {
-        output += "\""
+    package static func append(quoted text: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
         if isPlain(text) {
-            output += text
+            bytes += text.utf8
         } else {
-            append(escaped: text, to: &output)
+            for scalar in text.unicodeScalars { append(escaped: scalar, to: &bytes) }
         }
-        output += "\""
+        bytes.append(UInt8(ascii: "\""))
     }
 
     /// Whether nothing in a text could have to be escaped, by a quick look at its bytes.
     ///
-    /// 0xE2 is the first byte of U+2028 and U+2029, and of much else.
+    /// 0xE2 is the first byte of U+2028 and U+2029, and of much else. Every byte is looked at, so that
+    /// many are at once.
     private static func isPlain(_ text: String) -> Bool {
         let bytes = text.utf8Span.span
+        var special: UInt8 = 0
         for index in bytes.indices {
-            switch bytes[index] {
-            case ..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F, 0xE2: return false
-            default: break
-            }
+            let byte = bytes[index]
+            special |= byte < 0x20 ? 1 : 0
+            special |= byte == 0x22 ? 1 : 0
+            special |= byte == 0x5C ? 1 : 0
+            special |= byte == 0x7F ? 1 : 0
+            special |= byte == 0xE2 ? 1 : 0
         }
-        return true
+        return special == 0
     }
 
-    private static func append(escaped text: String, to output: inout String) {
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": output += "\\\""
-            case "\\": output += "\\\\"
-            case "\n": output += "\\n"
-            case "\r": output += "\\r"
-            case "\t": output += "\\t"
-            case "\u{0}"..."\u{1F}", "\u{7F}", "\u{2028}", "\u{2029}":
-                let digits = String(scalar.value, radix: 16)
-                output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: output.unicodeScalars.append(scalar)
-            }
+    private static func append(escaped scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+        switch scalar {
+        case "\"": bytes += "\\\"".utf8
+        case "\\": bytes += "\\\\".utf8
+        case "\n": bytes += "\\n".utf8
+        case "\r": bytes += "\\r".utf8
+        case "\t": bytes += "\\t".utf8
+        case "\u{0}"..."\u{1F}", "\u{7F}", "\u{2028}", "\u{2029}":
+            let digits = String(scalar.value, radix: 16)
+            bytes += "\\u".utf8
+            bytes += repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count)
+            bytes += digits.utf8
+        default: bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
         }
     }
 }
