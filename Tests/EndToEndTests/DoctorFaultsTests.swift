@@ -74,17 +74,23 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
         "--customers", "40", "--seed", "17", "--drift", "0",
     ])
 
-    private let place: Workplace
-    private let files = FileManager.default
-
-    init() async throws {
-        place = try Workplace(on: #require(Self.simulator))
-        try await setServerClock(aheadSeconds: 0)
+    /// A folder with a night that nothing stopped, to be copied for each fault.
+    private static let sound = Result { () throws -> TemporaryFolder in
+        let place = try Workplace(on: #require(simulator))
         try place.writeJob("nightly", "max_duration: 10m", steps: "[walk]")
         try #require(place.run("init").status == 0)
         let table = try #require(place.simulator.ready.tableFile)
         try #require(place.run("import", table).status == 0)
         try #require(place.run("run", "nightly").status == 0)
+        return place.folder
+    }
+
+    private let place: Workplace
+    private let files = FileManager.default
+
+    init() async throws {
+        place = try Workplace(on: #require(Self.simulator), copyOf: Self.sound.get())
+        try await setServerClock(aheadSeconds: 0)
     }
 
     /// By how much Apple's clock is ahead of this machine's.

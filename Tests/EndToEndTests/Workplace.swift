@@ -17,6 +17,18 @@ final class Workplace {
         try writeJob("nightly")
     }
 
+    /// A copy of what somebody has prepared in another folder.
+    init(on simulator: RunningSimulator, copyOf prepared: TemporaryFolder) throws {
+        folder = try TemporaryFolder()
+        self.simulator = simulator
+        let files = FileManager.default
+        for name in try files.contentsOfDirectory(atPath: prepared.url.path) {
+            try files.copyItem(
+                at: prepared.url.appendingPathComponent(name),
+                to: folder.url.appendingPathComponent(name))
+        }
+    }
+
     func writeSettings(apps: [String]) throws {
         try folder.write(
             "apps:\n" + apps.joined() + """
