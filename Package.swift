@@ -65,6 +65,7 @@ let package = Package(
             dependencies: [
                 "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .target(
             name: "PostgresDatabase",

@@ -48,10 +48,11 @@ enum ImportTable {
         ImportRule(
             "ReportAudit", ours: ["AppStoreServerAPI", "JSONWebSignature", "Subscriptions"],
             outside: ["Crypto", "FoundationEssentials", "Glibc"]),
-        // Crypto for the ledger's chain of hashes.
+        // Crypto for the ledger's chain of hashes. SQLite itself, which GRDB brings along, to read columns
+        // in place where every row of a large table is read.
         ImportRule(
             "SubscriptionStore", ours: ["Subscriptions"],
-            outside: ["Crypto", "Foundation", "GRDB", "Synchronization"]),
+            outside: ["Crypto", "Foundation", "GRDB", "GRDBSQLite", "Synchronization"]),
         // The C library to wait a little before another attempt. The system library behind it only in a
         // build with the trait PostgreSQL.
         ImportRule(

@@ -9,6 +9,8 @@ struct SampleDraw: Sendable {
     private let size: SampleSize
     private var drawn: [(number: UInt64, key: SubscriptionKey)] = []
     private var bound = UInt64.max
+    /// The digest of the app of the last key, which nearly all keys share.
+    private var app: (bundleID: String, environment: String, digest: ValuesDigest)?
 
     init(_ size: SampleSize, seed: UInt64) {
         self.size = size
@@ -47,14 +49,23 @@ struct SampleDraw: Sendable {
     }
 
     /// SplitMix64's finishing mix over the digest of the key: neighbours get unrelated numbers.
-    private func number(of key: SubscriptionKey) -> UInt64 {
-        var digest = ValuesDigest()
-        digest.add(key.bundleID)
-        digest.add(key.environment)
+    private mutating func number(of key: SubscriptionKey) -> UInt64 {
+        var digest = digest(ofAppOf: key)
         digest.add(key.originalTransactionID)
         var z = (digest.bits ^ seed) &+ 0x9E37_79B9_7F4A_7C15
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z >> 31)
+    }
+
+    private mutating func digest(ofAppOf key: SubscriptionKey) -> ValuesDigest {
+        if let app, app.bundleID == key.bundleID, app.environment == key.environment {
+            return app.digest
+        }
+        var digest = ValuesDigest()
+        digest.add(key.bundleID)
+        digest.add(key.environment)
+        app = (key.bundleID, key.environment, digest)
+        return digest
     }
 }

@@ -7,12 +7,13 @@ struct SweepOrder {
     let request: ScheduleRequest
 
     func ends(level: ([Int: Int]) -> Int) throws -> SweepEnds {
-        SweepEnds(
-            lasting: try end(isLasting: true, level), ended: try end(isLasting: false, level))
+        let rows = try histograms()
+        return SweepEnds(
+            lasting: try end(isLasting: true, after: level(rows.lasting)),
+            ended: try end(isLasting: false, after: level(rows.ended)))
     }
 
-    private func end(isLasting: Bool, _ level: ([Int: Int]) -> Int) throws -> SweepPlace? {
-        let rows = level(try histogram(isLasting: isLasting))
+    private func end(isLasting: Bool, after rows: Int) throws -> SweepPlace? {
         guard rows > 0 else { return nil }
         let place = try Row.fetchOne(
             db,
@@ -32,21 +33,33 @@ struct SweepOrder {
         }
     }
 
-    /// How many rows reach the allowed age in so many days, without those whose clock asks before.
-    private func histogram(isLasting: Bool) throws -> [Int: Int] {
-        let age = request.allowedAge(isLasting: isLasting)
-        let rows = try Row.fetchAll(
-            db,
+    /// How many rows reach the allowed age in so many days, without those whose clock asks before: of
+    /// those that entitle or are in billing retry, and of the others.
+    ///
+    /// Reads the whole table in its own order: along the index SQLite looks each row up, and to group
+    /// by the day it sorts them.
+    private func histograms() throws -> (lasting: [Int: Int], ended: [Int: Int]) {
+        let statement = try db.cachedStatement(
             sql: """
-                SELECT max(0, (ifnull(signed_date, asked_at) + ?2 - ?3) / 86400000), count(*)
-                FROM trueup_checks INDEXED BY trueup_checks_by_age
-                WHERE is_lasting = ?1 AND \(Self.waitsForSweep)
-                GROUP BY 1
-                """,
-            arguments: [isLasting, age, request.now.unixMilliseconds])
-        return Dictionary(
-            rows.map { ($0.number(at: 0) ?? 0, $0.number(at: 1) ?? 0) },
-            uniquingKeysWith: { $0 + $1 })
+                SELECT is_lasting, ifnull(signed_date, asked_at), clock
+                FROM trueup_checks NOT INDEXED
+                """)
+        let columns = ColumnsInPlace(of: statement)
+        let cursor = try Row.fetchCursor(statement)
+        var lasting: [Int: Int] = [:]
+        var ended: [Int: Int] = [:]
+        while try cursor.next() != nil {
+            guard let asOf = columns.integer(at: 1) else { continue }
+            let isLasting = columns.integer(at: 0) == 1
+            let reached = Timestamp(unixMilliseconds: asOf).adding(
+                milliseconds: request.allowedAge(isLasting: isLasting))
+            let clock = columns.integer(at: 2)
+            guard clock.map({ $0 > reached.unixMilliseconds }) ?? true else { continue }
+            let left = reached.milliseconds(since: request.now) / Milliseconds.perDay
+            let day = Int(clamping: max(0, left))
+            if isLasting { lasting[day, default: 0] += 1 } else { ended[day, default: 0] += 1 }
+        }
+        return (lasting, ended)
     }
 
     /// That no clock asks about the row before its word reaches the allowed age, `?2`.

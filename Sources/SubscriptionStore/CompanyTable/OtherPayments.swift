@@ -16,6 +16,12 @@ enum OtherPayments {
         """
     }
 
+    /// Whether the table holds anything, of whatever row.
+    static func areKept(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(table))")) ?? false
+    }
+
     /// Whether any row has a value.
     static func areHeld(_ db: Database) throws -> Bool {
         try Bool.fetchOne(

@@ -109,6 +109,15 @@ package struct ValuesDigest: Hashable, Sendable {
         mix(0xFF)
     }
 
+    /// Adds a text as its bytes are stored, which must be UTF-8 and not empty.
+    ///
+    /// - Parameter bytes: The same as those of `add(_: String)`.
+    package mutating func add(utf8 bytes: Span<UInt8>) {
+        mix(1)
+        for index in bytes.indices { mix(bytes[index]) }
+        mix(0xFF)
+    }
+
     package mutating func add(_ number: Int64) {
         mix(2)
         let bits = UInt64(bitPattern: number)
