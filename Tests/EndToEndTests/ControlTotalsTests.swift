@@ -9,9 +9,16 @@ import Testing
 
     /// The members of one app in the newest summary.
     private func totals(in place: Workplace) throws -> [String: Any] {
-        let apps = try #require(try place.summary()["control_totals"] as? [[String: Any]])
-        #expect(apps.count == 1)
-        return try #require(apps.first)
+        try #require(
+            try apps(in: place).first {
+                $0["app"] as? String == "com.example.app"
+                    && $0["environment"] as? String == "Production"
+            })
+    }
+
+    /// Every app's, those that are not configured among them.
+    private func apps(in place: Workplace) throws -> [[String: Any]] {
+        try #require(try place.summary()["control_totals"] as? [[String: Any]])
     }
 
     private func rows(_ count: Any?) throws -> [String: Int] {
@@ -86,15 +93,21 @@ import Testing
         #expect(try amounts(first["others_meanwhile"]).isEmpty)
         let judged = try #require(first["judged"] as? [String: Any])
         let total = try #require(try place.summary()["totals"] as? [String: Int])
-        // Rows booked under another bundle are judged, too, and belong to no configured app's totals.
-        let elsewhere = try place.stored(
-            "SELECT count(*) FROM subscriptions WHERE NOT (\(Self.isOfApp))")
-        let strangers = try #require(elsewhere.first.flatMap { Int($0[0]) })
-        let both =
-            try #require(total["matched"]) + #require(total["discrepant"]) - strangers
+        // Rows booked under another bundle are judged, too, and counted under it.
+        let both = try #require(total["matched"]) + #require(total["discrepant"])
         for side in ["ours_before", "apple", "ours_after"] {
-            #expect(try rows(judged[side]).values.reduce(0, +) == both, "\(side)")
+            let sums = try apps(in: place).map { app in
+                try rows((app["judged"] as? [String: Any])?[side]).values.reduce(0, +)
+            }
+            #expect(sums.reduce(0, +) == both, "\(side)")
         }
+        #expect(try rows(judged["ours_before"]).values.reduce(0, +) > 0)
+        let all = try stored("SELECT 'rows', count(*) FROM subscriptions", in: place)
+        let counted = try apps(in: place).map { try rows($0["after"]).values.reduce(0, +) }
+        #expect(counted.reduce(0, +) == all["rows"])
+        let others = try place.stored(
+            "SELECT DISTINCT bundle_id, environment FROM subscriptions WHERE NOT (\(Self.isOfApp))")
+        #expect(counted.count == others.count + 1)
 
         // A service of the company's writes between two nights.
         let known = try place.reportLines("discrepancies.jsonl").compactMap {

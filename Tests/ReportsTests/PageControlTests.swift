@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func `a run without them says why`() throws {
-        #expect(words(try page(Samples.run())).contains("Control totals were not recorded"))
+        #expect(words(try page(Samples.run())).contains("Control totals were not counted"))
         #expect(
             words(try page(StoredRun(runSummary: Situations.interrupted)))
                 .contains("Control totals are not counted for a narrowed run."))

@@ -12,15 +12,28 @@ struct PageControl {
         }
         for app in control.apps {
             if control.apps.count > 1 {
-                page.element("h3", "\(app.bundleID) (\(app.environment))")
+                page.element("h3", heading(of: app))
             }
             append(app, to: &page)
         }
     }
 
+    /// Rows of apps that are not configured stand in our tables, too.
+    private func heading(of app: AppControlTotals) -> String {
+        let isConfigured = summary.header.apps.contains {
+            $0.bundleID == app.bundleID && $0.environment.rawValue == app.environment
+        }
+        if isConfigured { return "\(app.bundleID) (\(app.environment))" }
+        guard app.bundleID.isEmpty, app.environment.isEmpty else {
+            return "\(app.bundleID) (\(app.environment)), not configured"
+        }
+        return "All apps that are not configured"
+    }
+
     private var missing: String {
         summary.header.narrowing.isEmpty
-            ? "Control totals were not recorded: the run is of a version that did not count them."
+            ? "Control totals were not counted: the run only read notifications, or it is of a "
+                + "version that did not count them."
             : "Control totals are not counted for a narrowed run."
     }
 

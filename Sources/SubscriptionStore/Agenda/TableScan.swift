@@ -27,7 +27,7 @@ struct TableScan: Sendable {
     /// The columns of the key in the order of the primary key.
     private static let key = [2, 1, 0]
 
-    /// - Parameter paysElsewhere: whether anything stands beside the rows, which else is not looked up.
+    /// What stands beside the rows is looked up only where anything does.
     private static func columns(paysElsewhere: Bool) -> String {
         let values = compared.map { field in
             paysElsewhere || SubscriptionField.stored.contains(field)

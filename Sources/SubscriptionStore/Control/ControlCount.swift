@@ -5,22 +5,25 @@ import Subscriptions
 /// Counts the company's tables before and after a run, and brings the two counts together.
 ///
 /// Everything is read in one transaction with the ledger's end, so that each written correction is known
-/// to be in a count or not. A narrowed run counts nothing: it would read all rows for the sake of a few.
+/// to be in a count or not. Rows of apps that are not configured are counted, too: with them the sums are
+/// those of the whole tables. A run that is narrowed, or that only reads notifications, counts nothing: it
+/// would read all rows for the sake of a few.
 struct ControlCount {
     let db: Database
     let header: RunHeader
 
-    private var apps: [AppIdentity] { Array(Set(header.apps)).sorted() }
-
-    /// As the run begins; `nil` for a narrowed run.
+    /// As the run begins; `nil` for a run that counts nothing.
     func begin() throws -> CountedTables? {
-        guard header.narrowing.isEmpty else { return nil }
+        guard header.narrowing.isEmpty, header.countsTables else { return nil }
+        var counted = try TableSums(db: db, groups: ControlGroups(header.apps)).count()
+        let sums = counted.sums
+        // An app without rows is counted like any other.
+        let apps = Set(sums.keys).union(counted.groups.configured)
         return CountedTables(
             ledgerEntry: try Ledger(db: db).head().number,
-            apps: try apps.map { app in
+            apps: apps.sorted(by: Self.precedes).map { app in
                 CountedApp(
-                    bundleID: app.bundleID, environment: app.environment.rawValue,
-                    sums: try TableSums(db: db, app: app).count())
+                    bundleID: app[0], environment: app[1], sums: sums[app] ?? ControlSums())
             })
     }
 
@@ -31,31 +34,55 @@ struct ControlCount {
             arguments: [run.sequence])
         guard let counted: CountedTables = try MeasureText.decode(stored) else { return nil }
         let head = try Ledger(db: db).head().number
+        var standing = try TableSums(db: db, groups: ControlGroups(header.apps)).count()
+        let sums = standing.sums
+        var groups = standing.groups
+        let begun = Dictionary(
+            counted.apps.map { ([$0.bundleID, $0.environment], $0.sums) }, uniquingKeysWith: +)
+        // What one count joins is joined in the other.
+        groups.joinsOthers = groups.joinsOthers || begun[ControlGroups.others] != nil
+        let (before, after) = (groups.joined(begun), groups.joined(sums))
         let effects = LedgerEffects(db: db)
-        let corrections = try effects.sums(after: counted.ledgerEntry, through: head)
+        let corrections = groups.joined(
+            try effects.sums(after: counted.ledgerEntry, through: head))
+        let judged = try TableSums(db: db, groups: groups).judged(inPass: run.passID)
+        let earlier = try previous(groups, before: run)
+        let apps = Set(before.keys).union(after.keys).union(groups.configured)
+            .union(earlier.stood)
         return ControlTotals(
             ledgerEntry: head,
-            apps: try apps.compactMap { app in
-                let key = [app.bundleID, app.environment.rawValue]
-                let known = counted.apps.first { [$0.bundleID, $0.environment] == key }
-                guard let known else { return nil }
-                let earlier = try previous(key, before: run)
-                let uncounted = try earlier.map {
-                    try effects.sums(after: $0.entry, through: counted.ledgerEntry)[key]
+            apps: try apps.sorted(by: Self.precedes).map { app in
+                let previous = earlier.byApp[app]
+                let uncounted = try previous.map {
+                    groups.joined(
+                        try effects.sums(after: $0.entry, through: counted.ledgerEntry))[app]
                 }
-                let sums = TableSums(db: db, app: app)
                 return AppControlTotals(
-                    bundleID: app.bundleID, environment: app.environment.rawValue,
-                    previous: earlier?.totals, uncounted: (uncounted ?? nil) ?? ControlSums(),
-                    before: known.sums, corrections: corrections[key] ?? ControlSums(),
-                    after: try sums.count(), judged: try sums.judged(inPass: run.passID))
+                    bundleID: app[0], environment: app[1],
+                    previous: previous?.totals, uncounted: (uncounted ?? nil) ?? ControlSums(),
+                    before: before[app] ?? ControlSums(),
+                    corrections: corrections[app] ?? ControlSums(),
+                    after: after[app] ?? ControlSums(),
+                    judged: judged[app]
+                        ?? JudgedTotals(
+                            before: ControlSums(), apple: ControlSums(), after: ControlSums()))
             })
     }
 
-    /// What the last run that counted an app counted at its end, of whatever job.
+    /// What was counted before a run.
+    private struct Earlier {
+        /// By app, from the last run of whatever job that counted it, with the ledger's end there.
+        var byApp: [[String]: (totals: AppControlTotals.Previous, entry: Int64)] = [:]
+        /// The apps of which rows or periods stood when the last of these runs ended.
+        var stood: Set<[String]> = []
+    }
+
+    /// What was counted by the last runs, each app's at its end.
     private func previous(
-        _ key: [String], before run: RunReference
-    ) throws -> (totals: AppControlTotals.Previous, entry: Int64)? {
+        _ groups: ControlGroups, before run: RunReference
+    ) throws -> Earlier {
+        var earlier = Earlier()
+        var isNewest = true
         let rows = try Row.fetchCursor(
             db,
             sql: """
@@ -64,13 +91,25 @@ struct ControlCount {
                 """, arguments: [run.sequence])
         while let row = try rows.next() {
             let totals: ControlTotals? = try MeasureText.decode(row.text(at: 1))
-            let app = totals?.apps.first { [$0.bundleID, $0.environment] == key }
-            guard let totals, let app else { continue }
-            let previous = AppControlTotals.Previous(
-                runID: row.requiredText(at: 0), sums: app.after)
-            return (previous, totals.ledgerEntry)
+            guard let totals else { continue }
+            let ended = groups.joined(
+                Dictionary(
+                    totals.apps.map { ([$0.bundleID, $0.environment], $0.after) },
+                    uniquingKeysWith: +))
+            for (app, sums) in ended where earlier.byApp[app] == nil {
+                let previous = AppControlTotals.Previous(
+                    runID: row.requiredText(at: 0), sums: sums)
+                earlier.byApp[app] = (previous, totals.ledgerEntry)
+            }
+            if isNewest { earlier.stood = Set(ended.filter { !$0.value.isNothing }.keys) }
+            isNewest = false
+            if groups.configured.isSubset(of: earlier.byApp.keys) { break }
         }
-        return nil
+        return earlier
+    }
+
+    private static func precedes(_ left: [String], _ right: [String]) -> Bool {
+        left.lexicographicallyPrecedes(right)
     }
 }
 

@@ -1,116 +1,108 @@
 import GRDB
 import Subscriptions
 
-/// Adds up the company's tables for an app: each table once, in a transaction that only reads.
+/// Adds up the company's tables by app: each table read once, in its own order, in a transaction that
+/// only reads.
+///
+/// SQLite would sort all periods to group them by currency, which costs several times what reading does.
 struct TableSums {
     let db: Database
-    let app: AppIdentity
-
-    private var key: StatementArguments { [app.bundleID, app.environment.rawValue] }
+    let groups: ControlGroups
 
     /// What stands in both tables now.
-    func count() throws -> ControlSums {
-        var sums = ControlSums()
-        let isOfApp = "x.bundle_id = ? AND x.environment = ?"
-        let statuses = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT \(Self.groups(of: "x.status")) FROM subscriptions AS x WHERE \(isOfApp)
-                """, arguments: key)
-        sums.add(Self.statuses(statuses, at: 0))
-        try addPrices(
-            "transactions AS x WHERE \(isOfApp)", currency: "x.currency", price: "x.price",
-            arguments: key, to: &sums)
+    func count() throws -> GroupedSums {
+        var sums = GroupedSums(groups)
+        try read("SELECT x.bundle_id, x.environment, x.status FROM subscriptions AS x") { row in
+            sums.add(status: row.integer(at: 2), of: row)
+        }
+        try read(
+            "SELECT x.bundle_id, x.environment, x.currency, x.price FROM transactions AS x"
+        ) { row in
+            sums.add(price: Self.price(row, currency: 2, price: 3), of: row)
+        }
         return sums
     }
 
     /// Both sides of the rows that the pass has judged.
-    func judged(inPass passID: Int64) throws -> JudgedTotals {
-        var totals = JudgedTotals(
-            before: ControlSums(), apple: ControlSums(), after: ControlSums())
-        let arguments: StatementArguments = [passID] + key
-        let isJudged = """
-            p.pass_id = ? AND p.bundle_id = ? AND p.environment = ? AND p.verdict IN (
-                \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue))
-                AND p.our_status IS NOT NULL
+    func judged(inPass passID: Int64) throws -> [[String]: JudgedTotals] {
+        var before = GroupedSums(groups)
+        var apple = GroupedSums(groups)
+        var after = GroupedSums(groups)
+        try read(
             """
-        let standing = """
+            SELECT p.bundle_id, p.environment, p.our_status, p.apple_status, s.status,
+                p.apple_currency, p.apple_price, x.currency, x.price
+            FROM trueup_pass_rows AS p
             LEFT JOIN subscriptions AS s ON s.bundle_id = p.bundle_id
                 AND s.environment = p.environment
                 AND s.original_transaction_id = p.original_transaction_id
-            """
-        let columns = ["p.our_status", "p.apple_status", "s.status"].map(Self.groups)
-        let statuses = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT \(columns.joined(separator: ", "))
-                FROM trueup_pass_rows AS p \(standing) WHERE \(isJudged)
-                """, arguments: arguments)
-        let width = ControlSums.statusGroups.count
-        totals.before.add(Self.statuses(statuses, at: 0))
-        totals.apple.add(Self.statuses(statuses, at: width))
-        totals.after.add(Self.statuses(statuses, at: 2 * width))
-        let isStated = "\(isJudged) AND p.apple_status IS NOT NULL"
-        try addPrices(
-            "trueup_pass_rows AS p WHERE \(isStated)", currency: "p.apple_currency",
-            price: "p.apple_price", arguments: arguments, to: &totals.apple)
-        try addPrices(
-            """
-            trueup_pass_rows AS p \(standing)
             LEFT JOIN transactions AS x ON x.bundle_id = s.bundle_id
                 AND x.environment = s.environment AND x.transaction_id = s.latest_transaction_id
-            WHERE \(isStated)
-            """, currency: "x.currency", price: "x.price", arguments: arguments,
-            to: &totals.after)
-        return totals
-    }
-
-    /// How many rows stand in each group: sums, for which nothing must be sorted.
-    private static func groups(of column: String) -> String {
-        ControlSums.statusGroups.map { group in
-            group == 0
-                ? "ifnull(sum(\(column) IS NULL OR \(column) NOT IN (1, 2, 3, 4, 5)), 0)"
-                : "ifnull(sum(\(column) IS \(group)), 0)"
-        }.joined(separator: ", ")
-    }
-
-    private static func statuses(_ row: Row?, at first: Int) -> [Int: Int] {
-        var statuses: [Int: Int] = [:]
-        for (index, group) in ControlSums.statusGroups.enumerated() {
-            let rows = row?.number(at: first + index) ?? 0
-            if rows > 0 { statuses[group] = rows }
+            WHERE p.pass_id = ? AND p.verdict IN (
+                \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue))
+                AND p.our_status IS NOT NULL
+            """, [passID]
+        ) { row in
+            before.add(status: row.integer(at: 2), of: row)
+            apple.add(status: row.integer(at: 3), of: row)
+            after.add(status: row.integer(at: 4), of: row)
+            guard row.kind(at: 3) != .null else { return }
+            apple.add(price: Self.price(row, currency: 5, price: 6), of: row)
+            after.add(price: Self.price(row, currency: 7, price: 8), of: row)
         }
-        return statuses
+        let (ours, stated, standing) = (before.sums, apple.sums, after.sums)
+        return ours.reduce(into: [:]) { totals, app in
+            totals[app.key] = JudgedTotals(
+                before: app.value, apple: stated[app.key] ?? ControlSums(),
+                after: standing[app.key] ?? ControlSums())
+        }
     }
 
-    /// In two halves of 32 bits: a sum that overflows would end the run with an error of SQLite's.
-    private func addPrices(
-        _ source: String, currency: String, price: String, arguments: StatementArguments,
-        to sums: inout ControlSums
+    private func read(
+        _ sql: String, _ arguments: StatementArguments = [],
+        _ body: (ColumnsInPlace) throws -> Void
     ) throws {
-        let code = "CASE WHEN \(currency) GLOB '[A-Z][A-Z][A-Z]' THEN \(currency) ELSE '' END"
-        let whole = "CASE WHEN typeof(\(price)) = 'integer' THEN \(price) ELSE 0 END"
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT \(code) AS code, count(*), sum((\(whole)) >> 32), sum((\(whole)) & 4294967295)
-                FROM \(source) GROUP BY code
-                """, arguments: arguments)
-        while let row = try rows.next() {
-            let (high, overflows) = (row.integer(at: 2) ?? 0)
-                .multipliedReportingOverflow(by: 1 << 32)
-            let (sum, overflow) = high.addingReportingOverflow(row.integer(at: 3) ?? 0)
-            let isNegative = (row.integer(at: 2) ?? 0) < 0
-            sums.add(
-                periods: row.number(at: 1) ?? 0,
-                amount: overflows || overflow ? (isNegative ? .min : .max) : sum,
-                in: row.requiredText(at: 0))
-        }
+        let statement = try db.cachedStatement(sql: sql)
+        let cursor = try Row.fetchCursor(statement, arguments: arguments)
+        let columns = ColumnsInPlace(of: statement)
+        while try cursor.next() != nil { try body(columns) }
+    }
+
+    private static func price(
+        _ row: ColumnsInPlace, currency: Int, price: Int
+    ) -> (currency: CurrencyCode, amount: Int64) {
+        let code =
+            row.kind(at: currency) == .text
+            ? row.withText(at: currency) { CurrencyCode($0) } : CurrencyCode.none
+        return (code, row.kind(at: price) == .integer ? row.integer(at: price) ?? 0 : 0)
     }
 }
 
-extension ControlSums {
-    fileprivate mutating func add(_ counted: [Int: Int]) {
-        for (group, rows) in counted { add(rows: rows, ofStatus: group) }
+/// Three capital letters in one number, or none.
+struct CurrencyCode: Hashable {
+    private let letters: UInt32
+
+    static let none = CurrencyCode(letters: 0)
+
+    private init(letters: UInt32) { self.letters = letters }
+
+    init(_ bytes: Span<UInt8>) {
+        var letters: UInt32 = 0
+        for index in bytes.indices {
+            let isLetter = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(bytes[index])
+            guard isLetter, bytes.count == 3 else {
+                self = .none
+                return
+            }
+            letters = letters << 8 | UInt32(bytes[index])
+        }
+        self.letters = letters
+    }
+
+    /// Empty for none.
+    var text: String {
+        guard letters != 0 else { return "" }
+        let bytes = [letters >> 16, letters >> 8, letters].map { UInt8(truncatingIfNeeded: $0) }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -22,6 +22,9 @@ package struct RunHeader: Hashable, Sendable {
     package var coversEveryRow = true
     /// Whether the run judges rows by what it asks of Apple, rather than working off a plan.
     package var judgesRows = true
+    /// Whether the company's tables are counted as the run begins and at its end: not for a job that
+    /// only reads notifications, which may run every hour.
+    package var countsTables = true
     /// On how many distinct UTC days Apple must fail to find an id before that counts as confirmed.
     package var notFoundConfirmations: Int
     /// The job's file; `nil` where no file says what the run does.

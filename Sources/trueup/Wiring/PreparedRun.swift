@@ -124,6 +124,7 @@ extension PreparedRun {
         if let apps = job.narrowing.apps { header.apps = apps.sorted() }
         let asksEverybody = jobSettings.coverage == .full || job.narrowing.ids != nil
         header.coversEveryRow = jobSettings.steps.contains(.walk) && asksEverybody
+        header.countsTables = jobSettings.steps.contains(.walk)
         header.jobFile = SettingsPath.resolve(
             jobSettings.file, from: FileManager.default.currentDirectoryPath)
         header.guards = jobSettings.guards.text

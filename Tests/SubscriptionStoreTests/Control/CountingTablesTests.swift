@@ -183,4 +183,73 @@ import Testing
         #expect(totals.after.prices[""] == .init(periods: 1, amount: 0))
         #expect(totals.after.prices["EUR"] == .init(periods: 2, amount: .max))
     }
+
+    // MARK: Apps that are not configured
+
+    private func addRow(_ id: String, bundle: String, status: Int) throws {
+        try database.execute(
+            """
+            INSERT INTO subscriptions (original_transaction_id, environment, bundle_id, status)
+            VALUES ('\(id)', 'Production', '\(bundle)', \(status))
+            """)
+    }
+
+    @Test func `rows of apps that are not configured are counted, each app by itself`() async throws
+    {
+        try addRow("5", bundle: "com.example.old", status: 2)
+        try addRow("6", bundle: "com.example.old", status: 4)
+        let night = try await Night.begin(store, Night.header("run-1"))
+        let stray = RowOutcome(
+            key: SubscriptionKey(
+                bundleID: "com.example.old", environment: "Production",
+                originalTransactionID: "5"), verdict: .discrepancy)
+        try await night.stage(judged(stray, ours: 2, apple: 1))
+        let control = try #require(try await night.conclude().summary().control)
+        #expect(control.apps.map(\.bundleID) == [app.bundleID, "com.example.old"])
+        let old = try #require(control.apps.last)
+        #expect(old.before.statuses == [2: 1, 4: 1])
+        #expect(old.after == old.before)
+        #expect(old.judged.before.statuses == [2: 1])
+        #expect(old.judged.apple.statuses == [1: 1])
+        let rows = try database.value("SELECT count(*) FROM subscriptions")
+        #expect(control.apps.map(\.after.rows).reduce(0, +) == rows.flatMap(Int.init))
+    }
+
+    @Test func `rows of such an app that are gone were written by others`() async throws {
+        try addRow("5", bundle: "com.example.old", status: 2)
+        try await Night.begin(store, Night.header("run-1")).conclude()
+        try database.execute("DELETE FROM subscriptions WHERE bundle_id = 'com.example.old'")
+        let night = try await Night.begin(store, Night.header("run-2", at: Night.start + 1_000))
+        let control = try #require(try await night.conclude().summary().control)
+        let old = try #require(control.apps.first { $0.bundleID == "com.example.old" })
+        #expect(old.othersSince?.statuses == [2: -1])
+        #expect(old.after.isNothing)
+    }
+
+    @Test func `many such apps count as one, and the sum stays that of the table`() async throws {
+        try await Night.begin(store, Night.header("run-1")).conclude()
+        for number in 100..<130 {
+            try addRow("\(number)", bundle: "com.example.\(number)", status: 1 + number % 2)
+        }
+        let night = try await Night.begin(store, Night.header("run-2", at: Night.start + 1_000))
+        let control = try #require(try await night.conclude().summary().control)
+        #expect(control.apps.map(\.bundleID) == ["", app.bundleID])
+        #expect(control.apps.first?.after.statuses == [1: 15, 2: 15])
+        #expect(control.apps.map(\.after.rows).reduce(0, +) == 34)
+    }
+
+    @Test func `a run that only reads notifications counts nothing`() async throws {
+        try await Night.begin(store, Night.header("run-1")).conclude()
+        var header = Night.header("run-2", at: Night.start + 1_000, job: "recover")
+        header.countsTables = false
+        let hourly = try await Night.begin(store, header)
+        try await hourly.stage(judged(drift("1"), ours: 1, apple: 2))
+        try await hourly.apply()
+        #expect(try await hourly.conclude().summary().control == nil)
+        let third = try await Night.begin(store, Night.header("run-3", at: Night.start + 2_000))
+        let totals = try totals(of: try await third.conclude())
+        #expect(totals.previous?.runID == "run-1")
+        #expect(totals.uncounted.statuses == [1: -1, 2: 1])
+        #expect(totals.othersSince?.isNothing == true)
+    }
 }
