@@ -61,6 +61,7 @@ final class HandMadeReports {
     ///     in older reports, which have no such file.
     ///   - business: The lines of `business.jsonl`, without the run, and what the summary says of it;
     ///     `nil` as in older reports, which have no such file.
+    ///   - control: The control totals of the summary; `nil` as in older reports, which have none.
     ///   - isListed: Whether the index has its line.
     ///   - mode: Of the run.
     ///   - planned: The items of its plan.
@@ -70,7 +71,8 @@ final class HandMadeReports {
     /// - Throws: What writing the files throws.
     func addNight(
         _ corrections: [Correction], derivations: [[String: Any]]? = nil,
-        business: (lines: [[String: Any]], summary: [String: Any])? = nil, isListed: Bool = true,
+        business: (lines: [[String: Any]], summary: [String: Any])? = nil,
+        control: [[String: Any]]? = nil, isListed: Bool = true,
         mode: String = "apply", planned: [[String: Any]] = [], plannedLines: [String] = [],
         app: String = "com.example.app", listsFinding: Bool = false
     ) throws {
@@ -125,6 +127,7 @@ final class HandMadeReports {
             shared.merging([
                 "corrections": ["applied": written.count],
                 "business": business?.summary ?? NSNull() as Any,
+                "control_totals": control ?? NSNull() as Any,
                 "finding_states": listsFinding ? ["access_unpaid": ["open": 1]] : [:],
                 "findings": listsFinding ? ["access_unpaid": ["high": 1]] : [:],
             ]) { $1 })

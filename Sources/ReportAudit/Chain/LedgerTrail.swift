@@ -10,6 +10,8 @@ struct LedgerTrail {
     }
 
     private var pages: [Page] = []
+    /// What the runs so far counted at their ends.
+    var counted = CountedTrail()
     /// Declared breaks that have not been reached.
     private(set) var declared: [DeclaredBreak]
     /// Entries that declare breaks, which are in manifests.

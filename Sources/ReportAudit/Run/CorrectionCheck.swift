@@ -18,7 +18,7 @@ struct CorrectionCheck {
     }
 
     func check(
-        trail: inout LedgerTrail, audit: inout RunAudit
+        trail: inout LedgerTrail, audit: inout RunAudit, changed: inout CorrectedTotals
     ) async throws(UnreadableFile) {
         let lines = try LineFile(folder + "/" + Self.name)
         let companions = Companions()
@@ -35,6 +35,8 @@ struct CorrectionCheck {
                 problems.add(Self.name, line: lines.lineNumber, "it is no ledger entry")
                 continue
             }
+            // Those of a killed run stand here, too.
+            if problems.isOfRun(entry) { changed.take(entry) }
             let before = problems.count
             let erasedBefore = audit.onErased
             let report = { (text: String) in

@@ -91,7 +91,8 @@ struct RunAuditor {
         async let listed = ListedContents.audit(
             path: path, folder: folder, manifest: manifest, trust: trust, apps: apps, guide: guide)
         let corrected = RunProblems(folder: folder, manifest: manifest)
-        await auditLedger(manifest, statements, &trail, &audit, corrected)
+        var changed = CorrectedTotals()
+        await auditLedger(manifest, statements, &trail, &audit, &changed, corrected)
         let lists = await listed
         problems.add(lists.findings)
         problems.add(corrected.list)
@@ -107,9 +108,12 @@ struct RunAuditor {
         }
         countUndecided(&counts, problems)
         counts.corrections = audit.corrections
+        counts.corrected = changed
         audit.findings = counts.findings
-        SummaryCheck(manifest: manifest, counts: counts) { problems.add($0, $1) }
-            .check(folder: path)
+        trail.counted.add(
+            SummaryCheck(manifest: manifest, counts: counts, earlier: trail.counted) {
+                problems.add($0, $1)
+            }.check(folder: path), endOf: manifest.runID)
         audit.roots = verifier.roots.union(lists.roots)
         // A root that only the manifest names proves nothing.
         let rehearsalRoots = verifier.rehearsalRoots.union(lists.rehearsalRoots)
@@ -126,7 +130,7 @@ struct RunAuditor {
     /// What the run added to the ledger: declared breaks, and corrections.
     private func auditLedger(
         _ manifest: ManifestRecord, _ statements: StatementCheck, _ trail: inout LedgerTrail,
-        _ audit: inout RunAudit, _ problems: RunProblems
+        _ audit: inout RunAudit, _ changed: inout CorrectedTotals, _ problems: RunProblems
     ) async {
         for declaration in manifest.declarations {
             let number = declaration.integer("ledger_entry")
@@ -142,7 +146,7 @@ struct RunAuditor {
                 folder: path, isCheck: manifest.record.text("mode") == "check",
                 statements: statements,
                 hasDerivations: manifest.files[DerivationCheck.name] != nil, problems: problems
-            ).check(trail: &trail, audit: &audit)
+            ).check(trail: &trail, audit: &audit, changed: &changed)
         } catch {
             problems.add(CorrectionCheck.name, error.reason)
         }

@@ -20,6 +20,8 @@ struct RunCounts {
     /// The planned corrections by fate.
     var fates: [String: Int] = [:]
     var planned = 0
+    /// What the run's own corrections change of the control totals.
+    var corrected = CorrectedTotals()
     /// Events of `business.jsonl` by day, app, environment and kind.
     var business: [[String]: Int64] = [:]
     /// The identity that `plan.json` states; `nil` when it states none.

@@ -12,19 +12,24 @@ struct SummaryCheck {
 
     let manifest: ManifestRecord
     let counts: RunCounts
+    let earlier: CountedTrail
     let report: (_ file: String, _ text: String) -> Void
 
-    func check(folder: String) {
+    /// Checks the summary in a folder.
+    ///
+    /// - Parameter folder: The run's.
+    /// - Returns: What the run counted at its end, by app.
+    func check(folder: String) -> [[String]: ControlNumbers] {
         let bytes: [UInt8]
         do throws(UnreadableFile) {
             bytes = try PlainFile.contents(of: folder + "/" + Self.name, limit: Self.limitBytes)
         } catch {
             // `FileCheck` reports that it is missing.
-            return
+            return [:]
         }
         guard let summary = JSONRecord(bytes) else {
             report(Self.name, "it is not a JSON object")
-            return
+            return [:]
         }
         for name in Self.shared where !JSONValue.areSame(summary[name], manifest.record[name]) {
             report(Self.name, "its \(name) is another than manifest.json's")
@@ -39,6 +44,9 @@ struct SummaryCheck {
         {
             report(Self.name, "its business is not what \(BusinessCheck.name) has of that day")
         }
+        return ControlCheck(corrected: counts.corrected, earlier: earlier) {
+            report(Self.name, $0)
+        }.check(summary)
     }
 
     /// The plan that the summary names is the one in `plan.json`.

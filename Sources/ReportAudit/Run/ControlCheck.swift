@@ -1,0 +1,241 @@
+import JSONWebSignature
+
+/// Numbers of a count by status or by currency: `rows 1`, `periods EUR`, `amount EUR`.
+///
+/// Only what is not zero stands in it, so that equal counts are equal.
+typealias ControlNumbers = [String: Int64]
+
+/// Checks the control totals of `summary.json`: whether each count comes to the next, and whether they are
+/// what the other files say. Reports of older versions, and of runs that counted nothing, have none.
+struct ControlCheck {
+    static let name = "control_totals"
+
+    /// What this run's own lines of `corrections.jsonl` change, by app.
+    let corrected: CorrectedTotals
+    /// The counts at the end of the runs before.
+    let earlier: CountedTrail
+    let report: (_ text: String) -> Void
+
+    /// Checks a summary.
+    ///
+    /// - Parameter summary: The whole file.
+    /// - Returns: What was counted at the end, by app, for the runs behind this one.
+    func check(_ summary: JSONRecord) -> [[String]: ControlNumbers] {
+        guard summary.states(Self.name) else { return [:] }
+        var ended: [[String]: ControlNumbers] = [:]
+        var judged: Int64 = 0
+        for element in summary[Self.name]?.elements ?? [] {
+            guard let app = JSONRecord(element), let bundle = app.text("app"),
+                let environment = app.text("environment")
+            else {
+                report("its \(Self.name) are not of an app")
+                continue
+            }
+            let key = [bundle, environment]
+            let known = ended[key]
+            guard known == nil, let after = Self.numbers(app.record("after")) else {
+                report("its \(Self.name) name \(Self.words(key)) twice, or without an end")
+                continue
+            }
+            ended[key] = after
+            check(app, key)
+            judged = judged.addingReportingOverflow(checkJudged(app, key)).partialValue
+        }
+        let totals = summary.record("totals")
+        let both = (totals?.integer("matched") ?? 0).addingReportingOverflow(
+            totals?.integer("discrepant") ?? 0)
+        if judged > both.partialValue {
+            report(
+                "its \(Self.name) have \(judged) judged rows, but only \(both.partialValue) match "
+                    + "or differ")
+        }
+        return ended
+    }
+
+    private func check(_ app: JSONRecord, _ key: [String]) {
+        let names = ["uncounted_corrections", "before", "corrections", "others_meanwhile", "after"]
+        let counts = names.compactMap { Self.numbers(app.record($0)) }
+        guard counts.count == names.count else {
+            report("its \(Self.name) of \(Self.words(key)) lack one of \(names)")
+            return
+        }
+        let (uncounted, before, corrections) = (counts[0], counts[1], counts[2])
+        let (meanwhile, after) = (counts[3], counts[4])
+        if ![before, after].allSatisfy({ !$0.contains(where: Self.isBelowNothing) }) {
+            report("its \(Self.name) of \(Self.words(key)) count less than nothing")
+        }
+        if !Self.isSum([before, corrections, meanwhile], after) {
+            report(
+                "its \(Self.name) of \(Self.words(key)) do not add up: before, corrections and "
+                    + "others_meanwhile are not after")
+        }
+        if app.states("previous") || app.states("others_since") {
+            let (previous, since) = (
+                Self.numbers(app.record("previous")), Self.numbers(app.record("others_since"))
+            )
+            if let previous, let since, Self.isSum([previous, uncounted, since], before) {
+                checkPrevious(app, key, previous)
+            } else {
+                report(
+                    "its \(Self.name) of \(Self.words(key)) do not add up: previous, "
+                        + "uncounted_corrections and others_since are not before")
+            }
+        }
+        let lines = corrected.numbers[key] ?? [:]
+        let isKnown = { (name: String) in name.hasPrefix("rows ") || !corrected.leavesPricesOpen }
+        if lines.filter({ isKnown($0.key) && $0.value != 0 })
+            != corrections.filter({ isKnown($0.key) })
+        {
+            report(
+                "its \(Self.name) of \(Self.words(key)) have other corrections than "
+                    + CorrectionCheck.name)
+        }
+    }
+
+    /// The run that counted before it, if its report is at hand, counted the same at its end.
+    private func checkPrevious(_ app: JSONRecord, _ key: [String], _ previous: ControlNumbers) {
+        // Apps that are counted as one may have been counted each by itself before.
+        guard key != ["", ""], let runID = app.text("previous_run_id"),
+            let counted = earlier.ended(runID)?[key]
+        else { return }
+        if counted != previous {
+            report(
+                "its \(Self.name) of \(Self.words(key)) begin with other numbers than run \(runID) "
+                    + "ended with")
+        }
+    }
+
+    /// Each judged row stands once on each side; how many there are.
+    private func checkJudged(_ app: JSONRecord, _ key: [String]) -> Int64 {
+        let judged = app.record("judged")
+        let rows = ["ours_before", "apple", "ours_after"].map { side in
+            Self.numbers(judged?.record(side))?.reduce(Int64(0)) { sum, number in
+                guard number.key.hasPrefix("rows ") else { return sum }
+                return sum.addingReportingOverflow(number.value).partialValue
+            }
+        }
+        guard let first = rows[0], rows.allSatisfy({ $0 == first }), first >= 0 else {
+            report(
+                "its \(Self.name) of \(Self.words(key)) have another number of judged rows on each "
+                    + "side")
+            return 0
+        }
+        return first
+    }
+
+    private static func words(_ app: [String]) -> String {
+        app == ["", ""] ? "the apps that are not configured" : "\(app[0]) (\(app[1]))"
+    }
+
+    /// An amount may be below zero, a number of rows or periods not.
+    private static func isBelowNothing(_ number: ControlNumbers.Element) -> Bool {
+        number.value < 0 && !number.key.hasPrefix("amount ")
+    }
+
+    /// The numbers of a count; `nil` for what is none.
+    private static func numbers(_ record: JSONRecord?) -> ControlNumbers? {
+        guard let record, let rows = record.record("rows"), let prices = record.record("prices")
+        else { return nil }
+        var numbers: ControlNumbers = [:]
+        for status in rows.names {
+            guard let count = rows.integer(status) else { return nil }
+            numbers["rows " + status] = count
+        }
+        for currency in prices.names {
+            guard let price = prices.record(currency), let amount = price.integer("amount"),
+                let periods = price.integer("periods")
+            else { return nil }
+            numbers["amount " + currency] = amount
+            numbers["periods " + currency] = periods
+        }
+        return numbers.filter { $0.value != 0 }
+    }
+
+    /// Whether several counts come to another; an amount at the end of what 64 bits hold is not judged.
+    private static func isSum(_ parts: [ControlNumbers], _ whole: ControlNumbers) -> Bool {
+        let names = parts.reduce(into: Set(whole.keys)) { $0.formUnion($1.keys) }
+        return names.allSatisfy { name in
+            let values = parts.map { $0[name] ?? 0 }
+            let expected = whole[name] ?? 0
+            let ends: Set = [Int64.min, .max]
+            guard !ends.contains(expected), ends.isDisjoint(with: values) else { return true }
+            return values.reduce(Int64(0), &+) == expected
+        }
+    }
+}
+
+/// What the corrections that a run wrote change of the control totals, from the lines of
+/// `corrections.jsonl`.
+struct CorrectedTotals {
+    /// By app, as bundle id and environment.
+    private(set) var numbers: [[String]: ControlNumbers] = [:]
+    /// Whether a period's price or currency was changed and the other left: that one stands in the row.
+    private(set) var leavesPricesOpen = false
+
+    /// Adds a line that the run itself wrote.
+    mutating func take(_ entry: JSONRecord) {
+        let app = [entry.text("app") ?? "", entry.text("environment") ?? ""]
+        let (before, after) = (entry.record("before"), entry.record("after"))
+        let action = Self.action(of: entry)
+        if entry.text("table") == "subscriptions" {
+            guard action != "update" || (after?.names.contains("status") ?? false) else { return }
+            if action != "insert" { add(-1, "rows " + Self.group(status: before), to: app) }
+            if action != "delete" { add(1, "rows " + Self.group(status: after), to: app) }
+            return
+        }
+        let changed = after?.names ?? []
+        if action == "update" {
+            guard changed.contains("price") || changed.contains("currency") else { return }
+            guard changed.contains("price"), changed.contains("currency") else {
+                leavesPricesOpen = true
+                return
+            }
+        }
+        for (side, sign, isMeant) in [
+            (before, Int64(-1), action != "insert"), (after, 1, action != "delete"),
+        ] where isMeant {
+            let currency = Self.group(currency: side?.text("currency"))
+            add(sign, "periods " + currency, to: app)
+            let amount = side?.integer("price") ?? 0
+            add(
+                amount.multipliedReportingOverflow(by: sign).partialValue, "amount " + currency,
+                to: app)
+        }
+    }
+
+    private mutating func add(_ number: Int64, _ name: String, to app: [String]) {
+        let known = numbers[app]?[name] ?? 0
+        numbers[app, default: [:]][name] = known.addingReportingOverflow(number).partialValue
+    }
+
+    /// Old entries state none.
+    private static func action(of entry: JSONRecord) -> String {
+        if let action = entry.text("action") { return action }
+        let kinds = entry["kinds"]?.elements.compactMap(\.text) ?? []
+        return entry.text("table") == "transactions" || kinds.contains("missing_locally")
+            ? "insert" : "update"
+    }
+
+    private static func group(status side: JSONRecord?) -> String {
+        guard let status = side?.integer("status"), (1...5).contains(status) else { return "none" }
+        return String(status)
+    }
+
+    private static func group(currency: String?) -> String {
+        guard let currency, currency.utf8.count == 3,
+            currency.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })
+        else { return "none" }
+        return currency
+    }
+}
+
+/// What the runs before counted at their ends.
+struct CountedTrail {
+    private var counts: [String: [[String]: ControlNumbers]] = [:]
+
+    func ended(_ runID: String) -> [[String]: ControlNumbers]? { counts[runID] }
+
+    mutating func add(_ count: [[String]: ControlNumbers], endOf runID: String) {
+        if !count.isEmpty { counts[runID] = count }
+    }
+}
