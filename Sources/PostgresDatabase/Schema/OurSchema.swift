@@ -54,6 +54,20 @@ enum OurSchema {
                     expires_at timestamptz NOT NULL,
                     PRIMARY KEY (bundle_id, environment, job))
                 """),
+        // The calls to Apple of the last hour, by all workers: one quota for each app and endpoint.
+        Step(
+            number: 3,
+            statements: """
+                CREATE TABLE trueup.calls (
+                    bundle_id text NOT NULL,
+                    environment text NOT NULL,
+                    endpoint text NOT NULL,
+                    second bigint NOT NULL,
+                    calls bigint NOT NULL,
+                    PRIMARY KEY (bundle_id, environment, endpoint, second));
+                COMMENT ON TABLE trueup.calls IS
+                    'Calls to Apple of the last hour, by all workers, in buckets of five seconds'
+                """),
     ]
 
     static let newest = steps.map(\.number).max() ?? 0

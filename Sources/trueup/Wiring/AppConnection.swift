@@ -1,6 +1,7 @@
 import AppStoreServerAPI
 import HTTPTransport
 import JSONWebSignature
+import PostgresDatabase
 import ReconciliationRun
 import SubscriptionStore
 import Subscriptions
@@ -32,6 +33,7 @@ struct AppConnection {
     ///   - deadline: until when to go on trying.
     ///   - maxOutage: how long an endpoint that does not work is waited for.
     ///   - store: whose processes share the quota.
+    ///   - calls: the calls of all workers, where several share the quota.
     ///   - peaks: where the busiest hour is noted.
     ///   - wallClock: the present.
     ///   - hear: is told what the calls wait for, and how fast they are made.
@@ -40,19 +42,23 @@ struct AppConnection {
     /// - Throws: `StoreError`.
     func requests(
         deadline: ContinuousClock.Instant, maxOutage: Duration, sharingQuotaIn store: SQLiteStore,
-        noting peaks: QuotaPeaks, wallClock: @escaping @Sendable () -> Timestamp,
+        and calls: SharedCalls?, noting peaks: QuotaPeaks,
+        wallClock: @escaping @Sendable () -> Timestamp,
         hear: @escaping @Sendable (PacingNotice) -> Void,
         order: @escaping @Sendable () -> PaceOrder
     ) async throws -> PacedRequests {
         let rates = QuotaRates.allowed(by: app)
-        let quota = SharedQuota(
-            store: store, app: app.identity, rates: rates, now: wallClock, peaks: peaks)
+        let own = SharedQuota(
+            store: store, app: app.identity, rates: rates, now: wallClock,
+            peaks: calls == nil ? peaks : nil)
+        var book: any QuotaBook = own
+        if let calls { book = WorkerQuota(own: own, shared: calls, peaks: peaks) }
         return PacedRequests(
             app: app.identity, keyID: app.keyID, baseURL: app.endpoint.url, transport: transport,
             tokens: AppStoreServerTokens(
                 issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
                 key: key, now: wallClock),
-            rates: rates, book: quota, earlierRefusals: try await quota.refusals(),
+            rates: rates, book: book, earlierRefusals: try await own.refusals(),
             maxOutage: maxOutage, deadline: deadline, clock: ContinuousClock(),
             wallClock: wallClock, hear: hear, order: order)
     }

@@ -3,6 +3,7 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 import Logging
+import PostgresDatabase
 import ReconciliationRun
 import Reports
 import SubscriptionStore
@@ -63,6 +64,7 @@ struct RunSession {
             working.cancel()
             workers?.end()
         }
+        let calls = try WorkerCalls(for: run)
         let refresh = try await store.refreshCopy(for: run.job.mode, at: since)
 
         // The report folder.
@@ -99,13 +101,13 @@ struct RunSession {
         // The run itself, and its report.
         var job = run.job
         job.commands?.report = folder.publishedPath
-        job.remarks += gaps + [notifier.obstacle].compactMap(\.self)
+        job.remarks += gaps + [notifier.obstacle, calls.remark].compactMap(\.self)
         job.remarks += settings.company.remarks(after: refresh)
         job.forecast = try await forecast(in: store)
         let waits = WaitingTime(now: invocation.now)
         let peaks = QuotaPeaks()
         let requests = try await requests(
-            over: connections, store: store, noting: peaks,
+            over: connections, store: store, and: calls.shared, noting: peaks,
             hear: PacingReport(logger: logger, terminal: terminal, waits: waits),
             obeying: control)
         let reconciler = Reconciler(
@@ -193,15 +195,15 @@ struct RunSession {
 
     /// The calls about each app; they share its quota with every process on this database.
     private func requests(
-        over connections: [AppConnection], store: SQLiteStore, noting peaks: QuotaPeaks,
-        hear: PacingReport, obeying control: RunControl
+        over connections: [AppConnection], store: SQLiteStore, and calls: SharedCalls?,
+        noting peaks: QuotaPeaks, hear: PacingReport, obeying control: RunControl
     ) async throws -> [PacedRequests] {
         var requests: [PacedRequests] = []
         for connection in connections {
             requests.append(
                 try await connection.requests(
                     deadline: run.clock.deadline, maxOutage: run.maxOutage, sharingQuotaIn: store,
-                    noting: peaks, wallClock: invocation.now, hear: hear.tell,
+                    and: calls, noting: peaks, wallClock: invocation.now, hear: hear.tell,
                     order: { control.paceOrder }))
         }
         return requests

@@ -2,7 +2,7 @@ import AppStoreServerAPI
 import SubscriptionStore
 import Subscriptions
 
-/// The books of an app's quota in the database: all processes on it count together.
+/// The books of an app's quota in our database: all processes on it count together.
 struct SharedQuota: QuotaBook {
     let store: SQLiteStore
     let app: AppIdentity
@@ -43,7 +43,7 @@ struct SharedQuota: QuotaBook {
         }
     }
 
-    private func account(_ endpoint: Endpoint) -> QuotaAccount {
+    func account(_ endpoint: Endpoint) -> QuotaAccount {
         QuotaAccount(app: app, endpoint: endpoint.rawValue)
     }
 }

@@ -114,6 +114,14 @@ import Testing
         #expect(process.apple.requests.isEmpty)
     }
 
+    @Test func `ends the run where nobody knows what other workers have booked`() async {
+        let gone = QuotaBookFailure(endingWith: .unavailable("No server."))
+        let process = process(SharedBooks(limit: 7, failure: gone, now: wallClock))
+        #expect(await process.ask().word == "store No server.")
+        #expect(await process.ask().word == "store No server.")
+        #expect(process.apple.requests.isEmpty)
+    }
+
     @Test func `is told once where many wait, and holds when some are cancelled`() async {
         let books = books(10)
         let heard = Heard()

@@ -1,6 +1,3 @@
-import GRDB
-package import Subscriptions
-
 /// Whose calls are counted together: Apple's limits hold for each app and endpoint.
 package struct QuotaAccount: Hashable, Sendable {
     package var app: AppIdentity
@@ -11,8 +8,4 @@ package struct QuotaAccount: Hashable, Sendable {
         self.app = app
         self.endpoint = endpoint
     }
-
-    var arguments: StatementArguments { [app.bundleID, app.environment.rawValue, endpoint] }
-
-    static let condition = "bundle_id = ? AND environment = ? AND endpoint = ?"
 }

@@ -1,0 +1,130 @@
+package import Subscriptions
+import Synchronization
+
+/// The calls to Apple of all workers on a database, in a table of ours, booked before they are made.
+///
+/// They are counted by the server's clock, because those of workers differ. What is booked and never
+/// made, as by a worker that was killed, counts for its hour. Its calls block.
+package final class SharedCalls: Sendable {
+    private let state: Mutex<State>
+
+    private struct State: Sendable {
+        var keeper: SessionKeeper
+        /// Where the last booking of each account stands: in which bucket of the caller's clock, and
+        /// in which of the server's.
+        var last: [QuotaAccount: Booked] = [:]
+    }
+
+    private struct Booked: Sendable {
+        var bucket: Int64
+        var serverBucket: Int64
+    }
+
+    /// - Parameters:
+    ///   - connector: Opens sessions; bookings need one of their own.
+    ///   - limits: How long a statement may take and wait.
+    package init(_ connector: PostgresConnector, limits: SessionLimits = SessionLimits()) {
+        state = Mutex(State(keeper: SessionKeeper(connector, limits: limits)))
+    }
+
+    /// Makes the table, where it is not there.
+    ///
+    /// - Throws: `StoreError` where it cannot be made.
+    package func prepare() throws(StoreError) {
+        try state.withLock { state throws(StoreError) in try state.keeper.bringUpToDate() }
+    }
+
+    /// Whether the table is there and may be written, as it stands: for a run that only looks, which
+    /// makes nothing in a company's database.
+    ///
+    /// - Returns: `false` before the first job that writes, and for a user who may only read.
+    /// - Throws: `StoreError` when it cannot be learned.
+    package func mayBeUsed() throws(StoreError) -> Bool {
+        try state.withLock { state throws(StoreError) in
+            try state.keeper.read("looking for the calls of all workers") {
+                session throws(ServerFailure) in
+                try session.run(
+                    """
+                    SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+                    WHERE n.nspname = 'trueup' AND c.relname = 'calls'
+                        AND has_schema_privilege(n.oid, 'USAGE')
+                        AND has_table_privilege(c.oid, 'SELECT')
+                        AND has_table_privilege(c.oid, 'INSERT')
+                        AND has_table_privilege(c.oid, 'UPDATE')
+                        AND has_table_privilege(c.oid, 'DELETE')
+                    """, []
+                ).rows.count == 1
+            }
+        }
+    }
+
+    /// Books calls, and takes back those of the last booking that are not going to be made.
+    ///
+    /// - Parameters:
+    ///   - wanted: How many calls are wanted, at least one.
+    ///   - account: Whose.
+    ///   - limit: The calls of any hour.
+    ///   - unused: What is left of the caller's last grant.
+    ///   - now: The caller's clock, by which it uses the grant.
+    /// - Returns: As many calls as fit, in the bucket of the caller's clock.
+    /// - Throws: `StoreError` when nothing is known to be booked; then no call may be made.
+    package func book(
+        _ wanted: Int, of account: QuotaAccount, limit: Int, givingBack unused: QuotaGrant?,
+        at now: Timestamp
+    ) throws(StoreError) -> QuotaGrant {
+        try state.withLock { state throws(StoreError) in
+            let unused = Self.returned(unused, to: state.last[account])
+            // A transaction that is begun again may have been committed: nothing is given back twice.
+            var isGivenBack = false
+            let (grant, clock) = try state.keeper.write("booking calls to Apple") {
+                session throws(ServerFailure) in
+                let books = CallBooks(session: session, account: account)
+                let clock = try books.hold()
+                if let unused, !isGivenBack {
+                    isGivenBack = true
+                    try books.takeBack(unused)
+                }
+                let grant = try books.window(at: clock).grant(wanted, limit: limit, at: clock)
+                try books.enter(grant.calls, at: CallBooks.bucket(ofGrantAt: clock))
+                return (grant, clock)
+            }
+            var own = grant
+            own.bucket = QuotaWindow.bucket(of: now)
+            own.nextFree = grant.nextFree.map {
+                now.adding(milliseconds: $0.milliseconds(since: clock))
+            }
+            state.last[account] = Booked(
+                bucket: own.bucket, serverBucket: CallBooks.bucket(ofGrantAt: clock))
+            return own
+        }
+    }
+
+    /// Takes back what is left of the last grant; what cannot be taken back counts as made.
+    ///
+    /// - Parameters:
+    ///   - unused: As granted.
+    ///   - account: Whose.
+    /// - Throws: `StoreError` when it cannot be said.
+    package func giveBack(_ unused: QuotaGrant, of account: QuotaAccount) throws(StoreError) {
+        try state.withLock { state throws(StoreError) in
+            guard let unused = Self.returned(unused, to: state.last[account])
+            else { return }
+            var isGivenBack = false
+            try state.keeper.write("giving back booked calls") { session throws(ServerFailure) in
+                guard !isGivenBack else { return }
+                isGivenBack = true
+                let books = CallBooks(session: session, account: account)
+                _ = try books.hold()
+                try books.takeBack(unused)
+            }
+        }
+    }
+
+    /// The same calls in the server's bucket; `nil` where they are not of the last booking.
+    private static func returned(_ unused: QuotaGrant?, to last: Booked?) -> QuotaWindow.Bucket? {
+        guard let unused, let last, unused.calls > 0, unused.bucket == last.bucket else {
+            return nil
+        }
+        return QuotaWindow.Bucket(start: last.serverBucket, calls: unused.calls)
+    }
+}

@@ -1,0 +1,159 @@
+#if PostgreSQL
+    import Foundation
+    import PostgresDatabase
+    import Subscriptions
+    import Testing
+
+    @Suite(.enabled(if: TestServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"))
+    struct `The calls of all workers` {
+        private let account = QuotaAccount(
+            app: AppIdentity(bundleID: "com.example.one", environment: .production),
+            endpoint: "subscription_statuses")
+        private let now = Timestamp(unixMilliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+
+        private func worker(_ live: LiveCompany) throws -> SharedCalls {
+            let address = try PostgresAddress(url: TestServer.url(database: live.database))
+            let calls = SharedCalls(try .libpq(address))
+            try calls.prepare()
+            return calls
+        }
+
+        private func counted(_ live: LiveCompany) throws -> Int {
+            try live.text("SELECT coalesce(sum(calls), 0) FROM trueup.calls").flatMap { Int($0) }
+                ?? -1
+        }
+
+        @Test func `of one app and endpoint fit into one hour`() throws {
+            let live = try LiveCompany()
+            let first = try worker(live)
+            let second = try worker(live)
+            #expect(
+                try first.book(60, of: account, limit: 100, givingBack: nil, at: now).calls == 60)
+            let rest = try second.book(60, of: account, limit: 100, givingBack: nil, at: now)
+            #expect(rest.calls == 40)
+            #expect(rest.usedOfHour == 100)
+            let none = try first.book(1, of: account, limit: 100, givingBack: nil, at: now)
+            #expect(none.calls == 0)
+            let wait = try #require(none.nextFree).milliseconds(since: now)
+            #expect(wait > 3_600_000 && wait < 3_700_000)
+            // Another endpoint and another app have hours of their own.
+            var other = account
+            other.endpoint = "transaction_info"
+            #expect(
+                try first.book(1, of: other, limit: 100, givingBack: nil, at: now).calls == 1)
+            other = account
+            other.app = AppIdentity(bundleID: "com.example.one", environment: .sandbox)
+            #expect(
+                try first.book(1, of: other, limit: 100, givingBack: nil, at: now).calls == 1)
+        }
+
+        @Test func `are given back by whoever booked them, and else count`() throws {
+            let live = try LiveCompany()
+            let first = try worker(live)
+            var grant = try first.book(60, of: account, limit: 100, givingBack: nil, at: now)
+            grant.calls = 20
+            let next = try first.book(10, of: account, limit: 100, givingBack: grant, at: now)
+            #expect(next.usedOfHour == 50)
+            try first.giveBack(next, of: account)
+            #expect(try counted(live) == 40)
+            // A worker that was killed has no object that could give anything back.
+            let second = try worker(live)
+            try second.giveBack(next, of: account)
+            #expect(try counted(live) == 40)
+            var stale = try second.book(5, of: account, limit: 100, givingBack: nil, at: now)
+            stale.bucket -= 5
+            try second.giveBack(stale, of: account)
+            #expect(try counted(live) == 45)
+        }
+
+        @Test(arguments: [-7_200_000, -20_000, 20_000, 7_200_000] as [Int64])
+        func `count by the server's clock, whatever the worker's says`(skew: Int64) throws {
+            let live = try LiveCompany()
+            let late = try worker(live)
+            let clock = now.adding(milliseconds: skew)
+            let grant = try late.book(60, of: account, limit: 100, givingBack: nil, at: clock)
+            #expect(grant.bucket == QuotaWindow.bucket(of: clock))
+            #expect(
+                try worker(live).book(60, of: account, limit: 100, givingBack: nil, at: now).calls
+                    == 40)
+            try late.giveBack(grant, of: account)
+            #expect(try counted(live) == 40)
+        }
+
+        @Test func `of an earlier hour are forgotten, and of a clock that was wrong are not`()
+            throws
+        {
+            let live = try LiveCompany()
+            let calls = try worker(live)
+            let seconds = now.unixMilliseconds / 1000
+            for (second, number) in [(seconds - 4000, 50), (seconds + 8000, 30)] {
+                _ = try live.service.run(
+                    "INSERT INTO trueup.calls VALUES ($1, $2, $3, $4, $5)",
+                    [
+                        account.app.bundleID, account.app.environment.rawValue, account.endpoint,
+                        String(second), String(number),
+                    ])
+            }
+            let grant = try calls.book(100, of: account, limit: 100, givingBack: nil, at: now)
+            #expect(grant.calls == 70)
+            #expect(try counted(live) == 100)
+        }
+
+        @Test func `whose booking was not answered count at least once`() throws {
+            let live = try LiveCompany()
+            try worker(live).prepare()
+            let sessions = BreakableSessions()
+            let address = try PostgresAddress(url: TestServer.url(database: live.database))
+            let calls = SharedCalls(sessions.connector(to: address))
+            sessions.set(.answerLost)
+            let grant = try calls.book(10, of: account, limit: 100, givingBack: nil, at: now)
+            #expect(grant.calls == 10)
+            #expect(try counted(live) >= 10)
+        }
+
+        @Test func `are never booked beyond the limit by workers at once`() async throws {
+            let live = try LiveCompany()
+            try worker(live).prepare()
+            let workers = try (0..<6).map { _ in try worker(live) }
+            let granted = try await withThrowingTaskGroup(of: Int.self) { group in
+                for worker in workers {
+                    group.addTask { [account, now] in
+                        var sum = 0
+                        for _ in 0..<20 {
+                            sum += try worker.book(
+                                7, of: account, limit: 300, givingBack: nil, at: now
+                            ).calls
+                        }
+                        return sum
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(granted == 300)
+        }
+
+        @Test func `are not shared by a user who may only look`() throws {
+            let role = "looker\(Int.random(in: 1...999_999_999))"
+            let live = try LiveCompany(
+                preparing: "CREATE ROLE \(role) LOGIN; GRANT SELECT ON subs TO \(role)")
+            let address = try PostgresAddress(
+                url: TestServer.url(database: live.database, user: role))
+            let reader = SharedCalls(try .libpq(address))
+            #expect(try !reader.mayBeUsed())
+            #expect(try live.text("SELECT to_regnamespace('trueup')") == nil)
+            let writer = try worker(live)
+            #expect(try !reader.mayBeUsed())
+            #expect(try writer.mayBeUsed())
+        }
+
+        @Test func `cannot be booked where nobody answers`() throws {
+            let address = try PostgresAddress(url: "postgres://trueup@%2Fnowhere/none")
+            let calls = SharedCalls(try .libpq(address))
+            #expect {
+                try calls.book(1, of: account, limit: 100, givingBack: nil, at: now)
+            } throws: { error in
+                (error as? StoreError)?.exitStatus == .unavailable
+            }
+        }
+    }
+#endif
