@@ -23,6 +23,18 @@ extension PostgresCompany {
         }
     }
 
+    /// Nothing is declared: the ledger there keeps the entries of each books apart.
+    ///
+    /// - Parameters:
+    ///   - reason: Why, for whoever asks later.
+    ///   - actor: Who declares it.
+    ///   - now: When.
+    /// - Returns: `nil`.
+    /// - Throws: Nothing.
+    package func adoptLedger(
+        reason: String, by actor: String, at now: Timestamp
+    ) throws(StoreError) -> String? { nil }
+
     private func entries(
         after number: Int64, limit: Int, in session: any ServerSession
     ) throws(ServerFailure) -> [CompanyLedgerEntry] {

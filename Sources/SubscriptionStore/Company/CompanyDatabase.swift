@@ -6,9 +6,17 @@ package import Subscriptions
 /// `rollBack` the rows that `write` changed and the entries that `append` added belong to one
 /// transaction of that database, which is short.
 package protocol CompanyDatabase: CompanySchema {
-    /// Throws `.schema`, naming the column, unless the mapping holds against the live schema; and
-    /// prepares our ledger there when `mayWrite`.
+    /// Throws `.schema`, naming the column, unless the mapping holds against the live schema, and
+    /// unless the ledger there is one of these books; prepares it when `mayWrite`.
     func check(mayWrite: Bool) throws(StoreError)
+
+    /// Declares that these books take the place of others that are lost.
+    ///
+    /// - Returns: Where the others were; `nil` where nothing is declared, because the ledger is
+    ///   theirs already, or keeps the entries of each books apart.
+    func adoptLedger(
+        reason: String, by actor: String, at now: Timestamp
+    ) throws(StoreError) -> String?
 
     /// The rows behind a key, in the order of the database; each call is a short read of its own.
     func rows(after cursor: CompanyCursor?, limit: Int) throws(StoreError) -> CompanyPage

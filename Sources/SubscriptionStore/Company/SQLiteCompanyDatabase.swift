@@ -9,6 +9,8 @@ package import Subscriptions
 package final class SQLiteCompanyDatabase: CompanyDatabase {
     let path: String
     let mapping: TableMapping
+    /// The books that correct it; `nil` for a look that takes no side.
+    let books: LedgerOwner?
     let statements: MappedStatements
     let connection: DatabaseQueue
 
@@ -17,9 +19,13 @@ package final class SQLiteCompanyDatabase: CompanyDatabase {
     /// - Parameters:
     ///   - path: The company's file.
     ///   - mapping: How its table is read.
+    ///   - books: The books that correct it; `nil` for a look that takes no side.
     /// - Throws: `.unavailable` where there is no such file, `.schema` where it is no database.
-    package init(path: String, mapping: TableMapping) throws(StoreError) {
+    package init(
+        path: String, mapping: TableMapping, books: LedgerOwner? = nil
+    ) throws(StoreError) {
         self.path = path
+        self.books = books
         self.mapping = mapping
         statements = MappedStatements(mapping, for: .sqlite)
         connection = try Self.connect(path)
@@ -178,9 +184,6 @@ extension SQLiteCompanyDatabase {
             }
         }
     }
-
-    /// The table of our ledger in the company's file.
-    static let ledger = "trueup_corrections"
 
     private static func texts(
         _ statement: MappedStatement, _ db: Database

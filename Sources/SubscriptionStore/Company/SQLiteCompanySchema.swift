@@ -25,6 +25,7 @@ extension SQLiteCompanyDatabase {
                     + "`store.subscriptions` states. Nothing was read or written. Correct the form, "
                     + "or undo the change of the schema.")
         }
+        try refuseOtherBooks()
         guard mayWrite else { return }
         guard !table.isView else {
             throw .schema(
@@ -32,30 +33,6 @@ extension SQLiteCompanyDatabase {
                     + "one. Nothing was read or written. Name the table, or set mode: check.")
         }
         try makeLedger()
-    }
-
-    private func makeLedger() throws(StoreError) {
-        try perform("making the ledger in \(path)") { db in
-            guard try !db.tableExists(Self.ledger) else {
-                let columns = try db.columns(in: Self.ledger).map(\.name)
-                guard columns == ["entry", "digest", "run_id", "written_at", "content"] else {
-                    throw StoreError.schema(
-                        "The table `\(Self.ledger)` of \(self.path) is not our ledger. Nothing was "
-                            + "read or written. Rename the table.")
-                }
-                return
-            }
-            try db.execute(
-                sql: """
-                    CREATE TABLE \(Self.ledger) (
-                        entry INTEGER PRIMARY KEY,
-                        digest TEXT NOT NULL,
-                        run_id TEXT NOT NULL,
-                        written_at INTEGER NOT NULL,
-                        content TEXT NOT NULL
-                    )
-                    """)
-        }
     }
 
     package func tables() throws(StoreError) -> [CompanyTableDescription] {

@@ -45,6 +45,23 @@ extension SQLiteStore {
         }
     }
 
+    /// Declares that these books take the place of lost ones, whose ledger stands beside the table.
+    ///
+    /// - Parameters:
+    ///   - reason: Why, for whoever asks later.
+    ///   - actor: Who declares it.
+    ///   - now: When.
+    /// - Returns: Where the lost books were; `nil` where the ledger is not that of others.
+    /// - Throws: `StoreError` when it cannot be read or written.
+    package func adoptCompanyLedger(
+        reason: String, by actor: String, at now: Timestamp
+    ) async throws(StoreError) -> String? {
+        guard let company else { return nil }
+        return try await blocking { () throws(StoreError) in
+            try company.database.adoptLedger(reason: reason, by: actor, at: now)
+        }
+    }
+
     /// Declares that the company's database was restored behind the books, so that runs go on: its
     /// rows are judged as they stand, each one again.
     ///

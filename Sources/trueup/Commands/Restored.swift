@@ -13,7 +13,9 @@ package struct Restored: Verb {
             tampering (7) until it is declared. The declaration is an entry of the ledger and a \
             report of its own, and verify shows for ever what was lost and why. It is refused where \
             the reports prove nothing that the database lacks. Where the rows stand in a table of \
-            your own and that was restored, this is declared in the books first. See docs/backup.md.
+            your own and that was restored, this is declared in the books first; where the books are lost \
+            and new ones take their place, the ledger beside that table becomes theirs. See \
+            docs/backup.md.
             """)
 
     @Option(
@@ -42,6 +44,13 @@ package struct Restored: Verb {
             at: settings.databasePath, access: .readWrite,
             company: try CompanyConnection.link(
                 settings.company, booksAt: settings.databasePath))
+        if let former = try await store.adoptCompanyLedger(
+            reason: reason, by: holder, at: invocation.now())
+        {
+            _ = consume lock
+            try showAdoption(insteadOf: former, by: settings.databasePath, in: invocation)
+            return .ok
+        }
         if let lost = try await store.declareCompanyRestored(
             reason: reason, by: holder, at: invocation.now())
         {
@@ -70,6 +79,22 @@ package struct Restored: Verb {
         try invocation.output.line(
             "Declared: trueup verify shows it as a declared break from now on. Report: \(report)")
         return .ok
+    }
+
+    /// The ledger beside the company's table is that of these books now.
+    private func showAdoption(
+        insteadOf former: String, by books: String, in invocation: Invocation
+    ) throws {
+        guard !common.json else {
+            return try invocation.output.line(
+                CanonicalJSON.object([
+                    "lost": .array([]), "books": .string(books), "former_books": .string(former),
+                    "reason": .string(reason), "report": .null,
+                ]).rendered)
+        }
+        try invocation.output.line(
+            "Declared: the ledger beside your table is that of \(books) from now on, no longer of "
+                + "\(former). The next run takes its entries over.")
     }
 
     /// The books have these entries, and the company's table lost them.

@@ -69,6 +69,13 @@ extension CompanySettings {
                 problem: "names the same file as store.url",
                 suggestion: "the books are a file of their own")
         }
+        // A link is another name of one file.
+        guard !FileSystemFacts.isSameFile(resolved, path) else {
+            throw ConfigurationError(
+                file: file, line: nil, key: "store.books",
+                problem: "is the same file as store.url under another name: a link",
+                suggestion: "the books are a file of their own")
+        }
         source = try Self.source(path, file: file)
         booksPath = resolved
         path = resolved

@@ -23,7 +23,11 @@ struct CompanyChecks {
         of table: (source: CompanySource, mapping: TableMapping)
     ) throws -> [Diagnosis] {
         let mapping = table.mapping
-        let database = try CompanyConnection.database(table.source, mapping)
+        // Whose the ledger is can be told as soon as there are books.
+        let books = company.booksPath.flatMap { path in
+            (try? CompanyConnection.identity(ofBooksAt: path)).map { _ in path }
+        }
+        let database = try CompanyConnection.database(table.source, mapping, booksAt: books)
         try database.check(mayWrite: false)
         let found = try database.tables().first {
             $0.name.name == mapping.table.name

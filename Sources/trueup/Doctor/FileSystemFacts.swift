@@ -24,6 +24,14 @@ enum FileSystemFacts {
         return unsafe stat(path, &facts) == 0 ? UInt64(facts.st_dev) : nil
     }
 
+    /// Whether two paths name one file, by whatever links; `false` where one of them names none.
+    static func isSameFile(_ one: String, _ other: String) -> Bool {
+        var first = stat()
+        var second = stat()
+        guard unsafe stat(one, &first) == 0, unsafe stat(other, &second) == 0 else { return false }
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+
     /// The size of the files of one folder; `nil` where there is none.
     static func bytes(ofFilesIn folder: String) -> Int64? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {

@@ -23,7 +23,12 @@ enum CompanyConnection {
         _ source: CompanySource, _ mapping: TableMapping, booksAt path: String? = nil
     ) throws(StoreError) -> any CompanyDatabase {
         switch source {
-        case .sqlite(let path): try SQLiteCompanyDatabase(path: path, mapping: mapping)
+        case .sqlite(let file):
+            try SQLiteCompanyDatabase(
+                path: file, mapping: mapping,
+                books: try path.map { path throws(StoreError) in
+                    LedgerOwner(identity: try identity(ofBooksAt: path), path: path)
+                })
         case .postgresql(let address):
             PostgresCompany(
                 try .libpq(address), mapping: mapping,

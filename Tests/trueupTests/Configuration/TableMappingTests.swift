@@ -34,6 +34,28 @@ import trueup
                 == "store.books")
     }
 
+    @Test(arguments: [true, false])
+    func `needs books that are not the same file by a link`(isSymbolic: Bool) throws {
+        let manager = FileManager.default
+        let folder = manager.temporaryDirectory.appending(path: UUID().uuidString)
+        try manager.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? manager.removeItem(at: folder) }
+        let shop = folder.appending(path: "shop.sqlite")
+        let books = folder.appending(path: "books.sqlite")
+        let yaml = Self.yaml(Self.plain, books: "sqlite:\(books.path)")
+            .replacing("sqlite:shop.sqlite", with: "sqlite:\(shop.path)")
+        try Data("x".utf8).write(to: shop)
+        #expect(SettingsText.error(of: yaml) == nil)
+        if isSymbolic {
+            try manager.createSymbolicLink(at: books, withDestinationURL: shop)
+        } else {
+            try manager.linkItem(at: shop, to: books)
+        }
+        let error = SettingsText.error(of: yaml)
+        #expect(error?.key == "store.books")
+        #expect(error?.description.contains("a link") == true)
+    }
+
     @Test(arguments: [
         ("status: s", "expires_date: e, status: s", "expires_date"),
         ("status: s", "expires_date: {column: e}, status: s", "form"),
