@@ -49,7 +49,7 @@ enum ImportTable {
             "ReportAudit", ours: ["AppStoreServerAPI", "JSONWebSignature", "Subscriptions"],
             outside: ["Crypto", "FoundationEssentials", "Glibc"]),
         // Crypto for the ledger's chain of hashes. SQLite itself, which GRDB brings along, to read columns
-        // in place where every row of a large table is read.
+        // in place where every row of a large table is read, and to bind the lines of a load.
         ImportRule(
             "SubscriptionStore", ours: ["Subscriptions"],
             outside: ["Crypto", "Foundation", "GRDB", "GRDBSQLite", "Synchronization"]),

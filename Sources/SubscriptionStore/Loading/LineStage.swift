@@ -5,16 +5,29 @@ import Subscriptions
 struct LineStage {
     let db: Database
     private let insert: Statement
+    private var binding: LineBinding
     private(set) var lines = 0
 
     init(of table: StagedTable, _ db: Database) throws {
         self.db = db
         insert = try db.cachedStatement(sql: table.stage)
+        binding = LineBinding(insert)
     }
 
     /// Adds a line; one whose key is there already is left out.
-    mutating func add(_ values: StatementArguments) throws -> LineOutcome {
-        insert.setUncheckedArguments(values)
+    ///
+    /// - Parameters:
+    ///   - columns: Every column, in the table's order.
+    ///   - given: Which of them the line gives, as `StagedTable` has it.
+    ///   - value: The line's value of a column.
+    /// - Returns: `.accepted` or `.duplicateKey`.
+    /// - Throws: What SQLite reports.
+    mutating func add<Column>(
+        _ columns: [Column], given: UInt64?, _ value: (Column) -> FieldValue
+    ) throws -> LineOutcome {
+        binding.restart()
+        for column in columns { try binding.bind(value(column)) }
+        try binding.bind(given.map { Int64(bitPattern: $0) })
         try insert.execute()
         guard db.changesCount > 0 else { return .duplicateKey }
         lines += 1

@@ -31,9 +31,10 @@ extension SQLiteStore {
         columns: Set<SubscriptionField>, dryRun: Bool = false,
         partly produce: (_ add: (LocalSubscription, UInt64?) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
-        try load(into: .subscriptions(giving: columns), dryRun: dryRun, produce) {
+        let fields = SubscriptionField.allCases
+        return try load(into: .subscriptions(giving: columns), dryRun: dryRun, produce) {
             row, given, stage in
-            try stage.add(Self.arguments(row, given))
+            try stage.add(fields, given: given) { row.value(of: $0) }
         }
     }
 
@@ -55,18 +56,8 @@ extension SQLiteStore {
         let fields = TransactionField.allCases
         return try load(into: .transactions(giving: columns), dryRun: dryRun, produce) {
             row, given, stage in
-            try stage.add(
-                StatementArguments(
-                    fields.map { row.value(of: $0).boundValue }
-                        + [given.map { Int64(bitPattern: $0) }]))
+            try stage.add(fields, given: given) { row.value(of: $0) }
         }
-    }
-
-    /// Every column of a row, and which of them its line gives.
-    static func arguments(_ row: LocalSubscription, _ given: UInt64?) -> StatementArguments {
-        StatementArguments(
-            SubscriptionField.allCases.map { row.value(of: $0).boundValue }
-                + [given.map { Int64(bitPattern: $0) }])
     }
 
     /// Stages all lines, then merges them; `keep` puts a line into the temporary table.
@@ -82,7 +73,16 @@ extension SQLiteStore {
             let lines = try stage(in: table, on: loading, produce, keep)
             var counts = LoadCounts()
             var last: StatementArguments?
-            while try takeNext(of: table, after: &last, on: loading) {
+            while true {
+                if !dryRun, let next = try nextUnheld(of: table, after: last, on: loading),
+                    let inserted = try blockingWrite(
+                        doing, on: loading, { db in try insert(next, of: table, db) })
+                {
+                    counts.inserted += inserted
+                    last = next.last
+                    continue
+                }
+                guard try takeNext(of: table, after: &last, on: loading) else { break }
                 guard !dryRun else {
                     counts = try loading.read { [counts] db in
                         try compare(table, counted: counts, db)
@@ -136,6 +136,40 @@ extension SQLiteStore {
             }
             return stage.lines
         }
+    }
+
+    /// The next lines, where the table holds no row between them; `nil` for other lines, or none.
+    private func nextUnheld(
+        of table: StagedTable, after last: StatementArguments?, on loading: DatabaseQueue
+    ) throws -> StagedTable.Part? {
+        guard table.writesBeside == nil else { return nil }
+        return try loading.read { db in
+            let bounds = try db.cachedStatement(sql: table.nextBounds(afterAKey: last != nil))
+            guard let row = try Row.fetchOne(bounds, arguments: last ?? []) else { return nil }
+            let keys = Array(row.databaseValues)
+            let part = StagedTable.Part(
+                first: StatementArguments(keys.prefix(table.keyColumns.count)),
+                last: StatementArguments(keys.suffix(table.keyColumns.count)))
+            return try isHeld(part, of: table, db) ? nil : part
+        }
+    }
+
+    private func isHeld(
+        _ part: StagedTable.Part, of table: StagedTable, _ db: Database
+    ) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: table.isHeld), arguments: part.first + part.last) ?? true
+    }
+
+    /// Inserts lines that meet no row, without looking for one of each.
+    ///
+    /// - Returns: How many; `nil` where somebody else has stored a row between them meanwhile.
+    private func insert(
+        _ part: StagedTable.Part, of table: StagedTable, _ db: Database
+    ) throws -> Int? {
+        guard try !isHeld(part, of: table, db) else { return nil }
+        try db.cachedStatement(sql: table.insertPart).execute(arguments: part.first + part.last)
+        return db.changesCount
     }
 
     /// Puts the next lines up for a merge, in the temporary database alone; whether there are any.

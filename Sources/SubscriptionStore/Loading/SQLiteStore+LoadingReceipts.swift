@@ -20,12 +20,14 @@ extension SQLiteStore {
         _ produce: (_ add: ([LocalSubscription], UInt64?) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
         let table = StagedTable.subscriptions(giving: columns)
+        let fields = SubscriptionField.allCases
         let completion = table.complete(["customer_id", "app_account_token"])
         return try load(into: table, dryRun: dryRun, produce) { rows, given, stage in
             try stage.addTogether { stage in
                 var outcome = rows.isEmpty ? LineOutcome.accepted : .repeated
                 for row in rows {
-                    if try stage.add(Self.arguments(row, given)) == .accepted {
+                    let outcomeOfRow = try stage.add(fields, given: given) { row.value(of: $0) }
+                    if outcomeOfRow == .accepted {
                         outcome = .accepted
                     } else {
                         try stage.db.cachedStatement(sql: completion).execute(
