@@ -14,6 +14,7 @@ extension RowFileReader where Field == SubscriptionField, Row == LocalSubscripti
         subscriptionsAt path: String, apps: [AppIdentity], mapping: ColumnMapping = ColumnMapping()
     ) throws(RowFileError) {
         let resolution = AppResolution(apps: apps)
+        let columns = SubscriptionField.allCases.map(\.definition)
         try self.init(
             path: path, required: [.originalTransactionID], mapping: mapping
         ) { record throws(BadField) in
@@ -25,7 +26,7 @@ extension RowFileReader where Field == SubscriptionField, Row == LocalSubscripti
                 key: SubscriptionKey(
                     bundleID: app.bundleID, environment: app.environment,
                     originalTransactionID: id))
-            try record.read(SubscriptionField.self, into: &row)
+            try record.read(columns, into: &row)
             return row
         }
     }
@@ -45,6 +46,7 @@ extension RowFileReader where Field == TransactionField, Row == LocalTransaction
         transactionsAt path: String, apps: [AppIdentity], mapping: ColumnMapping = ColumnMapping()
     ) throws(RowFileError) {
         let resolution = AppResolution(apps: apps)
+        let columns = TransactionField.allCases.map(\.definition)
         try self.init(
             path: path, required: [.transactionID, .originalTransactionID], mapping: mapping
         ) { record throws(BadField) in
@@ -57,7 +59,7 @@ extension RowFileReader where Field == TransactionField, Row == LocalTransaction
                 key: TransactionKey(
                     bundleID: app.bundleID, environment: app.environment, transactionID: id),
                 originalTransactionID: original)
-            try record.read(TransactionField.self, into: &row)
+            try record.read(columns, into: &row)
             return row
         }
     }

@@ -3,13 +3,17 @@ import Subscriptions
 /// Reading the fields of a record by the columns of a table, in whose order they stand.
 extension RecordBuffer {
     /// Reads every column but the key's into a row.
-    func read<Field: RowColumn>(
-        _ table: Field.Type, into row: inout Field.Row
+    ///
+    /// - Parameters:
+    ///   - columns: All of them, in their order; made once for all rows.
+    ///   - row: Gets the values.
+    /// - Throws: What is wrong with a field.
+    func read<Row, Statement>(
+        _ columns: [ColumnDefinition<Row, Statement>], into row: inout Row
     ) throws(BadField) {
-        for (index, field) in table.allCases.enumerated() {
-            let definition = field.definition
-            if case .key = definition.place { continue }
-            definition.place.set(try value(index, definition.content), in: &row)
+        for index in columns.indices {
+            if case .key = columns[index].place { continue }
+            columns[index].place.set(try value(index, columns[index].content), in: &row)
         }
     }
 

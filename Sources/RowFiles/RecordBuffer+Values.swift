@@ -55,6 +55,8 @@ extension RecordBuffer {
     private func validText(
         _ content: ArraySlice<UInt8>, _ column: Int
     ) throws(BadField) -> String {
+        // Nearly every text is ASCII, which needs no further look.
+        if content.isPrintable { return String(decoding: content, as: UTF8.self) }
         guard let text = String(validating: content, as: UTF8.self) else {
             throw BadField("\(columnNames[column]) is not valid UTF-8")
         }
@@ -147,5 +149,18 @@ extension RecordBuffer {
             content.allSatisfy(Self.isDigit)
                 ? "is a bare number, not a time; write it like \(example)"
                 : "is not a time; write it like \(example)")
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Whether it is ASCII without control characters; all bytes are looked at, so many are at once.
+    fileprivate var isPrintable: Bool {
+        let bytes = span
+        var special: UInt8 = 0
+        for index in bytes.indices {
+            special |= bytes[index] < 0x20 ? 1 : 0
+            special |= bytes[index] & 0x80
+        }
+        return special == 0
     }
 }

@@ -8,18 +8,38 @@ import Subscriptions
 /// stand in the order of their columns.
 enum FieldValueText {
     static func encode(_ value: FieldValue) -> String {
-        switch value {
-        case .null: "n"
-        case .integer(let number): "i\(number);"
-        case .time(let time): "m\(time.unixMilliseconds);"
-        case .text(let text): "t\(text.utf8.count):\(text)"
-        }
+        var bytes: [UInt8] = []
+        append(value, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     static func encode(_ changes: ChangeSet) -> String {
-        changes.named.map { name, change in
-            encode(.text(name)) + encode(change.before) + encode(change.after)
-        }.joined()
+        var bytes: [UInt8] = []
+        for (name, change) in changes.named {
+            append(.text(name), to: &bytes)
+            append(change.before, to: &bytes)
+            append(change.after, to: &bytes)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func append(_ value: FieldValue, to bytes: inout [UInt8]) {
+        switch value {
+        case .null: bytes.append(UInt8(ascii: "n"))
+        case .integer(let number): append("i", number, ";", to: &bytes)
+        case .time(let time): append("m", time.unixMilliseconds, ";", to: &bytes)
+        case .text(let text):
+            append("t", Int64(text.utf8.count), ":", to: &bytes)
+            bytes += text.utf8
+        }
+    }
+
+    private static func append(
+        _ tag: Unicode.Scalar, _ number: Int64, _ mark: Unicode.Scalar, to bytes: inout [UInt8]
+    ) {
+        bytes.append(UInt8(ascii: tag))
+        bytes += String(number).utf8
+        bytes.append(UInt8(ascii: mark))
     }
 
     static func value(_ text: String) throws -> FieldValue {

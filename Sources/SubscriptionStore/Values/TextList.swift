@@ -7,10 +7,12 @@ enum TextList {
     private static let lineFeed = UInt8(ascii: "\n")
 
     static func encode(_ texts: some Sequence<String>) -> String {
-        let lines = texts.map { text in
-            text.utf8.map { $0 == lineFeed ? UInt8(ascii: " ") : $0 }
+        var bytes: [UInt8] = []
+        for (index, text) in texts.enumerated() {
+            if index > 0 { bytes.append(lineFeed) }
+            bytes += text.utf8.lazy.map { $0 == lineFeed ? UInt8(ascii: " ") : $0 }
         }
-        return String(decoding: Array(lines.joined(separator: [lineFeed])), as: UTF8.self)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     static func decode(_ column: String) -> [String] {

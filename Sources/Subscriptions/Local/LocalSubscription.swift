@@ -49,7 +49,7 @@ extension LocalSubscription {
 
     /// The value of a column; for an unreadable one, its stored value as text.
     package func value(of field: SubscriptionField) -> FieldValue {
-        if let shown = unreadable[field] { return .text(shown) }
+        if !unreadable.isEmpty, let shown = unreadable[field] { return .text(shown) }
         return field.definition.place.value(in: self)
     }
 }
