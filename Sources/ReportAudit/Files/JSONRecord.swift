@@ -67,7 +67,7 @@ struct JSONRecord {
     /// Whether the text is canonical JSON, as the writer makes it.
     var isCanonical: Bool {
         guard let source else { return true }
-        return text().isSame(as: String(decoding: source, as: UTF8.self))
+        return Array(text().utf8) == source
     }
 }
 
