@@ -41,9 +41,9 @@ struct PlanApplication {
         var taken: Set<Int64> = []
         var items: [StoredCorrection] = []
         for item in try next(limit: limit) where !taken.contains(item.id) {
-            let unit = try WriteUnit(db: db, passID: run.passID)
+            let linked = try LinkedCorrections(db: db, passID: run.passID)
                 .members(around: item.correction.subscription)
-            for member in unit ?? [item] where taken.insert(member.id).inserted {
+            for member in linked ?? [item] where taken.insert(member.id).inserted {
                 try write(member)
                 items.append(member)
             }
@@ -81,7 +81,8 @@ struct PlanApplication {
         guard try correction.undoOf != nil || !isStoodFor(correction) else { return .stale }
         var other: String?
         if !correction.continuedBy.isEmpty {
-            other = try WriteUnit(db: db, passID: run.passID).standing(insteadOf: correction)
+            other = try LinkedCorrections(db: db, passID: run.passID).standing(
+                insteadOf: correction)
             guard other != nil else { return .heldBack }
         }
         let change = RowChange(db: db, correction: correction)
@@ -149,7 +150,7 @@ struct PlanApplication {
 
 /// Corrections written in one transaction because access moves between subscriptions: first
 /// those that give access, then those that end it.
-struct WriteUnit {
+struct LinkedCorrections {
     let db: Database
     let passID: Int64
 

@@ -170,16 +170,16 @@ extension SettingForm where Value == String {
     }
 }
 
-extension SettingForm where Value == [TrustedRoot] {
+extension SettingForm where Value == [RootSetting] {
     static var trustedRoots: SettingForm {
         SettingForm(
             "list of `apple` (Apple Root CA - G3, by fingerprint) and paths to PEM or DER files",
             examples: ["[apple]", "[signing-root.pem]"],
             read: { value throws(ConfigurationError) in
-                var roots: [TrustedRoot] = []
+                var roots: [RootSetting] = []
                 for entry in try value.list() {
                     let text = try entry.text("apple or a path")
-                    let root: TrustedRoot = text == "apple" ? .apple : .file(try entry.path())
+                    let root: RootSetting = text == "apple" ? .apple : .file(try entry.path())
                     guard !roots.contains(root) else { throw entry.error("stands twice") }
                     roots.append(root)
                 }

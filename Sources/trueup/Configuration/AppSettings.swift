@@ -20,7 +20,7 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
     /// An extra TLS root; only with a loopback endpoint.
     package var caFile: String?
     package var proxy: String?
-    package var trustedRoots = [TrustedRoot.apple]
+    package var trustedRoots = [RootSetting.apple]
     package var revocation = Revocation.off
     /// How long signed payloads are kept; `nil` for ever.
     package var evidenceRetentionMilliseconds: Int64?
@@ -122,7 +122,7 @@ package enum Revocation: String, Hashable, Sendable, CaseIterable {
 }
 
 /// A root that signed payloads may chain to.
-package enum TrustedRoot: Hashable, Sendable {
+package enum RootSetting: Hashable, Sendable {
     /// Apple Root CA - G3, by fingerprint.
     case apple
     /// A certificate file, PEM or DER; only with a loopback endpoint.

@@ -60,7 +60,7 @@ struct InspectionText {
         }
         let layers = Dictionary(
             answer.parts.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
-        let page = Page(text: self, layers: layers)
+        let page = InspectedPage(text: self, layers: layers)
         lines += page.lines(of: document.root, at: "").map { "  " + $0 }
         return lines
     }
@@ -80,7 +80,7 @@ struct InspectionText {
                     + "hold.")
             return lines
         }
-        let page = Page(text: self, of: payload, document)
+        let page = InspectedPage(text: self, of: payload, document)
         lines.append("")
         lines += page.lines(of: document.root, at: "").map { "  " + $0 }
         if payload.agreement.verdict != .valid {

@@ -8,14 +8,14 @@ import Subscriptions
 /// It needs no key: a run that only applies a plan has none.
 struct AppTrust {
     let reportedApp: ReportedApp
-    let reportedRoots: [Reports.TrustedRoot]
+    let reportedRoots: [TrustedRoot]
 
     /// - Throws: 78 for a root that cannot be used.
     init(_ app: AppSettings) throws {
         reportedApp = ReportedApp(identity: app.identity, appAppleID: app.appAppleID)
         reportedRoots = try Self.roots(of: app).listing.map { root in
             let isApple = root.fingerprint == AppleCertificates.rootG3Fingerprint
-            return Reports.TrustedRoot(
+            return TrustedRoot(
                 fingerprint: root.fingerprint, isApple: isApple,
                 certificatePEM: isApple ? nil : root.certificate.map(Self.pem))
         }

@@ -65,7 +65,7 @@ struct PreparedRun {
     }
 
     /// All roots that signed payloads may lead to, each once.
-    var trustedRoots: [Reports.TrustedRoot] { trust.flatMap(\.reportedRoots).uniqued() }
+    var trustedRoots: [TrustedRoot] { trust.flatMap(\.reportedRoots).uniqued() }
 }
 
 /// `run` and `check`.

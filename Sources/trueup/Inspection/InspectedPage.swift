@@ -3,7 +3,7 @@ import JSONWebSignature
 import Subscriptions
 
 /// A JSON value as an indented page: a member a line, meanings beside it, JWS unfolded in place.
-struct Page {
+struct InspectedPage {
     private static let widestName = 32
 
     private let text: InspectionText
