@@ -6,7 +6,9 @@ import JSONWebSignature
 typealias ControlNumbers = [String: Int64]
 
 /// Checks the control totals of `summary.json`: whether each count comes to the next, and whether they are
-/// what the other files say. Reports of older versions, and of runs that counted nothing, have none.
+/// what the other files say.
+///
+/// Reports of older versions, and of runs that counted nothing, have none.
 struct ControlCheck {
     static let name = "control_totals"
 

@@ -95,7 +95,8 @@ struct TableScan: Sendable {
                     return true
                 }
                 if !isAdded { fallthrough }
-            default: add(row.reading(at: column, as: form), isLater: index >= firstLater, to: &digest)
+            default:
+                add(row.reading(at: column, as: form), isLater: index >= firstLater, to: &digest)
             }
         }
         return digest

@@ -124,7 +124,8 @@ extension SQLiteStore {
                 size = min(size, undone.items.count) / 2
             case .failure(let undone):
                 try await write(doing) { db in
-                    let staging = try CorrectionStaging(db: db, run: RunReference(run, in: pass, db))
+                    let staging = try CorrectionStaging(
+                        db: db, run: RunReference(run, in: pass, db))
                     for item in undone.items { try staging.note(.rejected, of: item) }
                 }
                 guard let reason = undone.reason else { continue }
