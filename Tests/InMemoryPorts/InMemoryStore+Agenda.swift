@@ -112,9 +112,15 @@ extension InMemoryStore {
             if let counts = pass.scheduled, counts.due[.sample] != nil {
                 let drawn = pass.questions.filter { $0.value.contains { $0.reason == .sample } }
                     .keys.compactMap { pass.rows[$0] }
+                let judged = drawn.filter { $0.verdict == .match || $0.verdict == .discrepancy }
                 coverage.sample = RunCoverage.Sample(
                     drawn: drawn.count, differing: drawn.count { $0.verdict == .discrepancy },
-                    notJudged: drawn.count { $0.verdict != .match && $0.verdict != .discrepancy },
+                    notJudged: drawn.count - judged.count,
+                    judgedBy: .init(
+                        ownQuestion: judged.count { $0.because == .sample },
+                        otherQuestion: judged.count {
+                            $0.because != nil && $0.because != .sample
+                        }, notification: judged.count { $0.because == nil }),
                     bound: 0, seed: counts.seed)
             }
             switch kind {

@@ -61,5 +61,32 @@ import Testing
         let text = try folder.text("latest/summary.json")
         #expect(text.contains(#""differ": 7,"#))
         #expect(text.contains(#""not_judged": 16,"#))
+        #expect(text.contains(#""judged_by": null"#))
+        #expect(text.contains(#""round_before": null"#))
+    }
+
+    @Test func `what became of the drawn rows adds up to them`() throws {
+        var drawn = sample(0, 3, drawn: 118)
+        drawn.judgedBy = .init(ownQuestion: 95, otherQuestion: 18, notification: 2)
+        #expect(
+            risk(drawn).contains(
+                "Of the 118 drawn: 95 judged by a question of the sample, 18 by the answer to another "
+                    + "question, as about the same customer, 2 by a notification, without a call, "
+                    + "3 not judged."))
+        drawn.judgedBy = .init(ownQuestion: 115, otherQuestion: 0, notification: 0)
+        #expect(!risk(drawn).contains("Of the 118 drawn"))
+        var run = try Samples.run()
+        var coverage = RunCoverage(kind: .full)
+        drawn.judgedBy = .init(ownQuestion: 95, otherQuestion: 18, notification: 2)
+        coverage.sample = drawn
+        coverage.roundBefore = 120
+        run.runSummary.conclusion.coverage = coverage
+        let folder = try TemporaryFolder()
+        _ = try folder.report(run)
+        let text = try folder.text("latest/summary.json")
+        for part in [
+            #""own_question": 95"#, #""other_question": 18"#, #""notification": 2"#,
+            #""round_before": 120"#,
+        ] { #expect(text.contains(part), "\(part)") }
     }
 }

@@ -5,10 +5,10 @@ import JSONWebSignature
 /// Only what is not zero stands in it, so that equal counts are equal.
 typealias ControlNumbers = [String: Int64]
 
-/// Checks the control totals of `summary.json`: whether each count comes to the next, and whether they are
-/// what the other files say.
+/// Checks the control totals of a summary.
 ///
-/// Reports of older versions, and of runs that counted nothing, have none.
+/// Whether each count comes to the next, and whether they are what the other files say. Reports of older
+/// versions, and of runs that counted nothing, have none.
 struct ControlCheck {
     static let name = "control_totals"
 

@@ -108,6 +108,7 @@ extension RunCoverage {
             "left": .counts(left, by: \.rawValue),
             "oldest_check": .time(oldestCheck),
             "quiet": .count(quiet),
+            "round_before": .count(roundBefore),
             "rows": .count(rows),
             "sample": sample?.json ?? .null,
             "settled_by_notification": .integer(Int64(settledByNotification)),
@@ -129,6 +130,13 @@ extension RunCoverage.Sample {
         .object([
             "bound": .integer(Int64(bound)), "confidence": .string("0.95"),
             "differ": .integer(Int64(differing)), "drawn": .integer(Int64(drawn)),
+            "judged_by": judgedBy.map {
+                .object([
+                    "notification": .integer(Int64($0.notification)),
+                    "other_question": .integer(Int64($0.otherQuestion)),
+                    "own_question": .integer(Int64($0.ownQuestion)),
+                ])
+            } ?? .null,
             "not_judged": .count(notJudged),
             "seed": .string(String(seed, radix: 16)),
         ])

@@ -38,6 +38,7 @@ extension SummarySections {
                     + "\(quiet.grouped) rows that no reason named differ from Apple: of "
                     + "\(sample.drawn.grouped) drawn at random \(sample.outcome). It holds for the "
                     + "moment of the run and for rows that Apple answers about.")
+            if let tie = sample.tieOut { section.sentences.append(tie) }
         } else if quiet > 0 {
             section.sentences.append(
                 "\(quiet.grouped) rows were not asked about, and no sample says how many of them "
@@ -52,6 +53,25 @@ extension SummarySections {
 }
 
 extension RunCoverage.Sample {
+    /// How many of the drawn rows the sample itself had to ask about, and what became of the others;
+    /// `nil` where all were asked about, or it is not stored.
+    fileprivate var tieOut: String? {
+        guard let judgedBy, judgedBy.otherQuestion > 0 || judgedBy.notification > 0 else {
+            return nil
+        }
+        var parts = ["\(judgedBy.ownQuestion.grouped) judged by a question of the sample"]
+        if judgedBy.otherQuestion > 0 {
+            parts.append(
+                "\(judgedBy.otherQuestion.grouped) by the answer to another question, as about the "
+                    + "same customer")
+        }
+        if judgedBy.notification > 0 {
+            parts.append("\(judgedBy.notification.grouped) by a notification, without a call")
+        }
+        if let notJudged, notJudged > 0 { parts.append("\(notJudged.grouped) not judged") }
+        return "Of the \(drawn.grouped) drawn: " + parts.joined(separator: ", ") + "."
+    }
+
     /// What was found of the drawn rows, as the end of a sentence.
     fileprivate var outcome: String {
         let differ = "\(differing.grouped) \(differing == 1 ? "differs" : "differ")"

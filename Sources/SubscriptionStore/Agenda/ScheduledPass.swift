@@ -96,12 +96,19 @@ struct ScheduledPass {
 
     /// A drawn row that was not judged is counted apart: nobody knows whether it differs.
     private func sample(seed: UInt64) throws -> RunCoverage.Sample {
+        let isJudged = """
+            p.verdict IN (
+                \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue))
+            """
+        let own = QuestionReason.sample.rank
         let row = try Row.fetchOne(
             db,
             sql: """
                 SELECT count(*), sum(p.verdict = \(VerdictCode.discrepancy.rawValue)),
-                    sum(p.verdict NOT IN (
-                        \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue)))
+                    sum(NOT (\(isJudged))),
+                    sum(\(isJudged) AND p.asked_because IS \(own)),
+                    sum(\(isJudged) AND p.asked_because IS NOT NULL AND p.asked_because <> \(own)),
+                    sum(\(isJudged) AND p.asked_because IS NULL)
                 FROM trueup_pass_questions AS q
                 JOIN trueup_pass_rows AS p ON p.pass_id = q.pass_id
                     AND p.bundle_id = q.bundle_id AND p.environment = q.environment
@@ -110,7 +117,11 @@ struct ScheduledPass {
                 """, arguments: [passID])
         return RunCoverage.Sample(
             drawn: row?.number(at: 0) ?? 0, differing: row?.number(at: 1) ?? 0,
-            notJudged: row?.number(at: 2) ?? 0, bound: 0, seed: seed)
+            notJudged: row?.number(at: 2) ?? 0,
+            judgedBy: .init(
+                ownQuestion: row?.number(at: 3) ?? 0, otherQuestion: row?.number(at: 4) ?? 0,
+                notification: row?.number(at: 5) ?? 0),
+            bound: 0, seed: seed)
     }
 
     private func byReason(_ sql: String) throws -> [QuestionReason: Int] {

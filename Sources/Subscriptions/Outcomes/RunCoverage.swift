@@ -33,10 +33,28 @@ package struct RunCoverage: Hashable, Sendable, Codable {
         package var differing: Int
         /// Drawn rows that were undecided or left out; `nil` in what earlier versions stored.
         package var notJudged: Int?
+        /// By what the drawn rows were judged; `nil` in what earlier versions stored.
+        package var judgedBy: JudgedBy?
         /// The largest number of differing rows among the quiet ones that is compatible with that,
         /// if no row that was not judged agrees.
         package var bound: Int
         package var seed: UInt64
+
+        /// By what the drawn rows that were judged came to be so; with `notJudged` these are all drawn.
+        package struct JudgedBy: Hashable, Sendable, Codable {
+            /// Questions of the sample itself.
+            package var ownQuestion: Int
+            /// Answers to another question, mostly about another row of the same customer.
+            package var otherQuestion: Int
+            /// A notification's own signed statement, without a call.
+            package var notification: Int
+
+            package init(ownQuestion: Int, otherQuestion: Int, notification: Int) {
+                self.ownQuestion = ownQuestion
+                self.otherQuestion = otherQuestion
+                self.notification = notification
+            }
+        }
 
         /// Drawn rows that are not known to agree.
         package var unproven: Int {
@@ -44,7 +62,11 @@ package struct RunCoverage: Hashable, Sendable, Codable {
             return overflow ? .max : sum
         }
 
-        package init(drawn: Int, differing: Int, notJudged: Int?, bound: Int, seed: UInt64) {
+        package init(
+            drawn: Int, differing: Int, notJudged: Int?, judgedBy: JudgedBy? = nil, bound: Int,
+            seed: UInt64
+        ) {
+            self.judgedBy = judgedBy
             self.drawn = drawn
             self.differing = differing
             self.notJudged = notJudged

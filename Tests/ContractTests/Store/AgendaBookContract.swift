@@ -219,4 +219,31 @@ import Testing
         #expect(sample?.differing == 1)
         #expect(sample?.notJudged == 1)
     }
+
+    @Test(arguments: Implementation.allCases)
+    func `each drawn row is counted under what it was judged by`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        let rows = (1...5).map { subscription("\($0)") }
+        for row in rows { try place.hold(row) }
+        let first = try await Night(place, "run-1")
+        _ = try await schedule(first)
+        for row in rows { try await first.stage(agreed(row)) }
+        try await first.conclude()
+        let next = try await Night(place, "run-2", after: 24)
+        #expect(try await schedule(next, sample: 5).due == [.sample: 5])
+        try await next.stage(
+            agreed(rows[0], because: .sample), agreed(rows[1], because: .sample),
+            agreed(rows[2], because: .clock), agreed(rows[3], because: nil),
+            outcome("5", .excluded(.inFlight)))
+        let sample = try #require(
+            try await next.ports.agenda.coverage(kind: .delta, in: next.pass, run: next.run)
+                .sample)
+        #expect(
+            sample.judgedBy
+                == RunCoverage.Sample.JudgedBy(ownQuestion: 2, otherQuestion: 1, notification: 1))
+        #expect(sample.notJudged == 1)
+        #expect(sample.drawn == 5)
+    }
 }

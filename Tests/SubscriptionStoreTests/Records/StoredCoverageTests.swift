@@ -6,7 +6,10 @@ import Testing
 @Suite struct `What is stored of what a run covered` {
     @Test func `is read as it was written`() throws {
         var coverage = RunCoverage(kind: .delta)
-        coverage.sample = .init(drawn: 449, differing: 7, notJudged: 16, bound: 300, seed: .max)
+        coverage.sample = .init(
+            drawn: 449, differing: 7, notJudged: 16,
+            judgedBy: .init(ownQuestion: 400, otherQuestion: 30, notification: 3), bound: 300,
+            seed: .max)
         #expect(try CoverageText.decode(CoverageText.encode(coverage)) == coverage)
     }
 
@@ -14,7 +17,7 @@ import Testing
         var coverage = RunCoverage(kind: .delta)
         coverage.sample = .init(drawn: 449, differing: 23, notJudged: nil, bound: 300, seed: 1)
         let stored = try #require(try CoverageText.encode(coverage))
-        #expect(!stored.contains("notJudged"))
+        #expect(!stored.contains("notJudged") && !stored.contains("judgedBy"))
         #expect(try CoverageText.decode(stored)?.sample == coverage.sample)
     }
 }
