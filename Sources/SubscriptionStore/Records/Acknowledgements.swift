@@ -19,6 +19,9 @@ struct Acknowledgements {
         """
 
     /// Findings of a pass that are acknowledged at a moment, and have not changed since.
+    ///
+    /// What was mended since, or came back otherwise, is another matter: whoever acknowledged it knew of
+    /// the finding that then stood.
     func standing(inPass passID: Int64, at now: Timestamp) throws -> [Standing] {
         let decisions = try Row.fetchAll(
             db,
@@ -28,6 +31,8 @@ struct Acknowledgements {
                     AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
                         WHERE f.pass_id = ?2 AND f.finding_id = d.finding_id
                             AND f.superseded_by IS NULL)
+                    AND EXISTS (SELECT 1 FROM trueup_findings AS h
+                        WHERE h.finding_id = d.finding_id AND h.state = 'acknowledged')
                 ORDER BY d.decision
                 """,
             arguments: [now.unixMilliseconds, passID])

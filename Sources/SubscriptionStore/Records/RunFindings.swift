@@ -28,7 +28,8 @@ struct RunFindings: Sendable {
                 SELECT ?, f.finding_seq,
                     CASE WHEN c.fate = 'applied'
                             OR f.action IN ('corrected', 'inserted', 'recovered') THEN 'corrected'
-                        WHEN h.corrected_by IS NOT NULL THEN 'recurring'
+                        -- Mended by a correction, or by the company.
+                        WHEN h.corrected_by IS NOT NULL OR h.state = 'resolved' THEN 'recurring'
                         WHEN h.finding_id IS NOT NULL AND NOT \(OwedFindings.wasOwed) THEN 'open'
                         ELSE 'new' END,
                     CASE WHEN c.fate IS NULL THEN f.action

@@ -117,4 +117,28 @@ import Testing
         _ = try await clean.conclude()
         #expect(try database.value("SELECT state FROM trueup_findings") == "resolved")
     }
+
+    @Test func `what was mended and is wrong again comes back, until somebody says so anew`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1")])
+        let id = try await night(store, 1).finding.findingID
+        _ = try await store.acknowledge(id, reason: "known", until: nil, by: "ops", at: at(1))
+        #expect(try await night(store, 2).finding.state == .acknowledged)
+        let clean = try await Night.begin(
+            store, Night.header("run-3", mode: .check, at: Night.start + 3 * hour))
+        var match = outcome("1", .match)
+        match.look = .statement
+        try await clean.stage(match)
+        _ = try await clean.conclude()
+        let again = try await night(store, 4)
+        #expect(again.finding.findingID == id)
+        #expect(again.finding.state == .recurring)
+        #expect(again.unresolved == 1)
+        #expect(try await night(store, 5).unresolved == 1)
+        _ = try await store.acknowledge(id, reason: "again", until: nil, by: "ops", at: at(5))
+        #expect(try await night(store, 6).finding.state == .acknowledged)
+    }
 }
