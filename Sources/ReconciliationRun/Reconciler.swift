@@ -212,6 +212,7 @@ package struct Reconciler: Sendable {
             incompleteReadings: ending.incompleteReadings
                 + [context.tally.unfinishedHistories].compactMap(\.self))
         if let commands = job.commands { decision.commands = commands }
+        decision.changes = plan.changes
         decision.lastFailure = context.tally.lastFailure
         decision.refusedApps = refusals.reasons
         decision.coveredRows = coverage?.rows

@@ -42,6 +42,8 @@ struct EndpointLimiter {
     private var rate: AdaptiveRate
     private var breaker: CircuitBreaker
     private var orderedPace = OrderedPace()
+    /// When the first request was held by a pause that people ordered and that goes on.
+    private var heldSince: Duration?
     /// Until when Apple wants no request after a 429.
     private(set) var pausedUntil: Duration = .zero
     private var postponedUntil: Duration = .zero
@@ -99,7 +101,12 @@ struct EndpointLimiter {
     ) -> Admission {
         // First, so that a paused run makes no probe either.
         if order.isPaused, let end = orderedPace.turnWasWanted(at: now, under: order) {
+            heldSince = heldSince ?? now
             return .held(until: end)
+        }
+        if let since = heldSince {
+            breaker.wasHeld(for: now - since)
+            heldSince = nil
         }
         switch breaker.outlook(at: now) {
         case .refuse: return .refused(lastFault)

@@ -41,6 +41,8 @@ package struct CircuitBreaker: Sendable {
     private let patience: Duration
     private let deadline: Duration?
     private var state = State.closed(faults: 0, since: .zero)
+    /// How long people have held the requests of this series of faults; that is no part of `patience`.
+    private var held: Duration = .zero
 
     /// A closed circuit breaker.
     ///
@@ -75,7 +77,10 @@ package struct CircuitBreaker: Sendable {
 
     /// The endpoint answered without a fault of its own; a refusal is no fault.
     package mutating func answerCame() -> Change? {
-        defer { if state != .givenUp { state = .closed(faults: 0, since: .zero) } }
+        defer {
+            if state != .givenUp { state = .closed(faults: 0, since: .zero) }
+            held = .zero
+        }
         switch state {
         case .open(_, let pause, let since), .probing(let pause, let since):
             return pause > .zero ? .worksAgain(since: since) : nil
@@ -93,20 +98,22 @@ package struct CircuitBreaker: Sendable {
         switch state {
         case .closed(let faults, let since):
             let since = faults == 0 ? now : since
+            if faults == 0 { held = .zero }
             state =
                 faults + 1 < Self.faultsToOpen
                 ? .closed(faults: faults + 1, since: since)
                 : .open(until: now, pause: .zero, since: since)
             return nil
         case .probing(let pause, let since) where asProbe:
-            guard now < since + patience else {
+            let givesUpAt = since + patience + held
+            guard now < givesUpAt else {
                 state = .givenUp
                 return .gaveUp
             }
             let longer = min(max(Self.firstPause, pause * 2), longestPause)
-            let until = end(of: longer, at: now, givesUpAt: since + patience)
+            let until = end(of: longer, at: now, givesUpAt: givesUpAt)
             state = .open(until: until, pause: longer, since: since)
-            return .waits(until: until, givesUpAt: since + patience)
+            return .waits(until: until, givesUpAt: givesUpAt)
         case .probing, .open, .givenUp:
             return nil
         }
@@ -117,6 +124,11 @@ package struct CircuitBreaker: Sendable {
         if case .probing(let pause, let since) = state {
             state = .open(until: now, pause: pause, since: since)
         }
+    }
+
+    /// People had the run paused for so long: nobody could find out whether the endpoint works.
+    package mutating func wasHeld(for duration: Duration) {
+        held += duration
     }
 
     /// The endpoint cannot work in this run, so there is no point in waiting.

@@ -69,6 +69,8 @@ package struct ExitDecision: Hashable, Sendable {
     /// Rows that earlier runs of the same round had judged; `nil` for a run that went on with none.
     package var roundBefore: Int?
     package var totals: RunTotals
+    /// Subscriptions of which the plan writes a row; one that is inserted stands in no total.
+    package var changes = 0
     package var walks: Bool
     package var unresolved: [Severity: Int]
     package var failOn: Severity?
@@ -155,7 +157,11 @@ package struct ExitDecision: Hashable, Sendable {
         }
         if walks, totals.inScope == 0, case .completed = end {
             // With no reason to ask about any row nothing was judged, so nothing is known to be right.
-            held.append(coveredRows ?? 0 > 0 ? .incomplete : .empty)
+            if coveredRows ?? 0 > 0 {
+                held.append(.incomplete)
+            } else if changes == 0 {
+                held.append(.empty)
+            }
         }
         if judgesNothing, held.isEmpty { held.append(.empty) }
         return ExitStatus.allCases.filter(Set(held).contains)
@@ -163,8 +169,9 @@ package struct ExitDecision: Hashable, Sendable {
 
     /// Whether a run that only reads notifications came to its end, and none of them led to a row.
     ///
-    /// What it found beside the rows (a subscription that nobody holds) decides before that.
+    /// What it found beside the rows (a subscription that nobody holds) decides before that, and a
+    /// row that it inserts was in scope.
     var judgesNothing: Bool {
-        !walks && planned == nil && end == .completed && totals.inScope == 0
+        !walks && planned == nil && end == .completed && totals.inScope == 0 && changes == 0
     }
 }

@@ -49,6 +49,26 @@ import Testing
         #expect(breaker.requestWasWanted(at: .zero) == .wait(until: CircuitBreaker.firstPause))
     }
 
+    @Test func `the time for which people held the run is no part of the wait`() {
+        var breaker = waiting()
+        let hour: Duration = .seconds(3600)
+        breaker.wasHeld(for: hour)
+        #expect(breaker.requestWasWanted(at: hour) == .probe)
+        let told = breaker.faultOccurred(at: hour, asProbe: true)
+        #expect(told == .waits(until: hour + .seconds(2), givesUpAt: hour + Self.patience))
+        #expect(probes(&breaker, until: hour * 3).last == hour + Self.patience)
+        #expect(breaker.hasGivenUp)
+        // Another series of faults begins with the whole wait.
+        var recovered = waiting()
+        recovered.wasHeld(for: hour)
+        _ = recovered.answerCame()
+        for _ in 0..<CircuitBreaker.faultsToOpen { _ = recovered.faultOccurred(at: hour) }
+        _ = recovered.requestWasWanted(at: hour)
+        #expect(
+            recovered.faultOccurred(at: hour, asProbe: true)
+                == .waits(until: hour + .seconds(1), givesUpAt: hour + Self.patience))
+    }
+
     @Test func `does not count faults that are not in a row`() {
         var breaker = CircuitBreaker(patience: Self.patience)
         for _ in 0..<1000 {

@@ -52,6 +52,26 @@ import Testing
             } == 69)
     }
 
+    @Test func `a row that was inserted was in scope`() {
+        for walks in [false, true] {
+            let codes = [0, 1].map { changes in
+                code {
+                    $0.walks = walks
+                    $0.totals = RunTotals()
+                    $0.changes = changes
+                }
+            }
+            #expect(codes == [5, 0])
+        }
+        // Rows that stand there and that nobody judged are another matter.
+        #expect(
+            code {
+                $0.totals = RunTotals()
+                $0.coveredRows = 7
+                $0.changes = 1
+            } == 3)
+    }
+
     @Test func `nothing to ask is not an outage`() {
         #expect(code { $0.appleAnswered = nil } == 0)
     }
