@@ -98,7 +98,8 @@ struct ChunkedConclusion: Sendable {
             .map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
     }
 
-    /// Rows judged undecided, and accounts that Apple did not find, as the report lists them.
+    /// Rows judged undecided, and accounts that Apple did not find, as the report lists them; and rows in
+    /// flight, of which it has the number only.
     private func listUndecided(_ start: StoredKey, _ db: Database) throws {
         let (rows, arguments) = chunk(of: "trueup_pass_rows", start, as: "p")
         try db.cachedStatement(
@@ -109,6 +110,14 @@ struct ChunkedConclusion: Sendable {
                 FROM \(rows)
                 LEFT JOIN subscriptions AS s ON \(Self.keysAgree("s", "p"))
                 WHERE p.verdict = \(VerdictCode.undecided.rawValue)
+                """
+        ).execute(arguments: [run.sequence] + arguments)
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO trueup_run_in_flight
+                SELECT ?, p.bundle_id, p.environment, p.original_transaction_id FROM \(rows)
+                WHERE p.verdict = \(VerdictCode.excluded.rawValue)
+                    AND p.reason = '\(ExclusionReason.inFlight.rawValue)'
                 """
         ).execute(arguments: [run.sequence] + arguments)
         try db.cachedStatement(

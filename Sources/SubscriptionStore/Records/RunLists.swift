@@ -6,6 +6,7 @@ enum RunLists {
     /// Each table and its key, the run first.
     static let tables = [
         ("trueup_run_undecided", "run_seq, bundle_id, environment, original_transaction_id"),
+        ("trueup_run_in_flight", "run_seq, bundle_id, environment, original_transaction_id"),
         ("trueup_run_not_found", "run_seq, bundle_id, environment, original_transaction_id"),
         ("trueup_run_findings", "run_seq, finding_seq"),
         ("trueup_run_finding_causes", "run_seq, finding_seq"),

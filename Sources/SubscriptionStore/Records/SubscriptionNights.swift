@@ -4,7 +4,7 @@ import Subscriptions
 /// What the last runs did about one subscription.
 ///
 /// A pass's rows are deleted once a run closes it. What stays are the last check, undecided rows,
-/// and the findings that each run reported: a night in between that found a match leaves no trace.
+/// rows in flight, and the findings that each run reported: a night in between that found a match leaves no trace.
 struct SubscriptionNights {
     let db: Database
     private let about: SubscriptionExplanation
@@ -54,6 +54,7 @@ struct SubscriptionNights {
             return .asked(because: asked.because)
         }
         if let reason = try undecided(in: run) { return .undecided(reason) }
+        if try wasInFlight(in: run) { return .inFlight }
         if about.check?.askedAt == run.started { return .judged }
         if let staged = try staged(by: run) { return staged }
         if !reported.isEmpty { return .carried }
@@ -94,6 +95,16 @@ struct SubscriptionNights {
                 """, arguments: [run.sequence] + about.key.arguments)
     }
 
+    private func wasInFlight(in run: Run) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM trueup_run_in_flight
+                    WHERE run_seq = ? AND bundle_id = ? AND environment = ?
+                        AND original_transaction_id = ?)
+                """, arguments: [run.sequence] + about.key.arguments) ?? false
+    }
+
     /// From a pass that is not closed: its rows are still there.
     private func staged(by run: Run) throws -> SubscriptionNight.Look? {
         let row = try Row.fetchOne(
@@ -110,6 +121,8 @@ struct SubscriptionNights {
         case .match, .discrepancy, .inserted:
             let because = row.integer(at: 2).flatMap { QuestionReason(rank: $0) }
             return because == nil ? .judged : .asked(because: because)
+        case .excluded where row.text(at: 1) == ExclusionReason.inFlight.rawValue:
+            return .inFlight
         case .undecided, .excluded: return .undecided(row.text(at: 1) ?? "")
         case .noted: return nil
         }

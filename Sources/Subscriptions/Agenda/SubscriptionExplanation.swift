@@ -111,6 +111,9 @@ package struct SubscriptionNight: Hashable, Sendable {
         case judged
         /// Not judged, for a stated reason.
         case undecided(String)
+        /// Left out, because the company had written the row so shortly before that Apple's word may
+        /// still be on its way.
+        case inFlight
         /// Only an earlier night's open finding was carried on.
         case carried
         /// The last check is older and nothing else is recorded: no reason named it that night.

@@ -102,6 +102,7 @@ extension SubscriptionNight.Look {
         case .asked(because: nil): "looked at, and a finding was reported; the reason is not kept"
         case .judged: "judged: asked, or settled by a notification that agreed"
         case .undecided(let reason): "not judged: \(PlainText.of(reason))"
+        case .inFlight: "left out as in flight: the row was signed less than \"settle\" before"
         case .carried: "not judged; an open finding of an earlier night was carried on"
         case .notAsked: "not judged: nothing is recorded, and the last check is older"
         case .unknown: "not known: of matches only the last check is kept"

@@ -92,6 +92,7 @@ extension SubscriptionNight.Look {
         case .asked: "asked"
         case .judged: "judged"
         case .undecided: "undecided"
+        case .inFlight: "in_flight"
         case .carried: "carried"
         case .notAsked: "not_asked"
         case .unknown: "unknown"
