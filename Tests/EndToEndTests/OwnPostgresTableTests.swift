@@ -12,7 +12,7 @@
         private static let numbers: Set = ["status", "auto_renew_status"]
 
         /// The rows of the simulated company in our table, and in one of PostgreSQL.
-        private func places(
+        fileprivate func places(
             _ server: OwnServer
         ) throws -> (ours: Workplace, theirs: Workplace) {
             let simulator = try RunningSimulator([
@@ -93,6 +93,55 @@
             let undo = try theirs.run("undo", run, "--execute")
             #expect([0, 2].contains(undo.status), "\(undo.errors)\n\(undo.output)")
             #expect(try server.sql(Self.all) == before)
+        }
+    }
+
+    extension `A table of the company's own in PostgreSQL, for a night` {
+        @Test(.timeLimit(.minutes(30)))
+        func `is worked on by two workers, who share the hour and the night`() throws {
+            let server = try OwnServer()
+            defer { server.stop() }
+            let (_, first) = try places(server)
+            let second = try Workplace(on: first.simulator)
+            try second.folder.write(try first.folder.text("trueup.yaml"), to: "trueup.yaml")
+            try second.writeJob("audit")
+            try #require(second.run("init").status == 0)
+            let night = try first.run("run", "nightly")
+            #expect([0, 2].contains(night.status), "\(night.errors)\n\(night.output)")
+            let counted = "SELECT coalesce(sum(calls), 0) FROM trueup.calls"
+            let calls = try #require(Int(try server.sql(counted)))
+            #expect(calls > 0)
+            let audit = try second.run("run", "audit")
+            #expect([0, 2, 3].contains(audit.status), "\(audit.errors)\n\(audit.output)")
+            #expect(try #require(Int(try server.sql(counted))) > calls)
+
+            // Either of them tells of both, and nothing is written by that.
+            let summary = try first.summary()
+            let day = try #require(summary["started"] as? String).prefix(10)
+            let before = try server.sql("SELECT string_agg(r::text, '') FROM trueup.runs AS r")
+            for worker in [first, second] {
+                let report = try worker.run("report", "night", String(day))
+                #expect(report.status == 0, "\(report.errors)")
+                #expect(report.output.contains("(UTC): 2 runs"), "\(report.output)")
+                #expect(report.output.contains("nightly"))
+                #expect(report.output.contains("audit"))
+                let status = try worker.run("status")
+                #expect(status.output.contains("Last runs of other workers"), "\(status.output)")
+            }
+            #expect(
+                try server.sql("SELECT string_agg(r::text, '') FROM trueup.runs AS r") == before)
+            #expect(
+                try server.sql("SELECT count(*) FROM trueup.runs WHERE ended IS NOT NULL") == "2")
+
+            // Without the server each tells of its own, says so, and asks nobody.
+            server.stop()
+            let alone = try first.run("report", "night", String(day))
+            #expect(alone.status == 69, "\(alone.output)")
+            #expect(alone.output.contains("(UTC): 1 run"))
+            let status = try first.run("status")
+            #expect(status.status == 0)
+            #expect(status.output.contains("other workers could not be read"), "\(status.output)")
+            #expect(try first.run("check", "nightly").status == 69)
         }
     }
 #endif

@@ -42,6 +42,32 @@ import Testing
                 """)
     }
 
+    @Test func `say which apps are whose, where several workers share the night`() throws {
+        var own = run("20261120T031704Z-000001", Samples.summary(), .incomplete)
+        own.share = NightSummary.Share(worker: "ops@one", apps: ["com.example.one/production"])
+        let other = NightSummary.Run(
+            WorkerRun(
+                books: "two", worker: "ops@two",
+                apps: ["com.example.two/production", "com.example.two/sandbox"],
+                listing: run("20261120T041704Z-000002", Samples.summary(), .findings).listing,
+                figures: Samples.summary().sums))
+        let night = NightSummary(
+            day: "2026-11-20", runs: [own, other], gap: "A third worker could not be asked.")
+        #expect(
+            night.text.hasPrefix(
+                """
+                2026-11-20 (UTC): 2 runs, the gravest end is incomplete (exit status 3). A third worker
+                """), "\(night.text)")
+        #expect(night.text.contains("new  apps"), "\(night.text)")
+        #expect(night.text.contains("  8  com.example.one/production"), "\(night.text)")
+        #expect(night.text.contains("  8  2 apps"), "\(night.text)")
+        #expect(night.text.contains("4,000      74"), "\(night.text)")
+        let json = night.json.rendered
+        #expect(json.contains(#""apps":["com.example.one/production"],"#))
+        #expect(json.contains(#""worker":"ops@two""#))
+        #expect(json.contains(#""gap":"A third worker could not be asked.""#))
+    }
+
     @Test func `are numbers for machines`() throws {
         let night = NightSummary(
             day: "2026-11-20",

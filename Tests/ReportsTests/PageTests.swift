@@ -96,7 +96,7 @@ import Testing
         let sections = [
             SummarySections.tieOut(summary.totals), SummarySections.undecided(summary),
             SummarySections.findings(summary), SummarySections.corrections(summary),
-            SummarySections.money(summary), SummarySections.calls(summary),
+            SummarySections.money(summary.money), SummarySections.calls(summary),
             SummarySections.limits(summary), SummarySections.messages(summary),
             SummarySections.next(summary),
         ]

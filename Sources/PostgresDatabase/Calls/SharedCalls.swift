@@ -41,20 +41,7 @@ package final class SharedCalls: Sendable {
     /// - Throws: `StoreError` when it cannot be learned.
     package func mayBeUsed() throws(StoreError) -> Bool {
         try state.withLock { state throws(StoreError) in
-            try state.keeper.read("looking for the calls of all workers") {
-                session throws(ServerFailure) in
-                try session.run(
-                    """
-                    SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-                    WHERE n.nspname = 'trueup' AND c.relname = 'calls'
-                        AND has_schema_privilege(n.oid, 'USAGE')
-                        AND has_table_privilege(c.oid, 'SELECT')
-                        AND has_table_privilege(c.oid, 'INSERT')
-                        AND has_table_privilege(c.oid, 'UPDATE')
-                        AND has_table_privilege(c.oid, 'DELETE')
-                    """, []
-                ).rows.count == 1
-            }
+            try state.keeper.mayUse("calls", for: ["SELECT", "INSERT", "UPDATE", "DELETE"])
         }
     }
 

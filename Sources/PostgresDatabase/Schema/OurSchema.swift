@@ -68,6 +68,37 @@ enum OurSchema {
                 COMMENT ON TABLE trueup.calls IS
                     'Calls to Apple of the last hour, by all workers, in buckets of five seconds'
                 """),
+        // A line for each run of each worker, so that one place tells of the night of all.
+        Step(
+            number: 4,
+            statements: """
+                CREATE TABLE trueup.runs (
+                    books text NOT NULL,
+                    run_id text NOT NULL,
+                    worker text NOT NULL,
+                    apps text NOT NULL,
+                    job text NOT NULL,
+                    mode text NOT NULL,
+                    started timestamptz NOT NULL,
+                    ended timestamptz,
+                    outcome text,
+                    exit_status smallint,
+                    headline text,
+                    report text,
+                    matched bigint NOT NULL,
+                    discrepant bigint NOT NULL,
+                    filled bigint NOT NULL,
+                    undecided jsonb NOT NULL,
+                    excluded jsonb NOT NULL,
+                    corrected bigint,
+                    findings_open bigint,
+                    findings_new bigint,
+                    money jsonb,
+                    PRIMARY KEY (books, run_id));
+                CREATE INDEX runs_by_start ON trueup.runs (started);
+                COMMENT ON TABLE trueup.runs IS
+                    'A line for each run of each worker; the proof is the report that it names'
+                """),
     ]
 
     static let newest = steps.map(\.number).max() ?? 0

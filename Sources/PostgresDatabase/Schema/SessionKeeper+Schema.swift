@@ -35,6 +35,21 @@ extension SessionKeeper {
         }
     }
 
+    /// Whether a table of ours is there and the user has these rights on it, as it stands.
+    mutating func mayUse(_ table: String, for rights: [String]) throws(StoreError) -> Bool {
+        try read("looking at the schema trueup") { session throws(ServerFailure) in
+            try session.run(
+                """
+                SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+                WHERE n.nspname = 'trueup' AND c.relname = $1
+                    AND has_schema_privilege(n.oid, 'USAGE')
+                    AND (SELECT bool_and(has_table_privilege(c.oid, p))
+                        FROM unnest(string_to_array($2, ',')) AS p)
+                """, [table, rights.joined(separator: ",")]
+            ).rows.count == 1
+        }
+    }
+
     private mutating func refuseNewer() throws(StoreError) {
         let version = try version()
         guard version > OurSchema.newest else { return }

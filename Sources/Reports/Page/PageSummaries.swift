@@ -82,7 +82,7 @@ struct PageSummaries {
     }
 
     private func money(_ page: inout Markup) {
-        let money = SummarySections.money(summary)
+        let money = SummarySections.money(summary.money)
         guard !money.isEmpty else {
             page.element("p", "No finding names the price of a period.")
             return

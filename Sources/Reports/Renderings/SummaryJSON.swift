@@ -160,9 +160,14 @@ extension PlanSeal {
 
 extension RunSummary {
     /// By direction, in the order of `Direction`, then by currency.
-    var sortedMoney: [MoneyTotal] {
+    var sortedMoney: [MoneyTotal] { money.sortedForReading }
+}
+
+extension [MoneyTotal] {
+    /// By direction, in the order of `Direction`, then by currency.
+    var sortedForReading: [MoneyTotal] {
         let order = Direction.allCases
-        return money.sorted { left, right in
+        return sorted { left, right in
             let ranks = (
                 order.firstIndex(of: left.direction), order.firstIndex(of: right.direction)
             )

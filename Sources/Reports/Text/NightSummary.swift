@@ -6,23 +6,48 @@ package struct NightSummary: Sendable {
     package struct Run: Sendable {
         package var listing: RunListing
         /// `nil` where the run was killed, or its lists are past their retention.
-        package var summary: RunSummary?
+        package var figures: RunSums?
+        /// For which apps and by whom, where several workers share the night.
+        package var share: Share?
 
         package init(listing: RunListing, summary: RunSummary?) {
             self.listing = listing
-            self.summary = summary
+            figures = summary?.sums
+        }
+
+        /// A run of another worker.
+        package init(_ run: WorkerRun) {
+            listing = run.listing
+            figures = run.figures
+            share = Share(worker: run.worker, apps: run.apps)
+        }
+    }
+
+    /// The part of a night that one worker has done.
+    package struct Share: Hashable, Sendable {
+        package var worker: String
+        /// As `--app` takes them.
+        package var apps: [String]
+
+        package init(worker: String, apps: [String]) {
+            self.worker = worker
+            self.apps = apps
         }
     }
 
     private let day: String
     private let runs: [Run]
+    /// Why runs of other workers may be missing; `nil` where none is.
+    private let gap: String?
 
     /// - Parameters:
     ///   - day: As `yyyy-MM-dd`.
     ///   - runs: In the order in which they began.
-    package init(day: String, runs: [Run]) {
+    ///   - gap: Why runs of other workers may be missing, as a sentence.
+    package init(day: String, runs: [Run], gap: String? = nil) {
         self.day = day
         self.runs = runs
+        self.gap = gap
     }
 
     /// For people.
@@ -31,6 +56,7 @@ package struct NightSummary: Sendable {
             "\(day) (UTC): \(runs.count.of("run"))"
             + (gravest.map { ", the gravest end is \($0.name) (exit status \($0.code))" } ?? "")
             + (killed > 0 ? ", \(killed.grouped) killed" : "") + "."
+            + (gap.map { " " + $0 } ?? "")
         let blocks =
             [headline.wrapped(to: SummaryText.columns)]
             + [table, money].filter {
@@ -41,15 +67,21 @@ package struct NightSummary: Sendable {
 
     /// For machines.
     package var json: CanonicalJSON {
-        .object([
-            "corrections_applied": .integer(sum { $0.applied }),
+        var members = members
+        if let gap { members["gap"] = .string(gap) }
+        return .object(members)
+    }
+
+    private var members: [String: CanonicalJSON] {
+        [
+            "corrections_applied": .integer(sum { $0.corrected }),
             "date": .string(day),
             "exit_status": gravest.map { .integer(Int64($0.code)) } ?? .null,
             "findings_new": .integer(sum { $0.new }),
             "findings_open": .integer(sum { $0.open }),
             "runs": .array(runs.map(\.json)),
             "totals": totals.json,
-        ])
+        ]
     }
 
     /// The exit status that decides, of all runs that ended.
@@ -60,9 +92,11 @@ package struct NightSummary: Sendable {
 
     private var killed: Int { runs.filter { $0.listing.ended == nil }.count }
 
-    private func sum(_ count: (RunSummary) -> Int) -> Int {
-        runs.compactMap(\.summary).reduce(0) { $0 + count($1) }
+    private func sum(_ count: (RunSums) -> Int) -> Int {
+        runs.compactMap(\.figures).reduce(0) { $0 + count($1) }
     }
+
+    private var isShared: Bool { runs.contains { $0.share != nil } }
 
     private var totals: RunTotals {
         runs.reduce(into: RunTotals()) { sum, run in
@@ -86,34 +120,35 @@ package struct NightSummary: Sendable {
             title: "RUN",
             headings: [
                 "job", "end", "rows", "differ", "undecided", "corrected", "open", "new",
-            ],
+            ] + (isShared ? ["apps"] : []),
             numbers: Set(3...8))
         for run in runs {
-            let (listing, summary) = (run.listing, run.summary)
+            let (listing, figures) = (run.listing, run.figures)
             let totals = listing.totals
             section.rows.append(
-                .init([
-                    name(of: listing),
-                    listing.job + (listing.mode == .apply ? "" : " \(listing.mode.rawValue)"),
-                    listing.exitStatus?.name ?? "killed", totals.inScope.grouped,
-                    totals.discrepant.grouped, totals.undecidedCount.grouped,
-                    summary?.applied.grouped ?? "–", summary?.open.grouped ?? "–",
-                    summary?.new.grouped ?? "–",
-                ]))
+                .init(
+                    [
+                        name(of: listing),
+                        listing.job + (listing.mode == .apply ? "" : " \(listing.mode.rawValue)"),
+                        listing.exitStatus?.name ?? "killed", totals.inScope.grouped,
+                        totals.discrepant.grouped, totals.undecidedCount.grouped,
+                        figures?.corrected.grouped ?? "–", figures?.open.grouped ?? "–",
+                        figures?.new.grouped ?? "–",
+                    ] + (isShared ? [run.share?.text ?? ""] : [])))
         }
         let all = totals
         section.rows.append(
             .init(
                 [
                     "all", "", "", all.inScope.grouped, all.discrepant.grouped,
-                    all.undecidedCount.grouped, sum { $0.applied }.grouped,
+                    all.undecidedCount.grouped, sum { $0.corrected }.grouped,
                     sum { $0.open }.grouped, sum { $0.new }.grouped,
-                ], isSum: true))
+                ] + (isShared ? [""] : []), isSum: true))
         if runs.count > 1 {
             section.sentences.append(
                 "The sums add the runs: a row or finding that two of them saw counts twice.")
         }
-        if runs.contains(where: { $0.summary == nil }) {
+        if runs.contains(where: { $0.figures == nil }) {
             section.sentences.append(
                 "A dash: the run was killed, or what it listed is past retention.")
         }
@@ -127,7 +162,7 @@ package struct NightSummary: Sendable {
             let currency: String
         }
         var sums: [Group: MoneyTotal] = [:]
-        for total in runs.compactMap(\.summary).flatMap(\.money) {
+        for total in runs.compactMap(\.figures).flatMap(\.money) {
             let group = Group(direction: total.direction, currency: total.currency)
             guard var sum = sums[group] else {
                 sums[group] = total
@@ -138,19 +173,28 @@ package struct NightSummary: Sendable {
             sum.findings += total.findings
             sums[group] = sum
         }
-        guard let first = runs.compactMap(\.summary).first, !sums.isEmpty else {
-            return Section(title: "")
-        }
-        var summary = first
-        summary.money = Array(sums.values)
-        return SummarySections.money(summary)
+        guard !sums.isEmpty else { return Section(title: "") }
+        return SummarySections.money(Array(sums.values))
+    }
+}
+
+extension NightSummary.Share {
+    /// Its only app, or how many; no list, which would be wider than a line.
+    package var text: String {
+        apps.count == 1 ? (apps.first ?? "").onOneLine : apps.count.of("app")
     }
 }
 
 extension RunSummary {
-    fileprivate var applied: Int { corrections[.applied] ?? 0 }
-    fileprivate var open: Int { count(of: WorstFindings.openStates) }
-    fileprivate var new: Int { count(of: [.new]) }
+    /// What it came to, in numbers that can be added to those of other runs.
+    package var sums: RunSums {
+        RunSums(
+            corrected: corrections[.applied] ?? 0, open: count(of: WorstFindings.openStates),
+            new: count(of: [.new]), money: sortedMoney)
+    }
+
+    /// The first line of its summary.
+    package var headline: String { Headline(self).text }
 
     /// Findings in any of the states.
     func count(of states: Set<FindingState>) -> Int {
@@ -160,17 +204,26 @@ extension RunSummary {
 
 extension NightSummary.Run {
     fileprivate var json: CanonicalJSON {
-        .object([
-            "corrections_applied": summary.map { .integer($0.applied) } ?? .null,
+        var members = members
+        if let share {
+            members["apps"] = .array(share.apps.map(CanonicalJSON.string))
+            members["worker"] = .string(share.worker)
+        }
+        return .object(members)
+    }
+
+    private var members: [String: CanonicalJSON] {
+        [
+            "corrections_applied": figures.map { .integer($0.corrected) } ?? .null,
             "ended": .time(listing.ended),
             "exit_status": listing.exitStatus.map { .integer(Int64($0.code)) } ?? .null,
-            "findings_new": summary.map { .integer($0.new) } ?? .null,
-            "findings_open": summary.map { .integer($0.open) } ?? .null,
+            "findings_new": figures.map { .integer($0.new) } ?? .null,
+            "findings_open": figures.map { .integer($0.open) } ?? .null,
             "job": .string(listing.job),
             "mode": .string(listing.mode.rawValue),
             "run_id": .string(listing.runID),
             "started": .time(listing.started),
             "totals": listing.totals.json,
-        ])
+        ]
     }
 }

@@ -2,11 +2,11 @@ import Subscriptions
 
 extension SummarySections {
     /// List prices, by who is harmed; what was really paid is known to the accounts only.
-    static func money(_ summary: RunSummary) -> Section {
+    static func money(_ totals: [MoneyTotal]) -> Section {
         var section = Section(
             title: "LIST PRICES OF PERIODS CONCERNED", headings: ["amount", "currency", "periods"],
             numbers: [1, 3])
-        for total in summary.sortedMoney {
+        for total in totals.sortedForReading {
             section.rows.append(
                 .init([
                     total.direction.meaning, total.amount.amount(in: total.currency),

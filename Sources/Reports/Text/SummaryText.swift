@@ -29,7 +29,7 @@ package enum SummaryText {
             SummarySections.tieOut(summary.totals), SummarySections.undecided(summary),
             SummarySections.coverage(summary), SummarySections.remainingRisk(summary),
             SummarySections.findings(summary), SummarySections.corrections(summary),
-            SummarySections.money(summary), SummarySections.business(summary),
+            SummarySections.money(summary.money), SummarySections.business(summary),
             SummarySections.calls(summary),
             SummarySections.evidence(summary), SummarySections.limits(summary),
             SummarySections.liftedGuards(summary), SummarySections.acknowledged(summary),

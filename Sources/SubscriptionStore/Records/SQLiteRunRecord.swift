@@ -288,24 +288,4 @@ extension SQLiteStore {
             throw StoreError(error, doing: "looking for undos without a report")
         }
     }
-
-    /// Why there is nothing to render of a name that is a declared restore's and no run's; `nil` for any
-    /// other name.
-    private static func declaration(
-        reportedAs runID: String, _ db: Database
-    ) throws -> String? {
-        let declared = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT entry, reason, written_at FROM trueup_ledger
-                WHERE reported_run = ? AND target_table = ? ORDER BY entry LIMIT 1
-                """, arguments: [runID, ChangeSet.Table.ledger.rawValue])
-        guard let declared, let written = declared.time(at: 2) else { return nil }
-        return
-            "\(runID) is no run: by it `trueup restored` declared at \(written.rfc3339) that the "
-            + "database was restored (\(declared.requiredText(at: 1))). It looked at no row, so there "
-            + "is nothing to render again. The declaration is entry "
-            + "\(declared.integer(at: 0) ?? 0) of the ledger, and stands in its report folder, which "
-            + "`trueup verify` checks."
-    }
 }

@@ -12,7 +12,8 @@ package struct Report: Verb {
             files into a new folder. Reads the database and changes nothing. The log of a run, and \
             manifest.json and SHA256SUMS, which state its digest, stand in its report folder only. A \
             payload that was erased since the run shows as a tombstone. "trueup report night DATE" \
-            shows the runs of one UTC day, a line a run, and their sums.
+            shows the runs of one UTC day, a line a run, and their sums: of all workers, where several \
+            share a PostgreSQL database.
             """)
 
     @Argument(
@@ -63,8 +64,7 @@ package struct Report: Verb {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
         if let date {
-            try show(date, settings, invocation)
-            return .ok
+            return try await show(date, settings, invocation)
         }
         let rendered = try rendered(settings)
         if let output {
@@ -84,27 +84,40 @@ package struct Report: Verb {
 
     private static let night = "night"
 
-    private func show(_ date: String, _ settings: Settings, _ invocation: Invocation) throws {
+    /// - Returns: 69 where there may be runs of other workers that cannot be read.
+    private func show(
+        _ date: String, _ settings: Settings, _ invocation: Invocation
+    ) async throws -> ExitStatus {
         guard let first = Timestamp(rfc3339: date + "T00:00:00Z") else {
             throw CommandFailure(
                 .usage, "\"\(PlainText.of(date))\" is no date such as 2026-11-20")
         }
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
-        let listings = try store.runs(
-            from: first, before: first.adding(milliseconds: Milliseconds.perDay))
-        guard !listings.isEmpty else {
+        let end = first.adding(milliseconds: Milliseconds.perDay)
+        let others = await OtherWorkers.runs(
+            of: settings, besides: try store.databaseIdentity(), from: first, before: end)
+        var runs = others.runs.map { NightSummary.Run($0) }
+        for listing in try store.runs(from: first, before: end) {
+            let summary = try summary(of: listing.runID, in: store)
+            var run = NightSummary.Run(listing: listing, summary: summary)
+            if !others.runs.isEmpty, let header = summary?.header {
+                run.share = NightSummary.Share(
+                    worker: header.worker, apps: header.apps.map(\.name))
+            }
+            runs.append(run)
+        }
+        guard !runs.isEmpty else {
+            if let gap = others.gap { throw CommandFailure(.unavailable, gap) }
             throw CommandFailure(
                 .usage, "No run began on \(date) (UTC). \"trueup status\" lists the last ones.")
         }
-        var runs: [NightSummary.Run] = []
-        for listing in listings {
-            runs.append(
-                NightSummary.Run(
-                    listing: listing, summary: try summary(of: listing.runID, in: store)))
+        runs.sort {
+            ($0.listing.started, $0.listing.runID) < ($1.listing.started, $1.listing.runID)
         }
-        let night = NightSummary(day: date, runs: runs)
+        let night = NightSummary(day: date, runs: runs, gap: others.gap)
         try invocation.output.write(
             Array((common.json ? night.json.rendered + "\n" : night.text).utf8))
+        return others.gap == nil ? .ok : .unavailable
     }
 
     /// `nil` for a run that was killed or whose lists are past their retention.

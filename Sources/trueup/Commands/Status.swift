@@ -10,6 +10,8 @@ package struct Status: Verb {
 
     /// The newest runs that are listed.
     private static let listedRuns = 10
+    /// The newest runs of other workers.
+    private static let listedWorkers = 50
 
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
@@ -19,6 +21,8 @@ package struct Status: Verb {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let others = await OtherWorkers.lastRuns(
+            of: settings, besides: try store.databaseIdentity(), limit: Self.listedWorkers)
         let report = StatusReport(
             overview: try store.overview(runs: Self.listedRuns, at: invocation.now()),
             running: SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath).map { lock in
@@ -26,7 +30,8 @@ package struct Status: Verb {
                 return StatusReport.Running(
                     holder: lock.holder, since: lock.since, live: live,
                     resumption: live.map { common.command("resume", $0.job) })
-            }, apps: settings.identities, now: invocation.now(), copy: try store.copyState())
+            }, apps: settings.identities, now: invocation.now(), copy: try store.copyState(),
+            others: others.runs, gap: others.gap)
         try invocation.output.line(common.json ? report.json.rendered : report.text)
         return .ok
     }

@@ -8,12 +8,24 @@ package struct StatusReport {
     private let apps: [AppIdentity]
     private let now: Timestamp
     private let copy: CopyState?
+    let others: [WorkerRun]
+    let gap: String?
 
+    /// - Parameters:
+    ///   - overview: What the books say.
+    ///   - running: The job that is running.
+    ///   - apps: The configured apps.
+    ///   - now: The present.
+    ///   - copy: How old the copy of a company's own table is.
+    ///   - others: The last runs of other workers on the same database.
+    ///   - gap: Why these are not known, as a sentence.
     package init(
         overview: StoreOverview, running: Running?, apps: [AppIdentity], now: Timestamp,
-        copy: CopyState? = nil
+        copy: CopyState? = nil, others: [WorkerRun] = [], gap: String? = nil
     ) {
         self.copy = copy
+        self.others = others
+        self.gap = gap
         self.overview = overview
         self.running = running
         self.apps = apps
@@ -59,6 +71,7 @@ package struct StatusReport {
             lines.append("")
         }
         lines.append(contentsOf: runLines)
+        lines.append(contentsOf: workerLines)
         return lines.joined(separator: "\n")
     }
 
@@ -155,7 +168,7 @@ package struct StatusReport {
         return ["Last runs"] + TextTable.lines([head] + rows, rightAligned: [5, 6, 7, 8])
     }
 
-    private func moment(_ time: Timestamp) -> String {
+    func moment(_ time: Timestamp) -> String {
         let age = now.milliseconds(since: time)
         return time.rfc3339
             + (age >= 0 ? " (\(DurationText.age(ofMilliseconds: age)) ago)" : " (in the future)")
@@ -167,6 +180,8 @@ package struct StatusReport {
         var members = self.members
         // Only of a copy: without a table elsewhere nothing is said of one.
         if let copy { members["copy"] = copy.json }
+        if !others.isEmpty { members["other_workers"] = .array(others.map(\.json)) }
+        if let gap { members["other_workers_gap"] = .string(gap) }
         return .object(members)
     }
 

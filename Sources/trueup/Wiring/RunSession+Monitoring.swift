@@ -2,6 +2,7 @@ import AppStoreServerAPI
 import FoundationEssentials
 import Glibc
 import Logging
+import ReconciliationRun
 import Reports
 import SubscriptionStore
 import Subscriptions
@@ -21,6 +22,21 @@ extension RunSession {
             warn(
                 "the metrics were not written: \(ErrorReport(error).message). Those of the run before "
                     + "stand, if any; mend metrics.directory")
+        }
+    }
+
+    /// Notes the run where all workers see it.
+    func note(_ report: FinishedReport, in register: WorkerRuns?) async {
+        guard let register else { return }
+        let first = run.clock.now().adding(milliseconds: -run.settings.retentionMilliseconds)
+        do {
+            try await offTheCooperativeThreads {
+                try register.ended(report, forgettingBefore: first)
+            }
+        } catch {
+            warn(
+                "other workers do not see how this run ended: \(ErrorReport(error).message) Its "
+                    + "report is complete.")
         }
     }
 

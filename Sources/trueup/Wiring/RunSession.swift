@@ -70,6 +70,7 @@ struct RunSession {
         // The report folder.
         let database = ReportingDatabase(
             identity: try store.databaseIdentity(), path: settings.databasePath)
+        let register = try WorkerRuns.open(for: run, books: database.identity)
         let claim = try ReportFolderClaim.take(
             settings.reportDirectory, for: database, holder: holder)
         var folder = try ReportFolder.begin(
@@ -117,6 +118,7 @@ struct RunSession {
             progress: terminal.show, remarks: { control.remarks + store.companyRemarks },
             effort: { peaks.effort(waiting: waits.byReason) })
         try await store.reportIsAwaited(ofRun: runID)
+        try register?.begins(run.header)
         begun.begins(in: store)
         let conclusion = try await reconciler.run()
         for requests in requests { await requests.end() }
@@ -138,6 +140,7 @@ struct RunSession {
         signals.end()
 
         // The report is published: nothing that comes after it changes how the run ended.
+        await note(report, in: register)
         await leaveMetrics(of: report.summary, waits: waits, store: store)
         await deleteWhatIsPastItsRetention(in: store)
         // Before the lock is free: the next run tells under the same name.

@@ -8,14 +8,16 @@ import trueup
     static let now = Timestamp(unixMilliseconds: 1_795_000_000_000)
 
     private func report(
-        running: StatusReport.Running? = nil, _ change: (inout StoreOverview) -> Void = { _ in }
+        running: StatusReport.Running? = nil, others: [WorkerRun] = [], gap: String? = nil,
+        _ change: (inout StoreOverview) -> Void = { _ in }
     ) -> StatusReport {
         var overview = StoreOverview(
             subscriptions: 0, notYetKnown: 0, runs: [], lastCompletePass: nil, watermarks: [:],
             openFindings: [])
         change(&overview)
         return StatusReport(
-            overview: overview, running: running, apps: [Self.app], now: Self.now)
+            overview: overview, running: running, apps: [Self.app], now: Self.now, others: others,
+            gap: gap)
     }
 
     @Test func `makes sense of an empty database`() {
@@ -26,6 +28,32 @@ import trueup
         #expect(text.contains("com.example.app Production  never read"))
         #expect(text.contains("Open findings: none"))
         #expect(text.contains("Runs: none yet"))
+    }
+
+    @Test func `lists what other workers did last, or says why that is not known`() {
+        let begun = WorkerRun(
+            books: "two", worker: "ops@two", apps: ["com.example.two/production"],
+            listing: RunListing(
+                runID: "20261118T000000Z-7f3c9a", job: "nightly", mode: .apply, started: Self.now,
+                ended: nil, exitStatus: nil, totals: RunTotals()))
+        var ended = begun
+        ended.apps.append("com.example.three/production")
+        ended.listing.ended = Self.now
+        ended.listing.exitStatus = .incomplete
+        ended.headline = "Incomplete."
+        ended.figures = RunSums(corrected: 41, open: 7, new: 1, money: [])
+        let report = report(others: [begun, ended])
+        #expect(report.text.contains("Last runs of other workers"), "\(report.text)")
+        #expect(report.text.contains("com.example.two/production"))
+        #expect(report.text.contains("2 apps"))
+        #expect(report.text.contains("3 incomplete"))
+        let json = report.json.rendered
+        #expect(json.contains("\"other_workers\":[{\"apps\":[\"com.example.two/production\"]"))
+        #expect(json.contains("\"corrections_applied\":41"))
+        let gap = self.report(gap: "No server.")
+        #expect(gap.text.hasSuffix("No server."))
+        #expect(gap.json.rendered.contains("\"other_workers_gap\":\"No server.\""))
+        #expect(!self.report { _ in }.json.rendered.contains("other_workers"))
     }
 
     @Test func `tells how far a running job is, and what it waits for`() {
