@@ -1,8 +1,14 @@
 """The nightly run in Airflow 3: one task for each app of `trueup apps --json`.
 
 Put this file into the DAG folder. trueup must be on the PATH of the workers, and TRUEUP_CONFIG must
-name settings with books on a disk that stays. All tasks of one app run on the same worker: give each
-worker a queue of its own where there are several, or keep them on one.
+name settings with books on a disk that stays. Books and report folder take one run at a time, so the
+tasks of one worker come one after the other.
+
+TRUEUP_JOB        another job than "nightly"
+TRUEUP_WORKERS    how many workers share the apps out, each with books of its own; worker K of several
+                  takes the queue "trueup-K" and the apps of "trueup apps --app-shard K/N"
+TRUEUP_REPORTS    where the report folder can be read, such as https://reports.example.com: each task
+                  then leaves the link of its report as the XCom "report"
 """
 
 from __future__ import annotations
@@ -17,6 +23,8 @@ from airflow.exceptions import AirflowException, AirflowFailException, AirflowSk
 from airflow.sdk import dag, get_current_context, task
 
 JOB = os.environ.get("TRUEUP_JOB", "nightly")
+WORKERS = int(os.environ.get("TRUEUP_WORKERS", "1"))
+REPORTS = os.environ.get("TRUEUP_REPORTS")
 
 DONE = {0}
 NOTHING_TO_DO = {5}
@@ -42,6 +50,13 @@ def trueup(*arguments: str) -> tuple[int, str]:
     return process.returncode, output
 
 
+def report_of(summary: dict) -> str | None:
+    """Where the report of a run can be read; its folder has the run's date and name."""
+    if not REPORTS or not summary.get("run_id"):
+        return None
+    return f"{REPORTS.rstrip('/')}/{summary['started'][:10]}/{summary['run_id']}/report.html"
+
+
 @dag(
     dag_id="trueup_nightly",
     # Off the full hour, while the apps' own servers, which share Apple's quota, are quiet.
@@ -53,8 +68,8 @@ def trueup(*arguments: str) -> tuple[int, str]:
 )
 def trueup_nightly():
     @task(retries=2, retry_delay=timedelta(minutes=1))
-    def apps() -> list[str]:
-        status, output = trueup("apps", "--json")
+    def apps(worker: int) -> list[str]:
+        status, output = trueup("apps", "--app-shard", f"{worker}/{WORKERS}", "--json")
         if status != 0:
             raise AirflowFailException(f"trueup apps ended with {status}")
         return [app["app"] for app in json.loads(output)["apps"]]
@@ -65,11 +80,18 @@ def trueup_nightly():
         # Above the job's max_duration of 4 h, with time to write the report.
         execution_timeout=timedelta(hours=4, minutes=30),
         map_index_template="{{ app }}",
+        max_active_tis_per_dagrun=1,
     )
     def run(app: str) -> str | None:
-        get_current_context()["app"] = app
+        context = get_current_context()
+        context["app"] = app
         status, output = trueup("run", JOB, "--app", app, "--json", "--quiet")
         summary = json.loads(output) if output.strip() else {}
+        report = report_of(summary)
+        if report:
+            # Before the task fails or is tried again: that is when somebody wants to read it.
+            context["ti"].xcom_push(key="report", value=report)
+            print(f"report: {report}")
         if status in DONE:
             return summary.get("run_id")
         if status in NOTHING_TO_DO:
@@ -79,7 +101,14 @@ def trueup_nightly():
             raise AirflowException(problem)
         raise AirflowFailException(problem)
 
-    run.expand(app=apps())
+    if WORKERS == 1:
+        run.expand(app=apps(1))
+        return
+    for worker in range(1, WORKERS + 1):
+        # The apps of a worker are always the same, so its books know them.
+        queue = f"trueup-{worker}"
+        listed = apps.override(task_id=f"apps_{worker}", queue=queue)(worker)
+        run.override(task_id=f"run_{worker}", queue=queue).expand(app=listed)
 
 
 trueup_nightly()
