@@ -49,12 +49,10 @@ extension ColumnForm {
             return overflow ? nil : .time(Timestamp(unixMilliseconds: product))
         case .timestamptz:
             return Timestamp(rfc3339: TimeSpelling.completed(text)).map(FieldValue.time)
-        case .timestamp(let minutesEast):
+        case .timestamp(let clock):
             guard TimeSpelling(of: text).offset == nil, let local = Timestamp(rfc3339: text + "Z")
             else { return nil }
-            let shift = Int64(minutesEast).multipliedReportingOverflow(by: Milliseconds.perMinute)
-            guard !shift.overflow else { return nil }
-            return .time(local.adding(milliseconds: 0 &- shift.partialValue))
+            return clock.instant(ofLocal: local).map(FieldValue.time)
         }
     }
 
@@ -80,13 +78,8 @@ extension ColumnForm {
         case (.seconds, .time(let time)):
             .integer(time.unixMilliseconds.floorDivided(by: Milliseconds.perSecond).quotient)
         case (.timestamptz, .time(let time)): .text(spelling.spell(time, withOffset: true))
-        case (.timestamp(let minutesEast), .time(let time)):
-            .text(
-                spelling.spell(
-                    time.adding(
-                        milliseconds: Int64(minutesEast).multipliedReportingOverflow(
-                            by: Milliseconds.perMinute
-                        ).partialValue), withOffset: false))
+        case (.timestamp(let clock), .time(let time)):
+            clock.local(at: time).map { .text(spelling.spell($0, withOffset: false)) }
         default: nil
         }
     }

@@ -133,8 +133,11 @@ extension MappedStatements {
         var names: [String] = []
         var marks: [String] = []
         for (field, name, form) in mapping.keyColumns {
+            guard let text = mapping.stored(Self.part(field, of: key), of: field) else {
+                return .refused("`store.subscriptions` has no word for \(key.environment)")
+            }
             names.append(quoted(name))
-            marks.append(list.mark(keyLiteral(Self.part(field, of: key), form: form)))
+            marks.append(list.mark(keyLiteral(text, form: form)))
         }
         for field in SubscriptionField.allCases where mapping.writable.contains(field) {
             guard let value = values[field], value != .null,
@@ -170,7 +173,11 @@ extension MappedStatements {
     }
 
     private func noForm(of field: SubscriptionField, _ value: FieldValue) -> String {
-        field == .status
+        if case .column(_, .timestamp(let clock)) = mapping.columns[field] {
+            return "the column for \(field.rawValue) cannot hold \(value.plainText): the clock of "
+                + "\(clock) shows that time twice"
+        }
+        return field == .status
             ? "`store.subscriptions.status` has no word for \(value.plainText)"
             : "the column for \(field.rawValue) cannot hold the value"
     }

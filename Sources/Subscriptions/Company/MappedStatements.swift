@@ -31,8 +31,11 @@ package struct MappedStatements: Hashable, Sendable {
     /// - Parameters:
     ///   - cursor: The last row's; `nil` from the beginning.
     ///   - limit: How many rows at most.
+    ///   - apps: Whose rows; `nil` for all. Where no column tells apps apart every row is theirs.
     /// - Returns: A query of `TableMapping.readColumns`.
-    package func page(after cursor: CompanyCursor?, limit: Int) -> MappedStatement {
+    package func page(
+        after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]? = nil
+    ) -> MappedStatement {
         var list = ArgumentList(dialect: dialect)
         let key = mapping.keyColumns
         var terms = key.map { "\(column($0.column)) IS NOT NULL" }
@@ -41,6 +44,7 @@ package struct MappedStatements: Hashable, Sendable {
             terms.append(
                 tuple(key.map { column($0.column) }) + " > " + tuple(marks))
         }
+        terms += apps.map { isOf($0, &list) } ?? []
         terms += isLatest
         let order = key.map { column($0.column) }.joined(separator: ", ")
         let limit = list.mark(.integer(Int64(limit)))
@@ -48,6 +52,35 @@ package struct MappedStatements: Hashable, Sendable {
             sql: "SELECT \(selection) FROM \(table) AS t WHERE "
                 + terms.joined(separator: " AND ") + " ORDER BY \(order) LIMIT \(limit)",
             arguments: list.arguments)
+    }
+
+    private func isOf(_ apps: [AppIdentity], _ list: inout ArgumentList) -> [String] {
+        var alternatives: [String] = []
+        for app in apps {
+            let parts = [
+                (field: SubscriptionField.bundleID, text: app.bundleID),
+                (field: .environment, text: app.environment.rawValue),
+            ]
+            // An app that the constants or words of the mapping do not have.
+            let isElsewhere = parts.contains { part in
+                guard case .constant(let constant) = mapping.columns[part.field] else {
+                    return mapping.stored(part.text, of: part.field) == nil
+                }
+                return constant != part.text
+            }
+            guard !isElsewhere else { continue }
+            var terms: [String] = []
+            for part in parts {
+                guard case .column(let name, let form) = mapping.columns[part.field],
+                    let text = mapping.stored(part.text, of: part.field)
+                else { continue }
+                terms.append("\(column(name)) = \(list.mark(keyLiteral(text, form: form)))")
+            }
+            guard !terms.isEmpty else { return [] }
+            alternatives.append("(" + terms.joined(separator: " AND ") + ")")
+        }
+        let any = alternatives.isEmpty ? "1 = 0" : alternatives.joined(separator: " OR ")
+        return ["(" + any + ")"]
     }
 
     /// The key of a row for the cursor, from the texts of `TableMapping.readColumns`.
@@ -81,7 +114,8 @@ package struct MappedStatements: Hashable, Sendable {
             case .constant(let constant):
                 guard constant == text else { return nil }
             case .column(let name, let form):
-                terms.append("\(column(name)) = \(list.mark(keyLiteral(text, form: form)))")
+                guard let stored = mapping.stored(text, of: field) else { return nil }
+                terms.append("\(column(name)) = \(list.mark(keyLiteral(stored, form: form)))")
             case .member, nil: return nil
             }
         }

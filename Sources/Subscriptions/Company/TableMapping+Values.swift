@@ -25,7 +25,11 @@ extension TableMapping {
                 shown = rest.popFirst().flatMap(\.self)
                 reading = value(of: shown, in: field, form)
             }
-            if Self.key.contains(field) {
+            if field == .environment, let environmentWords, let word = shown {
+                // A key that no app has, so that the row is excluded and counted.
+                keyParts[field] = environmentWords[word] ?? "unknown word: \(word)"
+                if environmentWords[word] == nil { unreadable[field] = word }
+            } else if Self.key.contains(field) {
                 keyParts[field] = reading?.plainText ?? shown ?? ""
             } else if let reading {
                 values[field] = reading
@@ -39,6 +43,12 @@ extension TableMapping {
                 bundleID: keyParts[.bundleID] ?? "", environment: keyParts[.environment] ?? "",
                 originalTransactionID: keyParts[.originalTransactionID] ?? ""),
             values: values, version: version, unreadable: unreadable)
+    }
+
+    /// A part of a key as the company writes it; `nil` where it has no word for it.
+    func stored(_ text: String, of field: SubscriptionField) -> String? {
+        guard field == .environment, let environmentWords else { return text }
+        return environmentWords.first { $0.value == text }?.key
     }
 
     private func value(

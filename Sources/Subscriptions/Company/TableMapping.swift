@@ -9,6 +9,9 @@ package struct TableMapping: Hashable, Sendable {
     package var columns: [SubscriptionField: MappedColumn]
     /// The company's words for a status; `nil` where the column holds Apple's numbers.
     package var statusWords: StatusWords?
+    /// Apple's environment for each of the company's words, one word for each; `nil` where the column
+    /// holds Apple's own.
+    package var environmentWords: [String: String]?
     /// A whole number that every write of the company's raises; `nil` for none.
     package var versionColumn: String?
     /// Whether rows may be inserted, and with which values besides the mapped ones; `nil` for never.
@@ -115,8 +118,8 @@ package enum ColumnForm: Hashable, Sendable {
     case seconds
     /// A point in time: PostgreSQL's `timestamptz`, or text with an offset.
     case timestamptz
-    /// A date and time without an offset; its clock is so many minutes ahead of UTC.
-    case timestamp(minutesEast: Int)
+    /// A date and time without an offset, by a clock that the settings name.
+    case timestamp(LocalClock)
     case boolean
     case uuid
 }

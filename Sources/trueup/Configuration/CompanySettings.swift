@@ -110,6 +110,7 @@ extension TableMapping {
                 (statusWords?.written ?? [:]).reduce(into: [:]) {
                     $0[String($1.key)] = .string($1.value)
                 }),
+            "environments": .object((environmentWords ?? [:]).mapValues(CanonicalJSON.string)),
             "version": .text(versionColumn), "latest_by": .text(latestBy),
             "insert": inserts.map { .object($0.mapValues { .string("\($0)") }) } ?? .null,
         ])

@@ -35,6 +35,7 @@ extension TableMapping {
                     : "name its column, or write \"\(field.rawValue): {constant: …}\"")
         }
         self.init(table: table, columns: all, statusWords: words)
+        environmentWords = try mapping.value("columns")?.member("environment")?.environmentWords()
         versionColumn = try mapping.value("version")?.columnName()
         latestBy = try mapping.value("latest_by")?.columnName()
         inserts = try mapping.value("insert")?.inserts()
@@ -102,7 +103,12 @@ extension SettingsValue {
             }
             return .column(try columnName(), field.form == .text ? .text : .integer)
         }
-        let mapping = try mapping(keys: ["column", "form", "zone", "path", "constant"])
+        let mapping = try mapping(keys: ["column", "form", "zone", "path", "constant", "words"])
+        if field != .environment, let words = mapping.value("words") {
+            throw words.error(
+                "stands for \(field.rawValue)",
+                suggestion: "only environment and status have words; status beside columns")
+        }
         if let constant = mapping.value("constant") {
             guard TableMapping.key.contains(field), field != .originalTransactionID else {
                 throw constant.error(
@@ -123,6 +129,30 @@ extension SettingsValue {
             throw path.error("must be names with dots between them")
         }
         return .member(of: name, path: names, form)
+    }
+
+    /// One member of a mapping whose keys were read before.
+    fileprivate func member(_ key: String) throws(ConfigurationError) -> SettingsValue? {
+        try mapping(keys: SubscriptionField.stored.map(\.rawValue)).value(key)
+    }
+
+    /// `words` of the environment: Apple's for each of the company's, each with one word.
+    fileprivate func environmentWords() throws(ConfigurationError) -> [String: String]? {
+        guard case .mapping = node,
+            let words = try mapping(keys: ["column", "form", "path", "constant", "words"])
+                .value("words")
+        else { return nil }
+        var names: [String: String] = [:]
+        for (word, value) in try words.members() {
+            let name = try value.constant(of: .environment)
+            guard !names.values.contains(name) else {
+                throw value.error(
+                    "has two words",
+                    suggestion: "the environment is a part of the key: one word for each")
+            }
+            names[word] = name
+        }
+        return names
     }
 
     /// The environment as the rows have it, in whatever case it is written.

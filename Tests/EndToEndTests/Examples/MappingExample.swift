@@ -82,7 +82,7 @@ struct MappingExample: Sendable {
         return (isKnown ? [2, 1, 0] : [0]).map { before in
             [
                 "user_id": "\(row.customer)", "app": row["bundle_id"],
-                "store_environment": row["environment"],
+                "store_environment": row["environment"] == "Sandbox" ? "test" : "prod",
                 "original_id": row["original_transaction_id"],
                 "transaction_id": before == 0 ? row.transactionID : "9\(before)\(row.index)",
                 "product": row["product_id"],

@@ -71,7 +71,7 @@
                 columns: key.merging([
                     .originalTransactionID: .column("originalId", .text),
                     .latestTransactionID: .column("transactionId", .text),
-                    .expiresDate: .column("expiresAt", .timestamp(minutesEast: 120)),
+                    .expiresDate: .column("expiresAt", .timestamp(LocalClock(minutesEast: 120))),
                     .productID: .column("sku", .text), .status: .column("state", .text),
                 ]) { own, _ in own },
                 statusWords: words, latestBy: "purchasedAt"),

@@ -26,9 +26,9 @@ import Testing
         (.seconds, "1790000000.0"), (.timestamptz, "2026-09-21T14:13:20Z"),
         (.timestamptz, "2026-09-21 14:13:20+00"), (.timestamptz, "2026-09-21 16:13:20.000+0200"),
         (.timestamptz, "2026-09-21 16:13:20+02:00"),
-        (.timestamp(minutesEast: 0), "2026-09-21 14:13:20"),
-        (.timestamp(minutesEast: 120), "2026-09-21 16:13:20.000"),
-        (.timestamp(minutesEast: -90), "2026-09-21T12:43:20"),
+        (.timestamp(LocalClock(minutesEast: 0)), "2026-09-21 14:13:20"),
+        (.timestamp(LocalClock(minutesEast: 120)), "2026-09-21 16:13:20.000"),
+        (.timestamp(LocalClock(minutesEast: -90)), "2026-09-21T12:43:20"),
     ])
     func `reads times`(form: ColumnForm, text: String) {
         #expect(form.value(of: text, as: .time) == Self.noon)
@@ -38,7 +38,7 @@ import Testing
         (ColumnForm.integer, FieldForm.integer, "four"), (.integer, .integer, "1.5"),
         (.boolean, .integer, "yes!"), (.uuid, .text, "123"), (.seconds, .time, "2026-09-21"),
         (.seconds, .time, "9223372036854775807"), (.timestamptz, .time, "2026-09-21 14:13:20"),
-        (.timestamp(minutesEast: 0), .time, "2026-09-21 14:13:20+00"),
+        (.timestamp(LocalClock(minutesEast: 0)), .time, "2026-09-21 14:13:20+00"),
         (.timestamptz, .time, "infinity"), (.milliseconds, .time, "soon"),
     ])
     func `does not guess`(form: ColumnForm, ours: FieldForm, text: String) {
@@ -60,7 +60,7 @@ import Testing
         #expect(ColumnForm.integer.literal(.text("77")) == .integer(77))
         #expect(ColumnForm.uuid.literal(.text("x")) == nil)
         #expect(
-            ColumnForm.timestamp(minutesEast: 120).literal(Self.noon)
+            ColumnForm.timestamp(LocalClock(minutesEast: 120)).literal(Self.noon)
                 == .text("2026-09-21T16:13:20.000"))
     }
 

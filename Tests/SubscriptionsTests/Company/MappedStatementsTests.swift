@@ -43,6 +43,64 @@ import Testing
         #expect(statement.arguments == [.integer(41), .integer(1000)])
     }
 
+    private static let apps = [
+        AppIdentity(bundleID: "a", environment: .production),
+        AppIdentity(bundleID: "b", environment: .sandbox),
+    ]
+
+    /// Both parts of the app in columns, the environment in words of the company's.
+    private var mappingOfApps: TableMapping {
+        var mapping = Self.mapping
+        mapping.columns[.bundleID] = .column("app", .text)
+        mapping.columns[.environment] = .column("env", .text)
+        mapping.environmentWords = ["prod": "Production", "test": "Sandbox"]
+        return mapping
+    }
+
+    @Test func `a page of apps reads their rows alone`() {
+        let page = MappedStatements(mappingOfApps, for: .sqlite)
+            .page(after: nil, limit: 10, of: Self.apps)
+        #expect(
+            page.sql.contains(
+                #"((t."app" = ?1 AND t."env" = ?2) OR (t."app" = ?3 AND t."env" = ?4))"#))
+        #expect(
+            page.arguments
+                == [.text("a"), .text("prod"), .text("b"), .text("test"), .integer(10)])
+        var oneEnvironment = mappingOfApps
+        oneEnvironment.columns[.environment] = .constant("Sandbox")
+        oneEnvironment.environmentWords = nil
+        let sandbox = MappedStatements(oneEnvironment, for: .sqlite)
+            .page(after: nil, limit: 10, of: Self.apps)
+        #expect(sandbox.arguments == [.text("b"), .integer(10)])
+        let mine = AppIdentity(bundleID: "com.example.app", environment: .production)
+        let statements = MappedStatements(Self.mapping, for: .sqlite)
+        #expect(
+            statements.page(after: nil, limit: 10, of: [mine])
+                == statements.page(after: nil, limit: 10))
+        #expect(statements.page(after: nil, limit: 10, of: Self.apps).sql.contains("1 = 0"))
+    }
+
+    @Test func `words for an environment are read, and written in keys`() throws {
+        let mapping = mappingOfApps
+        let statements = MappedStatements(mapping, for: .sqlite)
+        let texts = ["42", "test", "b", "7", "gold", "active", "2026-09-21T14:13:20Z", nil, "3"]
+        let row = mapping.row(of: texts)
+        #expect(
+            row.key
+                == SubscriptionKey(
+                    bundleID: "b", environment: "Sandbox", originalTransactionID: "42"))
+        #expect(row.unreadable.isEmpty)
+        let read = try #require(statements.row(row.key))
+        #expect(read.arguments.contains(.text("test")))
+        #expect(statements.cursor(of: texts).key == ["b", "test", "42"])
+        var strange = texts
+        strange[1] = "Sandbox"
+        let other = mapping.row(of: strange)
+        #expect(other.unreadable == [.environment: "Sandbox"])
+        #expect(other.key.environment != "Sandbox")
+        #expect(statements.row(other.key) == nil)
+    }
+
     @Test func `a row is read back in our columns`() {
         let row = Self.mapping.row(of: standing())
         #expect(row.key == key)

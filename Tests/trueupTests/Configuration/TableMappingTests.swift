@@ -62,7 +62,7 @@ import trueup
         ("status: s", "expires_date: {column: e, form: timestamp}, status: s", "zone"),
         (
             "status: s",
-            "expires_date: {column: e, form: timestamp, zone: Europe/Berlin}, status: s",
+            "expires_date: {column: e, form: timestamp, zone: Europe/Nowhere}, status: s",
             "zone"
         ),
         ("status: s", "product_id: {column: p, form: seconds}, status: s", "form"),
@@ -73,7 +73,17 @@ import trueup
             "paid_elsewhere_until"
         ),
         (", status: s", "", "status"),
+        (
+            "status: s", "expires_date: {column: e, form: timestamp, zone: ../UTC}, status: s",
+            "zone"
+        ),
         ("environment: {constant: sandbox}", "environment: {constant: moon}", "constant"),
+        (
+            "environment: {constant: sandbox}",
+            "environment: {column: e, words: {a: sandbox, b: Sandbox}}", "b"
+        ),
+        ("environment: {constant: sandbox}", "environment: {column: e, words: {a: moon}}", "a"),
+        ("status: s", "product_id: {column: p, words: {a: b}}, status: s", "words"),
         ("bundle_id: {constant: b}, ", "", "columns"),
     ])
     func `is refused with its key where it is not whole`(
@@ -81,6 +91,32 @@ import trueup
     ) throws {
         let error = SettingsText.error(of: Self.yaml(Self.plain.replacing(old, with: new)))
         #expect(error?.key?.hasSuffix(key) == true, "\(error?.description ?? "accepted")")
+    }
+
+    @Test func `has words for environments`() throws {
+        let words = Self.plain.replacing(
+            "{constant: sandbox}", with: "{column: e, words: {prod: Production, test: sandbox}}")
+        let mapping = try #require(try SettingsText.settings(Self.yaml(words)).company.mapping)
+        #expect(mapping.columns[.environment] == .column("e", .text))
+        #expect(mapping.environmentWords == ["prod": "Production", "test": "Sandbox"])
+    }
+
+    @Test(
+        .enabled(
+            if: FileManager.default.fileExists(atPath: "/usr/share/zoneinfo/Europe/Berlin"),
+            "needs the time zone database (apt: tzdata)"))
+    func `has clocks that change in summer`() throws {
+        let zoned = Self.plain.replacing(
+            "status: s",
+            with: "expires_date: {column: e, form: timestamp, zone: Europe/Berlin}, status: s")
+        let mapping = try #require(try SettingsText.settings(Self.yaml(zoned)).company.mapping)
+        guard case .column("e", .timestamp(let clock)) = mapping.columns[.expiresDate] else {
+            Issue.record("no such form")
+            return
+        }
+        #expect(clock.description == "Europe/Berlin")
+        let summer = try #require(Timestamp(rfc3339: "2026-07-15T10:00:00Z"))
+        #expect(clock.local(at: summer)?.rfc3339 == "2026-07-15T12:00:00.000Z")
     }
 
     @Test func `every number of a status has one word to write`() throws {
