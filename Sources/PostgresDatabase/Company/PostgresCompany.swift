@@ -50,12 +50,13 @@ extension PostgresCompany {
     /// - Parameters:
     ///   - cursor: The last row of the page before; `nil` from the beginning.
     ///   - limit: How many at most.
+    ///   - apps: Whose rows; `nil` for all.
     /// - Returns: The page, with the cursor of its last row where there may be more.
     /// - Throws: `StoreError` when it cannot be read.
     package func rows(
-        after cursor: CompanyCursor?, limit: Int
+        after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]? = nil
     ) throws(StoreError) -> CompanyPage {
-        let statement = statements.page(after: cursor, limit: limit)
+        let statement = statements.page(after: cursor, limit: limit, of: apps)
         let rows = try read("reading \(mapping.table)", statement)
         return CompanyPage(
             rows: rows.map { mapping.row(of: $0) },

@@ -19,7 +19,11 @@ package protocol CompanyDatabase: CompanySchema {
     ) throws(StoreError) -> String?
 
     /// The rows behind a key, in the order of the database; each call is a short read of its own.
-    func rows(after cursor: CompanyCursor?, limit: Int) throws(StoreError) -> CompanyPage
+    ///
+    /// With apps only theirs, as far as columns of the table tell them apart.
+    func rows(
+        after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]?
+    ) throws(StoreError) -> CompanyPage
 
     /// The row of a key as it stands, outside of any transaction of ours; `nil` for none.
     func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow?

@@ -13,6 +13,8 @@ package struct CopyRefresh: Hashable, Sendable {
     /// Rows whose key another row has, too; only the first of each counts.
     package var doubled: Int64 = 0
     package var firstDoubled: SubscriptionKey?
+    /// Whether the table was read to its end; what was read before a stop stands in the copy.
+    package var isWhole = true
 
     package init() {}
 

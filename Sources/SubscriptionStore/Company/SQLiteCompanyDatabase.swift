@@ -66,8 +66,10 @@ package final class SQLiteCompanyDatabase: CompanyDatabase {
 }
 
 extension SQLiteCompanyDatabase {
-    package func rows(after cursor: CompanyCursor?, limit: Int) throws(StoreError) -> CompanyPage {
-        let statement = statements.page(after: cursor, limit: limit)
+    package func rows(
+        after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]? = nil
+    ) throws(StoreError) -> CompanyPage {
+        let statement = statements.page(after: cursor, limit: limit, of: apps)
         let found = try perform("reading the table \(mapping.table)") { db in
             try Self.texts(statement, db)
         }

@@ -30,11 +30,14 @@ extension SQLiteStore {
     /// - Parameters:
     ///   - mode: A check makes nothing in the company's database.
     ///   - now: When.
+    ///   - apps: Whose rows are read, as far as columns tell apps apart; `nil` for all.
+    ///   - goesOn: Told after each page how many rows were read, of about how many; `false` stops.
     /// - Returns: What was read; `nil` without a table elsewhere.
     /// - Throws: 78 where the schema changed, where the table was restored behind the books, or where
     ///   these books are not those of this table: no row was touched.
     package func refreshCopy(
-        for mode: RunMode, at now: Timestamp
+        for mode: RunMode, at now: Timestamp, of apps: Set<AppIdentity>? = nil,
+        whileAllowed goesOn: (_ rows: Int64, _ expected: Int64?) -> Bool = { _, _ in true }
     ) async throws(StoreError) -> CopyRefresh? {
         guard let company else {
             guard let state = try copyState() else { return nil }
@@ -48,12 +51,15 @@ extension SQLiteStore {
         }
         let refresh = try await beginRefresh(of: company)
         try await takeOver(from: company)
+        let apps = apps?.sorted()
+        let expected = try await expectedRows(of: apps)
         var counts = CopyRefresh()
         var cursor: CompanyCursor?
         repeat {
             let position = cursor
             let page = try await blocking { () throws(StoreError) in
-                try company.database.rows(after: position, limit: StoreLimits.rowsPerChunk)
+                try company.database.rows(
+                    after: position, limit: StoreLimits.rowsPerChunk, of: apps)
             }
             for rows in page.rows.chunked(by: StoreLimits.scatteredRowsPerChunk) {
                 let read = try await write("copying rows of \(company.mapping.table)") { db in
@@ -62,9 +68,13 @@ extension SQLiteStore {
                 counts.add(read)
             }
             cursor = page.next
+            guard goesOn(counts.rows, expected) || cursor == nil else {
+                counts.isWhole = false
+                return counts
+            }
         } while cursor != nil
-        counts.deleted = try await deleteUnseen(by: refresh)
-        let rows = counts.rows
+        counts.deleted = try await deleteUnseen(by: refresh, of: apps)
+        let rows = apps == nil ? counts.rows : try await expectedRows(of: nil)
         try await write("noting that \(company.mapping.table) was read") { db in
             try db.execute(
                 sql: "UPDATE trueup_company SET refreshed_at = ?, row_count = ?",
@@ -108,10 +118,38 @@ extension SQLiteStore {
         }
     }
 
+    /// How many rows the copy holds, which the table will hold about now; `nil` for none.
+    private func expectedRows(of apps: [AppIdentity]?) async throws(StoreError) -> Int64? {
+        try await read("counting the rows of the copy") { db in
+            var rows: Int64 = 0
+            for app in apps ?? [] {
+                rows &+=
+                    try Int64.fetchOne(
+                        db,
+                        sql: """
+                            SELECT count(*) FROM trueup_company_rows
+                            WHERE bundle_id = ? AND environment = ?
+                            """,
+                        arguments: [app.bundleID, app.environment.rawValue]) ?? 0
+            }
+            if apps == nil {
+                rows =
+                    try Int64.fetchOne(db, sql: "SELECT count(*) FROM trueup_company_rows") ?? 0
+            }
+            return rows == 0 ? nil : rows
+        }
+    }
+
     /// Deletes rows of the copy that a complete reading did not meet.
-    private func deleteUnseen(by refresh: Int64) async throws(StoreError) -> Int64 {
+    private func deleteUnseen(
+        by refresh: Int64, of apps: [AppIdentity]?
+    ) async throws(StoreError) -> Int64 {
         var deleted: Int64 = 0
         var last: SubscriptionKey?
+        let places = (apps ?? []).map { _ in "(?, ?)" }.joined(separator: ", ")
+        let isRead = apps == nil ? "" : "AND (bundle_id, environment) IN (VALUES \(places))"
+        let ids = (apps ?? []).flatMap { [$0.bundleID, $0.environment.rawValue] }
+        guard apps?.isEmpty != true else { return 0 }
         while true {
             let position =
                 last
@@ -124,10 +162,10 @@ extension SQLiteStore {
                         SELECT bundle_id, environment, original_transaction_id
                         FROM trueup_company_rows
                         WHERE refresh <> ? AND (bundle_id, environment, original_transaction_id)
-                            >= (?, ?, ?)
+                            >= (?, ?, ?) \(isRead)
                         ORDER BY bundle_id, environment, original_transaction_id LIMIT ?
                         """,
-                    arguments: [refresh] + position.arguments
+                    arguments: [refresh] + position.arguments + StatementArguments(ids)
                         + [StoreLimits.scatteredRowsPerChunk]
                 ).map { SubscriptionKey($0, at: 0) }
             }

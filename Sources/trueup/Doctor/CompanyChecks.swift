@@ -126,7 +126,7 @@ struct CompanyChecks {
     private func rows(
         of database: any CompanyDatabase, _ mapping: TableMapping
     ) throws -> [Diagnosis] {
-        let page = try database.rows(after: nil, limit: Self.rowsShown)
+        let page = try database.rows(after: nil, limit: Self.rowsShown, of: nil)
         guard !page.rows.isEmpty else {
             return [.ok("table", nil, "\(mapping.table) holds no row with a key yet")]
         }

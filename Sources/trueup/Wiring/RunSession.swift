@@ -65,7 +65,11 @@ struct RunSession {
             workers?.end()
         }
         let calls = try WorkerCalls(for: run)
-        let refresh = try await store.refreshCopy(for: run.job.mode, at: since)
+        let terminal = terminal()
+        let stop = StopRequest()
+        let signals = SignalWatch(stop: stop) { terminal.say($0) }
+        let refresh = try await refreshCopy(
+            in: store, at: since, until: stop, telling: terminal)
 
         // The report folder.
         let database = ReportingDatabase(
@@ -83,13 +87,10 @@ struct RunSession {
         for gap in gaps { warn(gap) }
         try await restoration.lookAtEveryRowAgain(in: store)
 
-        // The log, the terminal and the signals.
+        // The log, and what is told of the run while it goes on.
         let sink = try RunLog.Sink(path: folder.logPath)
         defer { sink.close() }
-        let terminal = terminal()
         let logger = logger(writingTo: sink, gaps: gaps)
-        let stop = StopRequest()
-        let signals = SignalWatch(stop: stop) { terminal.say($0) }
         let live = live(holder: holder, since: since)
         let control = control(of: live, telling: terminal, logger)
         let watch = watch(of: live, over: terminal, under: control, in: store)

@@ -106,6 +106,9 @@ package struct RunStanding: Hashable, Sendable {
 
     private static func text(_ progress: RunProgress) -> String {
         switch progress.stage {
+        case .read:
+            progress.total.map { "read: \(progress.done) of about \($0) rows of your table" }
+                ?? "read: \(progress.done) rows of your table"
         case .recover: "recover: \(progress.done) notifications read"
         case .walk:
             progress.total.map { "walk: \(progress.done) of \($0) rows asked" }
