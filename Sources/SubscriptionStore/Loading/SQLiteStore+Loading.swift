@@ -139,17 +139,23 @@ extension SQLiteStore {
     }
 
     /// The next lines, where the table holds no row between them; `nil` for other lines, or none.
+    ///
+    /// Not through `read`: what that sets and resets has SQLite compile every statement anew.
     private func nextUnheld(
         of table: StagedTable, after last: StatementArguments?, on loading: DatabaseQueue
     ) throws -> StagedTable.Part? {
         guard table.writesBeside == nil else { return nil }
-        return try loading.read { db in
-            let bounds = try db.cachedStatement(sql: table.nextBounds(afterAKey: last != nil))
-            guard let row = try Row.fetchOne(bounds, arguments: last ?? []) else { return nil }
-            let keys = Array(row.databaseValues)
+        return try loading.writeWithoutTransaction { db in
+            let followsAKey = last != nil
+            let full = try db.cachedStatement(sql: table.lastOfNext(afterAKey: followsAKey))
+            let end =
+                try Row.fetchOne(full, arguments: last ?? [])
+                ?? Row.fetchOne(
+                    db.cachedStatement(sql: table.lastOfAll(afterAKey: followsAKey)),
+                    arguments: last ?? [])
+            guard let end else { return nil }
             let part = StagedTable.Part(
-                first: StatementArguments(keys.prefix(table.keyColumns.count)),
-                last: StatementArguments(keys.suffix(table.keyColumns.count)))
+                after: last, last: StatementArguments(end.databaseValues))
             return try isHeld(part, of: table, db) ? nil : part
         }
     }
@@ -157,8 +163,8 @@ extension SQLiteStore {
     private func isHeld(
         _ part: StagedTable.Part, of table: StagedTable, _ db: Database
     ) throws -> Bool {
-        try Bool.fetchOne(
-            db.cachedStatement(sql: table.isHeld), arguments: part.first + part.last) ?? true
+        let statement = try db.cachedStatement(sql: table.isHeld(afterAKey: part.after != nil))
+        return try Bool.fetchOne(statement, arguments: part.arguments) ?? true
     }
 
     /// Inserts lines that meet no row, without looking for one of each.
@@ -168,7 +174,8 @@ extension SQLiteStore {
         _ part: StagedTable.Part, of table: StagedTable, _ db: Database
     ) throws -> Int? {
         guard try !isHeld(part, of: table, db) else { return nil }
-        try db.cachedStatement(sql: table.insertPart).execute(arguments: part.first + part.last)
+        try db.cachedStatement(sql: table.insertPart(afterAKey: part.after != nil))
+            .execute(arguments: part.arguments)
         return db.changesCount
     }
 

@@ -5,40 +5,55 @@ import GRDB
 /// They are inserted from where they are. A merge would copy them once more, and look up each of
 /// them three times.
 extension StagedTable {
-    /// Lines that follow each other: the keys of the first and the last.
+    /// Lines that follow each other.
     struct Part {
-        let first: StatementArguments
+        /// The key before the first; `nil` where it is the first of all.
+        let after: StatementArguments?
+        /// The key of the last.
         let last: StatementArguments
+
+        var arguments: StatementArguments { (after ?? []) + last }
     }
 
     private var keyList: String { keyColumns.joined(separator: ", ") }
 
     private var marks: String { keyColumns.map { _ in "?" }.joined(separator: ", ") }
 
-    /// The keys of the first and the last line of the next part, in one row.
-    func nextBounds(afterAKey: Bool) -> String {
-        let next = """
-            SELECT \(keyList) FROM \(Self.lines) \(afterAKey ? "WHERE (\(keyList)) > (\(marks))" : "")
-            ORDER BY \(keyList) LIMIT \(StoreLimits.scatteredRowsPerChunk)
-            """
-        func end(_ order: String) -> String {
-            let keys = keyColumns.map { $0 + order }.joined(separator: ", ")
-            return "(SELECT * FROM next ORDER BY \(keys) LIMIT 1)"
-        }
-        return "WITH next AS MATERIALIZED (\(next)) SELECT * FROM \(end("")), \(end(" DESC"))"
+    private func follows(_ afterAKey: Bool) -> String {
+        afterAKey ? "(\(keyList)) > (\(marks))" : "true"
     }
 
-    private var lies: String { "(\(keyList)) >= (\(marks)) AND (\(keyList)) <= (\(marks))" }
+    /// The key of the last of as many lines as one merge takes; none where fewer follow.
+    func lastOfNext(afterAKey: Bool) -> String {
+        """
+        SELECT \(keyList) FROM \(Self.lines) WHERE \(follows(afterAKey))
+        ORDER BY \(keyList) LIMIT 1 OFFSET \(StoreLimits.scatteredRowsPerChunk - 1)
+        """
+    }
 
-    /// Whether the table has a row between two keys, these included.
-    var isHeld: String { "SELECT EXISTS (SELECT 1 FROM main.\(name) WHERE \(lies))" }
+    /// The key of the last of all lines that follow.
+    func lastOfAll(afterAKey: Bool) -> String {
+        """
+        SELECT \(keyList) FROM \(Self.lines) WHERE \(follows(afterAKey))
+        ORDER BY \(keyColumns.map { $0 + " DESC" }.joined(separator: ", ")) LIMIT 1
+        """
+    }
 
-    /// Inserts the lines between two keys, these included, in key order.
-    var insertPart: String {
+    private func lies(_ afterAKey: Bool) -> String {
+        "\(follows(afterAKey)) AND (\(keyList)) <= (\(marks))"
+    }
+
+    /// Whether the table has a row behind one key and up to another.
+    func isHeld(afterAKey: Bool) -> String {
+        "SELECT EXISTS (SELECT 1 FROM main.\(name) WHERE \(lies(afterAKey)))"
+    }
+
+    /// Inserts the lines behind one key and up to another, in key order.
+    func insertPart(afterAKey: Bool) -> String {
         let list = columns.filter { $0 != beside?.name }.joined(separator: ", ")
         return """
             INSERT INTO main.\(name) (\(list)) SELECT \(list) FROM \(Self.lines)
-            WHERE \(lies) ORDER BY \(keyList)
+            WHERE \(lies(afterAKey)) ORDER BY \(keyList)
             """
     }
 }
