@@ -9,6 +9,17 @@ import Subscriptions
 /// exact text, checked against its digest.
 struct EvidenceVault {
     let db: Database
+    private let last = Last()
+
+    init(db: Database) { self.db = db }
+
+    /// What the last payload was stored with: nearly always that of the next one, too.
+    ///
+    /// A vault lives no longer than a transaction, so nothing of it is undone beneath it.
+    private final class Last {
+        var header: (segment: Data, id: Int64)?
+        var app: (bundleID: String, environment: String, id: Int64)?
+    }
 
     func store(_ payload: SignedPayload, of app: (bundleID: String, environment: String)) throws {
         let known = try db.cachedStatement(sql: "SELECT 1 FROM trueup_evidence WHERE digest = ?")
@@ -64,6 +75,13 @@ struct EvidenceVault {
     }
 
     private func headerID(of segment: Data) throws -> Int64 {
+        if let header = last.header, header.segment == segment { return header.id }
+        let id = try storedHeaderID(of: segment)
+        last.header = (segment, id)
+        return id
+    }
+
+    private func storedHeaderID(of segment: Data) throws -> Int64 {
         let digest = Hexadecimal.sha256(of: segment)
         let find = try db.cachedStatement(
             sql: "SELECT header_id FROM trueup_evidence_headers WHERE digest = ?")
@@ -75,6 +93,13 @@ struct EvidenceVault {
     }
 
     private func appID(of app: (bundleID: String, environment: String)) throws -> Int64 {
+        if let known = last.app, (known.bundleID, known.environment) == app { return known.id }
+        let id = try storedAppID(of: app)
+        last.app = (app.bundleID, app.environment, id)
+        return id
+    }
+
+    private func storedAppID(of app: (bundleID: String, environment: String)) throws -> Int64 {
         let find = try db.cachedStatement(
             sql: """
                 SELECT app_id FROM trueup_evidence_apps WHERE bundle_id = ? AND environment = ?

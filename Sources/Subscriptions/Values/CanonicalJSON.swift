@@ -69,15 +69,16 @@ package enum CanonicalJSON: Hashable, Sendable {
     /// 0xE2 is the first byte of U+2028 and U+2029, and of much else. Every byte is looked at, so that
     /// many are at once.
     private static func isPlain(_ text: String) -> Bool {
-        let bytes = text.utf8Span.span
-        var special: UInt8 = 0
-        for index in bytes.indices {
-            let byte = bytes[index]
-            special |= byte < 0x20 ? 1 : 0
-            special |= byte == 0x22 ? 1 : 0
-            special |= byte == 0x5C ? 1 : 0
-            special |= byte == 0x7F ? 1 : 0
-            special |= byte == 0xE2 ? 1 : 0
+        let special = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
+            var special: UInt8 = 0
+            for byte in unsafe bytes {
+                special |= byte < 0x20 ? 1 : 0
+                special |= byte == 0x22 ? 1 : 0
+                special |= byte == 0x5C ? 1 : 0
+                special |= byte == 0x7F ? 1 : 0
+                special |= byte == 0xE2 ? 1 : 0
+            }
+            return special
         }
         return special == 0
     }
