@@ -52,9 +52,9 @@ import Testing
     @Test func `repeat a field only with the same bytes`() {
         let first = CSVRecord(Array("a,\"b\",c".utf8), columns: ["x", "y", "z"])
         let second = CSVRecord(Array("a,b,cc".utf8), columns: ["x", "y", "z"])
-        #expect(second.repeats(0, of: first))
-        #expect(!second.repeats(1, of: first))
-        #expect(!second.repeats(2, of: first))
+        #expect(second.repeats(0..<1, of: first))
+        #expect(!second.repeats(1..<2, of: first))
+        #expect(!second.repeats(0..<3, of: first))
         #expect(first["y"] == "b")
         #expect(first["w"] == nil)
     }

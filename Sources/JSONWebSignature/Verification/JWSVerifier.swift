@@ -21,21 +21,25 @@ package final class JWSVerifier: Sendable {
     private let tally = Mutex(RevocationTally())
     private let cache = TrustedLeafCache()
     private let learned = Atomic<Int>(0)
+    private let remembered: RememberedSignatures?
 
     /// - Parameters:
     ///   - roots: The only trusted roots.
     ///   - markers: Extensions that intermediate and leaf must have.
     ///   - revocation: Checks whether certificates are revoked; `nil` for no such check.
+    ///   - remembering: Of how many payloads to remember that their signature is valid, where the same
+    ///     ones come several times.
     ///   - now: The wall clock in UNIX milliseconds, for payloads without a date.
     /// - Throws: `.format` when a marker is no object identifier.
     package init(
         roots: TrustedRoots, markers: CertificateMarkers, revocation: RevocationCheck? = nil,
-        now: @escaping @Sendable () -> Int64
+        remembering: Int = 0, now: @escaping @Sendable () -> Int64
     ) throws(JSONWebSignatureError) {
         self.roots = roots
         self.revocation = revocation
         self.policy = try MarkedChainPolicy(markers: markers)
         self.now = now
+        remembered = remembering > 0 ? RememberedSignatures(limit: remembering) : nil
     }
 
     /// How many certificate chains have been validated: one for each distinct header, apart from
@@ -167,6 +171,11 @@ package final class JWSVerifier: Sendable {
         }
         var hash = hash
         hash.update(data: jws.payload)
+        var whole = hash
+        whole.update(data: jws.compact[jws.payload.endIndex...])
+        let digest = SHA256Digest(whole.finalize())
+        // The digest covers header, payload and signature: the same bytes by the same key.
+        if let remembered, remembered.contains(digest) { return digest }
         let isValid: Bool
         do {
             let signature = try P256.Signing.ECDSASignature(rawRepresentation: bytes)
@@ -177,8 +186,8 @@ package final class JWSVerifier: Sendable {
         guard isValid else {
             throw JSONWebSignatureError(.signature, "the JWS signature does not verify")
         }
-        hash.update(data: jws.compact[jws.payload.endIndex...])
-        return SHA256Digest(hash.finalize())
+        remembered?.insert(digest)
+        return digest
     }
 
     /// Decodes the payload and checks the chain's dates at its date of signing.

@@ -9,6 +9,8 @@ package struct AuditTrust: Sendable {
     let apple: JWSVerifier
     /// Trusts only the given roots; `nil` when none was given.
     let given: JWSVerifier?
+    /// Plan and corrections name the same payloads; this takes some three megabytes.
+    private static let rememberedPayloads = 1 << 15
     private let givenFingerprints: Set<String>
 
     /// - Parameter certificateFiles: Contents of files: one certificate in DER, or several in PEM.
@@ -27,7 +29,9 @@ package struct AuditTrust: Sendable {
 
     /// Checks every chain at its payload's date; a payload without a date is never valid.
     static func verifier(for roots: TrustedRoots) throws(JSONWebSignatureError) -> JWSVerifier {
-        try JWSVerifier(roots: roots, markers: AppleCertificates.markers, now: { .min })
+        try JWSVerifier(
+            roots: roots, markers: AppleCertificates.markers, remembering: rememberedPayloads,
+            now: { .min })
     }
 
     func names(_ fingerprint: String) -> Bool {

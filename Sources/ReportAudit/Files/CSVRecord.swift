@@ -12,9 +12,11 @@ struct CSVRecord {
     private let bytes: [UInt8]
     /// For each field one past its last byte, which is its comma's place.
     private let ends: [Int]
+    /// Whether each of its quotes has another one.
+    let isClosed: Bool
 
     /// - Parameters:
-    ///   - bytes: The record without its line end; its quotes are closed.
+    ///   - bytes: The record without its line end.
     ///   - columns: The columns of the file.
     init(_ bytes: [UInt8], columns: [String]) {
         self.bytes = bytes
@@ -32,6 +34,7 @@ struct CSVRecord {
         }
         ends.append(span.count)
         self.ends = ends
+        isClosed = !isQuoted
     }
 
     /// How many fields it has.
@@ -48,9 +51,10 @@ struct CSVRecord {
     /// The field of a column; `nil` where there is no such column.
     subscript(column: String) -> String? { columns.firstIndex(of: column).map(field) }
 
-    /// Whether a field is written with the same bytes as in another record of the file.
-    func repeats(_ index: Int, of other: CSVRecord) -> Bool {
-        raw(index).hasSameBytes(as: other.raw(index))
+    /// Whether fields that follow each other are written with the same bytes as in another record
+    /// of the file.
+    func repeats(_ fields: Range<Int>, of other: CSVRecord) -> Bool {
+        raw(fields).hasSameBytes(as: other.raw(fields))
     }
 
     /// Whether a field has a JSON value; see `CSVField`.
@@ -88,7 +92,11 @@ struct CSVRecord {
         return String(decoding: field, as: UTF8.self)
     }
 
-    private func raw(_ index: Int) -> ArraySlice<UInt8> {
-        bytes[(index == 0 ? 0 : ends[index - 1] + 1)..<ends[index]]
+    private func raw(_ index: Int) -> ArraySlice<UInt8> { raw(index..<index + 1) }
+
+    /// The fields with the commas between them; there is at least one.
+    private func raw(_ fields: Range<Int>) -> ArraySlice<UInt8> {
+        let first = fields.lowerBound
+        return bytes[(first == 0 ? 0 : ends[first - 1] + 1)..<ends[fields.upperBound - 1]]
     }
 }

@@ -44,17 +44,24 @@ final class CSVRecords {
         of lines: LineFile, _ columns: [String]
     ) throws(UnreadableFile) -> CSVRecord? {
         guard var bytes = try lines.next() else { return nil }
-        while bytes.count(where: { $0 == UInt8(ascii: "\"") }) % 2 == 1 {
+        while true {
+            let isEnded = bytes.last == 0x0D
+            if isEnded { bytes.removeLast() }
+            let record = CSVRecord(bytes, columns: columns)
+            guard !record.isClosed else {
+                guard isEnded else {
+                    throw UnreadableFile(
+                        "line \(lines.lineNumber) does not end as RFC 4180 demands")
+                }
+                return record
+            }
             guard bytes.count <= LineFile.lineLimitBytes, let more = try lines.next() else {
                 throw UnreadableFile("line \(lines.lineNumber) leaves a quote open")
             }
+            if isEnded { bytes.append(0x0D) }
             bytes.append(0x0A)
             bytes += more
         }
-        guard bytes.popLast() == 0x0D else {
-            throw UnreadableFile("line \(lines.lineNumber) does not end as RFC 4180 demands")
-        }
-        return CSVRecord(bytes, columns: columns)
     }
 }
 

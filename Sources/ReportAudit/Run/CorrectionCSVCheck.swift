@@ -50,6 +50,7 @@ struct CorrectionCSVCheck {
         let shared = file.columns.enumerated().compactMap { place, column in
             Self.perField.contains(column) ? nil : correction[column].map { (place, $0) }
         }
+        let runs = Self.runs(of: shared.map(\.0))
         // Whatever a line repeats of one before that agrees, agrees.
         var agreeing: CSVRecord?
         let fields = (new?.names ?? []).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -59,10 +60,12 @@ struct CorrectionCSVCheck {
                     problems.add(Self.name, "it ends before line \(line) of \(list)")
                     return nil
                 }
-                let other = shared.first { place, value in
-                    if let agreeing, record.repeats(place, of: agreeing) { return false }
-                    return !record.agrees(place, with: value)
-                }
+                let isRepeated =
+                    agreeing.map { earlier in
+                        runs.allSatisfy { record.repeats($0, of: earlier) }
+                    } ?? false
+                let other =
+                    isRepeated ? nil : shared.first { !record.agrees($0.0, with: $0.1) }
                 if other == nil { agreeing = record }
                 let agrees =
                     Self.agrees(record, entry, number)
@@ -105,6 +108,19 @@ struct CorrectionCSVCheck {
                 Self.name, line: file.lineNumber,
                 "its derivation is not the one in \(DerivationCheck.name)")
         }
+    }
+
+    /// Places that follow each other, together.
+    private static func runs(of places: [Int]) -> [Range<Int>] {
+        var runs: [Range<Int>] = []
+        for place in places {
+            if let last = runs.last, last.upperBound == place {
+                runs[runs.count - 1] = last.lowerBound..<place + 1
+            } else {
+                runs.append(place..<place + 1)
+            }
+        }
+        return runs
     }
 
     /// Whether a field has a value; a column that is not there is empty.
