@@ -5,7 +5,8 @@ import Subscriptions
 /// Makes rows of the copy equal to what was read in the company's table.
 ///
 /// A row is only written where a mapped value differs, so that its version rises only then. Columns
-/// that are not mapped stay: they are our bookkeeping.
+/// that are not mapped stay: they are our bookkeeping. So does a value that was written as Apple
+/// stated it, where the company's column keeps and shows less of it.
 struct CopyWriter {
     let db: Database
     let mapping: TableMapping
@@ -33,7 +34,7 @@ struct CopyWriter {
                 ?? "\(field.rawValue) \"\(shown.prefix(40))\" of \(row.key.originalTransactionID)"
         }
         let fields = mapping.read.map(\.field).filter { !TableMapping.key.contains($0) }
-        let values = fields.map { stored($0, of: row) }
+        var values = fields.map { stored($0, of: row) }
         guard !fields.isEmpty else { return try insertKey(row.key, &counts) }
         let names = fields.map(\.rawValue)
         let read = try db.cachedStatement(
@@ -44,7 +45,12 @@ struct CopyWriter {
         let isSame: Bool
         if let held = try cursor.next() {
             isHeld = true
-            isSame = zip(held.databaseValues, values).allSatisfy(==)
+            let known = Array(held.databaseValues)
+            for (index, field) in fields.enumerated()
+            where isReading(values[index], of: known[index], in: field) {
+                values[index] = known[index]
+            }
+            isSame = known == values
         } else {
             isHeld = false
             isSame = false
@@ -66,6 +72,15 @@ struct CopyWriter {
                     """
             ).execute(arguments: row.key.arguments + StatementArguments(values))
         }
+    }
+
+    /// Whether the company's column shows what the copy holds, as well as it can.
+    private func isReading(
+        _ read: DatabaseValue, of held: DatabaseValue, in field: SubscriptionField
+    ) -> Bool {
+        guard read != held, let read = field.form.value(read), let held = field.form.value(held)
+        else { return false }
+        return mapping.isReading(read, of: held, in: field)
     }
 
     private static let isKey =
@@ -102,5 +117,17 @@ struct CopyWriter {
         if field.form == .text { return Data(shown.utf8).databaseValue }
         // SQLite takes text for a number where it looks like one.
         return (Double(shown) == nil ? shown : "\"\(shown)\"").databaseValue
+    }
+}
+
+extension FieldForm {
+    /// A stored value; `nil` where it has not the column's type.
+    fileprivate func value(_ stored: DatabaseValue) -> FieldValue? {
+        switch (self, stored.storage) {
+        case (.time, .int64(let number)): .time(Timestamp(unixMilliseconds: number))
+        case (.integer, .int64(let number)): .integer(number)
+        case (.text, .string(let text)): .text(text)
+        default: nil
+        }
     }
 }

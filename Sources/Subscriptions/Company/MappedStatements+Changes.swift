@@ -27,7 +27,7 @@ extension MappedStatements {
             guard change.version == row.version || change.version == nil else { return .stale }
             for (field, value) in change.before where mapping.writable.contains(field) {
                 guard row.unreadable[field] == nil,
-                    Self.isSame(row.values[field] ?? .null, value)
+                    isSame(row.values[field] ?? .null, value, in: field)
                 else { return .stale }
             }
             return change.action == .update
@@ -35,8 +35,10 @@ extension MappedStatements {
         }
     }
 
-    private static func isSame(_ standing: FieldValue, _ read: FieldValue) -> Bool {
-        standing == read || (standing.isEmpty && read.isEmpty)
+    private func isSame(
+        _ standing: FieldValue, _ read: FieldValue, in field: SubscriptionField
+    ) -> Bool {
+        (standing.isEmpty && read.isEmpty) || mapping.isReading(standing, of: read, in: field)
     }
 
     private func update(_ change: CompanyChange, standing: [String?]) -> MappedWrite {

@@ -94,6 +94,30 @@ extension TableMapping {
         }
     }
 
+    /// Whether a column that was given a value can show this one.
+    ///
+    /// A column may keep a time less precisely than Apple states it. What was written there stays
+    /// known as Apple stated it, so it is recognised by its leading digits. A status never is: what
+    /// a word means can change with the settings.
+    ///
+    /// - Parameters:
+    ///   - read: What stands in the company's column.
+    ///   - written: What was written there.
+    ///   - field: Ours.
+    /// - Returns: Whether nothing else has been written since, as far as the value tells.
+    package func isReading(
+        _ read: FieldValue, of written: FieldValue, in field: SubscriptionField
+    ) -> Bool {
+        if read == written { return true }
+        guard field != .status, case .column(_, let form) = columns[field] else { return false }
+        switch (form, read, written) {
+        case (.timestamptz, .time(let short), .time(let whole)),
+            (.timestamp, .time(let short), .time(let whole)):
+            return short.isCut(from: whole)
+        default: return kept(written, in: field) == read
+        }
+    }
+
     /// Apple's numbers of a status that read back as another one.
     package var statusesKeptAs: [Int64: Int64] {
         guard let statusWords else { return [:] }
@@ -104,13 +128,29 @@ extension TableMapping {
     }
 
     /// The changes of a correction as the company keeps them: without columns that it does not keep.
+    ///
+    /// A status is the one that its word stands for. Other values stay as Apple signed them, also
+    /// where the column keeps less of them, because the ledger is held against what Apple signed.
     package func kept(
         _ changes: [SubscriptionField: FieldChange]
     ) -> [SubscriptionField: FieldChange] {
         let kept = writable.union(Self.key).union([.signedDate])
         return changes.filter { kept.contains($0.key) }.reduce(into: [:]) { result, pair in
+            let after = pair.value.after
             result[pair.key] = FieldChange(
-                before: pair.value.before, after: self.kept(pair.value.after, in: pair.key))
+                before: pair.value.before,
+                after: pair.key == .status ? self.kept(after, in: pair.key) : after)
+        }
+    }
+}
+
+extension Timestamp {
+    /// Whether this is another time without its last digits: to the second, the tenth of it or the
+    /// hundredth.
+    fileprivate func isCut(from whole: Timestamp) -> Bool {
+        [Milliseconds.perSecond, 100, 10].contains { step in
+            let (_, rest) = whole.unixMilliseconds.floorDivided(by: step)
+            return unixMilliseconds == whole.unixMilliseconds &- rest
         }
     }
 }

@@ -211,4 +211,35 @@ import Testing
         let named = FieldChange(before: .null, after: .text("1"))
         #expect(mapping.kept([.originalTransactionID: named]) == [.originalTransactionID: named])
     }
+
+    @Test(arguments: [ColumnForm.seconds, .timestamptz, .timestamp(minutesEast: 0), .milliseconds])
+    func `a time that is kept with fewer digits is known again, and no other is`(form: ColumnForm) {
+        var mapping = Self.mapping
+        mapping.columns[.expiresDate] = .column("ends", form)
+        func isKnown(_ milliseconds: Int64, of written: Int64) -> Bool {
+            mapping.isReading(
+                .time(Timestamp(unixMilliseconds: milliseconds)),
+                of: .time(Timestamp(unixMilliseconds: written)), in: .expiresDate)
+        }
+        #expect(isKnown(30_502, of: 30_502))
+        #expect(isKnown(30_000, of: 30_502) == (form != .milliseconds))
+        #expect(isKnown(-2000, of: -1498) == (form != .milliseconds))
+        let isText = ![.seconds, .milliseconds].contains(form)
+        #expect(isKnown(30_500, of: 30_502) == isText)
+        for other in [31_000, 30_501, 29_000, 0] as [Int64] { #expect(!isKnown(other, of: 30_502)) }
+        // What is written is never more precise than what was read.
+        #expect(!isKnown(30_502, of: 30_000))
+    }
+
+    @Test func `a status is not known again by its word`() {
+        #expect(!Self.mapping.isReading(.integer(2), of: .integer(3), in: .status))
+    }
+
+    @Test func `the ledger states times as Apple signed them`() {
+        var mapping = Self.mapping
+        mapping.columns[.expiresDate] = .column("ends", .seconds)
+        let change = FieldChange(
+            before: .null, after: .time(Timestamp(unixMilliseconds: 30_502)))
+        #expect(mapping.kept([.expiresDate: change]) == [.expiresDate: change])
+    }
 }
