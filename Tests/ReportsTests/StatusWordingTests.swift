@@ -37,6 +37,36 @@ import Testing
         }
     }
 
+    @Test func `of the reasons for 75 it names the one that holds`() {
+        let locked = Situations.run([.busy]) {
+            $0.totals.undecided = [.deadline: 5]
+            $0.conclusion.messages = [
+                "Somebody else kept a table or row of postgres://db.example.com/shop locked while "
+                    + "correcting a row; nothing of this step was written. Run again."
+            ]
+        }
+        #expect(
+            words(locked).hasPrefix(
+                "Busy (exit status 75): somebody else kept a table or row of "
+                    + "postgres://db.example.com/shop locked while correcting a row;"))
+        #expect(!words(locked).contains("quota would pass"))
+        let fenced = Situations.run([.busy]) {
+            $0.conclusion.messages = [
+                "Another worker has taken over com.example.app. There is nothing to do."
+            ]
+        }
+        #expect(
+            words(fenced).hasPrefix(
+                "Busy (exit status 75): another worker has taken over com.example.app"))
+        let quota = Situations.run([.busy, .incomplete]) {
+            $0.conclusion.limits = ["quota"]
+            $0.conclusion.messages = ["Apple's quota is used up until 2026-11-20T04:17:04.000Z."]
+        }
+        #expect(
+            words(quota).hasPrefix(
+                "Busy (exit status 75): waiting for the quota would pass the deadline"))
+    }
+
     @Test func `a forecast of a part is no forecast of all`() {
         var summary = Samples.summary()
         var coverage = RunCoverage(kind: .delta)

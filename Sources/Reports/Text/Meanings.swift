@@ -94,7 +94,7 @@ extension RunSummary {
     func meaning(of status: ExitStatus) -> String {
         switch status {
         case .denied: "Apple refuses the key (401)"
-        case .busy: "waiting for the quota would pass the deadline"
+        case .busy: whatWasBusy
         case .unavailable:
             hasOnlyFailedCalls
                 ? "no call to Apple succeeded" : "the database could not be read or written"
@@ -105,8 +105,32 @@ extension RunSummary {
         }
     }
 
+    /// The quota, or what the database waited for: a lock, other transactions, another worker.
+    ///
+    /// The first message tells why a run ended early, and its first clause what happened.
+    private var whatWasBusy: String {
+        guard !conclusion.limits.contains("quota") else {
+            return "waiting for the quota would pass the deadline"
+        }
+        let clause = conclusion.messages.first?.firstClause ?? ""
+        guard let initial = clause.first else { return "others kept the database locked" }
+        return initial.lowercased() + clause.dropFirst()
+    }
+
     private var hasOnlyFailedCalls: Bool {
         let made = conclusion.calls.filter { $0.calls > 0 }
         return !made.isEmpty && !made.contains { ["ok", "not_found"].contains($0.result) }
+    }
+}
+
+extension String {
+    /// The text before the first full stop or semicolon that a space or the end follows.
+    fileprivate var firstClause: Substring {
+        var place = startIndex
+        while let stop = self[place...].firstIndex(where: { $0 == "." || $0 == ";" }) {
+            place = index(after: stop)
+            if place == endIndex || self[place] == " " { return self[..<stop] }
+        }
+        return self[...]
     }
 }
