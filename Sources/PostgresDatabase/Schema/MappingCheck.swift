@@ -53,17 +53,19 @@ struct MappingCheck {
     }
 
     private var problemOfWriting: String? {
-        let written = mapping.writable.compactMap { mapping.columns[$0]?.name }
-        let names = Set(written + [mapping.versionColumn].compactMap(\.self))
-        let denied = names.subtracting(table.rights.updatable).sorted()
-        guard denied.isEmpty else {
-            let columns = denied.map { "\"\($0)\"" }.joined(separator: ", ")
-            return "the user may not update \(columns) (GRANT UPDATE (\(columns)) ON \(table.name))"
+        if let denied = Self.denied(mapping.updatedColumns, table.rights.updatable) {
+            return "the user may not update \(denied) (GRANT UPDATE (\(denied)) ON \(table.name))"
         }
-        guard mapping.inserts == nil || table.rights.mayInsert else {
-            return "the user may not insert rows, which the mapping allows (GRANT INSERT)"
+        if let denied = Self.denied(mapping.insertedColumns, table.rights.insertable) {
+            return "the user may not insert rows with \(denied), which the mapping allows "
+                + "(GRANT INSERT (\(denied)) ON \(table.name))"
         }
         return nil
+    }
+
+    private static func denied(_ columns: Set<String>, _ allowed: Set<String>) -> String? {
+        let denied = columns.subtracting(allowed).sorted()
+        return denied.isEmpty ? nil : denied.map { "\"\($0)\"" }.joined(separator: ", ")
     }
 
     private static func missing(_ column: String) -> String { "it has no column \"\(column)\"" }

@@ -11,9 +11,21 @@ enum OurSchema {
     /// The number by which everybody who migrates waits for the others: the letters of the name.
     static let lock: Int64 = 0x7472_7565_7570
 
-    /// Makes the schema and the table that says how far it has come.
+    /// Whether it is there, and what the user may do: `CREATE SCHEMA IF NOT EXISTS` asks for the
+    /// right to make it also where it is there.
+    static let standing = """
+        SELECT current_user,
+            has_database_privilege(current_database(), 'CREATE'),
+            (SELECT has_schema_privilege(oid, 'USAGE') FROM pg_catalog.pg_namespace
+                WHERE nspname = 'trueup'),
+            (SELECT has_schema_privilege(oid, 'CREATE') FROM pg_catalog.pg_namespace
+                WHERE nspname = 'trueup')
+        """
+
+    static let making = "CREATE SCHEMA trueup"
+
+    /// Makes the table that says how far the schema has come.
     static let opening = """
-        CREATE SCHEMA IF NOT EXISTS trueup;
         CREATE TABLE IF NOT EXISTS trueup.migrations (
             number integer PRIMARY KEY,
             applied_at timestamptz NOT NULL DEFAULT clock_timestamp())

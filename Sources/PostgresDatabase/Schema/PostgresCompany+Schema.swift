@@ -37,6 +37,19 @@ extension PostgresCompany {
     }
 }
 
+extension PostgresCompany {
+    /// What keeps a run that writes from preparing our ledger there; it only looks.
+    ///
+    /// - Returns: The missing right and how it is given; `nil` where none is missing.
+    /// - Throws: `StoreError` when the server cannot be asked.
+    package func obstacleToLedger() throws(StoreError) -> String? {
+        try state.withLock { state throws(StoreError) in
+            guard state.unit == nil else { throw UnitWork.openUnit }
+            return try state.keeper.obstacleToOurSchema()
+        }
+    }
+}
+
 /// What a PostgreSQL database has of tables, before there is a mapping.
 package final class PostgresSchema: Sendable {
     private let keeper: Mutex<SessionKeeper>

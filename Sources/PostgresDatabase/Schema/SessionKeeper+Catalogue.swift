@@ -45,7 +45,7 @@ struct TableCatalogue: Sendable {
     static let columns = """
         SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm'),
             has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'),
-            has_table_privilege(c.oid, 'INSERT') OR has_any_column_privilege(c.oid, 'INSERT'),
+            has_column_privilege(c.oid, a.attnum, 'INSERT'),
             a.attname, lower(format_type(a.atttypid, a.atttypmod)), NOT a.attnotnull,
             a.atthasdef OR a.attidentity <> '',
             has_column_privilege(c.oid, a.attnum, 'UPDATE')
@@ -78,14 +78,14 @@ struct TableCatalogue: Sendable {
                     name: CompanyTableName(schema: row[1], name: row[2] ?? ""),
                     isView: Self.isTrue(row[3]), columns: [], primaryKey: [], indexes: [],
                     rights: CompanyRights(
-                        maySelect: Self.isTrue(row[4]), updatable: [],
-                        mayInsert: Self.isTrue(row[5]))))
+                        maySelect: Self.isTrue(row[4]), updatable: [], insertable: [])))
         }
         guard let place = places[table] else { return }
         tables[place].columns.append(
             CompanyColumn(
                 name: name, type: row[7] ?? "", isNullable: Self.isTrue(row[8]),
                 hasDefault: Self.isTrue(row[9])))
+        if Self.isTrue(row[5]) { tables[place].rights.insertable.insert(name) }
         if Self.isTrue(row[10]) { tables[place].rights.updatable.insert(name) }
     }
 

@@ -6,9 +6,16 @@ extension SessionKeeper {
     /// - Throws: `StoreError.schema` where a newer version of this program made it, and where the
     ///   user may not make it.
     mutating func bringUpToDate() throws(StoreError) {
+        if let obstacle = try obstacleToOurSchema() {
+            throw .schema("\(connector.address): \(obstacle); nothing was read or written.")
+        }
         guard try version() < OurSchema.newest else { return try refuseNewer() }
         try write("creating the schema trueup") { session throws(ServerFailure) in
             try Self.waitForOthers(session)
+            // Looked at again: another worker may have made it meanwhile.
+            if try !OurSchema.Standing(session).isThere {
+                _ = try session.script(OurSchema.making)
+            }
             _ = try session.script(OurSchema.opening)
         }
         for step in OurSchema.steps {
@@ -23,6 +30,18 @@ extension SessionKeeper {
             }
         }
         try refuseNewer()
+    }
+
+    /// Which right is missing to make our schema, or to make tables in it, and how it is given.
+    ///
+    /// - Returns: `nil` where none is.
+    mutating func obstacleToOurSchema() throws(StoreError) -> String? {
+        let standing = try read("looking for the schema trueup") { session throws(ServerFailure) in
+            try OurSchema.Standing(session)
+        }
+        // Without it, it cannot even be told how far the schema has come.
+        guard standing.mayUse || !standing.isThere else { return standing.obstacle }
+        return try version() < OurSchema.newest ? standing.obstacle : nil
     }
 
     /// How far our schema has come; 0 where there is none.
@@ -61,5 +80,38 @@ extension SessionKeeper {
     /// Held until the transaction ends; it needs no session, so that a pooler may stand between.
     private static func waitForOthers(_ session: any ServerSession) throws(ServerFailure) {
         _ = try session.run("SELECT pg_advisory_xact_lock($1)", [String(OurSchema.lock)])
+    }
+}
+
+extension OurSchema {
+    /// Whether our schema is there, and what the user may do about it.
+    struct Standing: Sendable {
+        let isThere: Bool
+        let mayUse: Bool
+        let obstacle: String?
+
+        init(_ session: any ServerSession) throws(ServerFailure) {
+            let row = try session.run(OurSchema.standing, []).rows.first ?? []
+            guard row.count == 4, let user = row[0] else {
+                throw ServerFailure(state: SQLState(""), words: "no answer about the schema trueup")
+            }
+            let quoted = "\"" + user.replacing("\"", with: "\"\"") + "\""
+            isThere = row[2] != nil
+            mayUse = row[2] == "t"
+            if isThere {
+                obstacle =
+                    mayUse && row[3] == "t"
+                    ? nil
+                    : "the user \(user) may not make tables in the schema trueup "
+                        + "(GRANT USAGE, CREATE ON SCHEMA trueup TO \(quoted))"
+            } else {
+                obstacle =
+                    row[1] == "t"
+                    ? nil
+                    : "there is no schema trueup, and the user \(user) may not make one "
+                        + "(CREATE SCHEMA trueup AUTHORIZATION \(quoted), or GRANT CREATE on the "
+                        + "database)"
+            }
+        }
     }
 }

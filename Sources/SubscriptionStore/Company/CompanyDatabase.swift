@@ -10,6 +10,10 @@ package protocol CompanyDatabase: CompanySchema {
     /// unless the ledger there is one of these books; prepares it when `mayWrite`.
     func check(mayWrite: Bool) throws(StoreError)
 
+    /// What keeps a run that writes from preparing our ledger there, with what mends it; `nil` for
+    /// nothing. It only looks.
+    func obstacleToLedger() throws(StoreError) -> String?
+
     /// Declares that these books take the place of others that are lost.
     ///
     /// - Returns: Where the others were; `nil` where nothing is declared, because the ledger is
@@ -50,6 +54,10 @@ package protocol CompanyDatabase: CompanySchema {
     /// After an `.unknown` commit it looks over a new connection, and only returns once the lost
     /// transaction can no longer commit.
     func entries(after number: Int64, limit: Int) throws(StoreError) -> [CompanyLedgerEntry]
+}
+
+extension CompanyDatabase {
+    package func obstacleToLedger() throws(StoreError) -> String? { nil }
 }
 
 /// What a company's database has of tables, for `doctor` and `init --from`.

@@ -113,7 +113,7 @@ private struct SQLiteSchemaReader {
             primaryKey: primaryKey, indexes: indexes,
             rights: CompanyRights(
                 maySelect: true, updatable: isWritable ? Set(columns.map(\.name)) : [],
-                mayInsert: isWritable))
+                insertable: isWritable ? Set(columns.map(\.name)) : []))
     }
 }
 

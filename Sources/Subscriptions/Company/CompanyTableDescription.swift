@@ -65,12 +65,13 @@ package struct CompanyRights: Hashable, Sendable {
     package var maySelect: Bool
     /// The columns that may be updated.
     package var updatable: Set<String>
-    package var mayInsert: Bool
+    /// The columns that an inserted row may be given.
+    package var insertable: Set<String>
 
-    package init(maySelect: Bool, updatable: Set<String>, mayInsert: Bool) {
+    package init(maySelect: Bool, updatable: Set<String>, insertable: Set<String>) {
         self.maySelect = maySelect
         self.updatable = updatable
-        self.mayInsert = mayInsert
+        self.insertable = insertable
     }
 }
 

@@ -58,6 +58,21 @@ extension TableMapping {
         Set(columns.filter { $0.value.isWritable }.keys).subtracting(Self.key)
     }
 
+    /// The company's columns that a correction of a row that is there can change.
+    ///
+    /// Whose customer a row is, nobody but the company says.
+    package var updatedColumns: Set<String> {
+        let corrected = writable.subtracting([.customerID]).compactMap { columns[$0]?.name }
+        return Set(corrected + [versionColumn].compactMap(\.self))
+    }
+
+    /// The company's columns that an inserted row is given; none where none may be inserted.
+    package var insertedColumns: Set<String> {
+        guard let inserts else { return [] }
+        return Set(
+            (keyColumns.map(\.column) + writable.compactMap { columns[$0]?.name }) + inserts.keys)
+    }
+
     /// Columns that Apple states and the company does not keep: nothing is judged by them.
     ///
     /// `signed_date` is our own bookkeeping, and stands beside the rows wherever they are.

@@ -40,6 +40,12 @@ struct CompanyChecks {
                     + "store.subscriptions, in the forms stated there")
         ]
         if let found { lines += [index(of: found, mapping)] + rights(on: found, mapping) }
+        if writes, let obstacle = try database.obstacleToLedger() {
+            lines.append(
+                .failed(
+                    "table", nil, "no ledger can be kept beside \(mapping.table): \(obstacle)",
+                    fix: "grant it, or set mode: check", .config))
+        }
         return lines + (try rows(of: database, mapping))
     }
 
@@ -72,23 +78,24 @@ struct CompanyChecks {
             ]
         }
         guard writes else { return [.ok("table", nil, "may be read; no job writes")] }
-        let written =
-            mapping.writable.compactMap { mapping.columns[$0]?.name }
-            + [mapping.versionColumn].compactMap(\.self)
-        let refused = Set(written).subtracting(table.rights.updatable).sorted()
+        let refused = mapping.updatedColumns.subtracting(table.rights.updatable).sorted()
         guard refused.isEmpty else {
             return [
                 .failed(
                     "table", nil,
                     "\(refused.joined(separator: ", ")) of \(mapping.table) may not be changed",
-                    fix: "grant UPDATE of exactly these columns, or set mode: check", .output)
+                    fix: "grant UPDATE of exactly these columns, or set mode: check",
+                    statusOfRights)
             ]
         }
-        guard mapping.inserts == nil || table.rights.mayInsert else {
+        let lacking = mapping.insertedColumns.subtracting(table.rights.insertable).sorted()
+        guard lacking.isEmpty else {
             return [
                 .failed(
-                    "table", nil, "no row may be inserted into \(mapping.table)",
-                    fix: "grant INSERT, or write insert: no", .output)
+                    "table", nil,
+                    "no row with \(lacking.joined(separator: ", ")) may be inserted into "
+                        + "\(mapping.table)", fix: "grant INSERT, or write insert: no",
+                    statusOfRights)
             ]
         }
         let unset = unsetColumns(of: table, mapping)
@@ -105,9 +112,14 @@ struct CompanyChecks {
         return [
             .ok(
                 "table", nil,
-                "may be read; \(Set(written).count) columns may be changed"
+                "may be read; \(mapping.updatedColumns.count) columns may be changed"
                     + (mapping.inserts == nil ? "; no row is inserted" : "; rows may be inserted"))
         ]
+    }
+
+    /// What a run ends with for a missing right: that of a file, or one of a server.
+    private var statusOfRights: ExitStatus {
+        if case .sqlite = company.table?.source { .output } else { .config }
     }
 
     /// Columns that an inserted row must have and would not get.

@@ -1,4 +1,5 @@
 #if PostgreSQL
+    import Foundation
     import PostgresDatabase
     import Subscriptions
     import Testing
@@ -48,6 +49,72 @@
             #expect(!text.contains("\"note\""))
         }
 
+        @Test func `may be as docs/postgresql.md grants it, and no more is asked for`() throws {
+            let role = "page\(Int.random(in: 1...999_999_999))"
+            let live = try LiveCompany(
+                .statusText, user: role, preparing: try Self.grantsOfThePage(to: role))
+            #expect(try live.company.obstacleToLedger() == nil)
+            #expect(try problem(live) == "")
+            #expect(try problem(live) == "")
+            let row = try #require(try live.company.row(LiveCompany.key(1)))
+            try live.company.begin()
+            let time = FieldValue.time(Timestamp(unixMilliseconds: 1_796_119_200_000))
+            let fate = try live.company.write(
+                CompanyChange(
+                    action: .update, key: row.key,
+                    before: row.values.filter { $0.key != .customerID },
+                    after: [
+                        .status: .integer(2), .productID: .text("other"), .expiresDate: time,
+                    ]))
+            #expect(fate == .applied(version: nil))
+            try live.company.append(LiveCompany.entry(1))
+            #expect(try live.company.commit() == .committed)
+        }
+
+        /// The SQL of the page, for another role.
+        private static func grantsOfThePage(to role: String) throws -> String {
+            // …/Tests/PostgresDatabaseTests/Live/SchemaTests.swift
+            var root = URL(fileURLWithPath: #filePath)
+            for _ in 0..<4 { root.deleteLastPathComponent() }
+            let page = try String(
+                contentsOf: root.appendingPathComponent("docs/postgresql.md"), encoding: .utf8)
+            let block = try #require(page.components(separatedBy: "```sql\n").dropFirst().first)
+            let sql = try #require(block.components(separatedBy: "```").first)
+            return ["ROLE ", "AUTHORIZATION ", "TO "].reduce(sql) { sql, word in
+                sql.replacing(word + "trueup", with: word + role)
+            }
+        }
+
+        @Test func `without a place for our ledger is refused, and the right is named`() throws {
+            let role = "guest\(Int.random(in: 1...999_999_999))"
+            let live = try LiveCompany(
+                user: role,
+                preparing: """
+                    CREATE ROLE \(role) LOGIN;
+                    GRANT SELECT, UPDATE ON subs TO \(role)
+                    """)
+            #expect(try problem(live, mayWrite: false) == "")
+            #expect(try live.company.obstacleToLedger()?.contains("CREATE SCHEMA") == true)
+            #expect(try problem(live).contains("CREATE SCHEMA trueup AUTHORIZATION \"\(role)\""))
+            _ = try live.service.script("CREATE SCHEMA trueup")
+            #expect(try problem(live).contains("GRANT USAGE, CREATE ON SCHEMA trueup"))
+            _ = try live.service.script("GRANT USAGE, CREATE ON SCHEMA trueup TO \(role)")
+            #expect(try problem(live) == "")
+        }
+
+        @Test func `is asked for INSERT of each column, only where rows may be inserted`() throws {
+            let role = "inserter\(Int.random(in: 1...999_999_999))"
+            var table = SeedTable.statusText
+            table.mapping.inserts = [:]
+            let live = try LiveCompany(
+                table, user: role,
+                preparing: try Self.grantsOfThePage(to: role)
+                    + "GRANT INSERT (status, product_id) ON subscriptions TO \(role)")
+            #expect(
+                try problem(live).contains(
+                    #"GRANT INSERT ("expires_at", "original_transaction_id", "user_id")"#))
+        }
+
         @Test func `gets one of ours, in steps that are done once`() throws {
             let live = try LiveCompany()
             try live.company.check(mayWrite: true)
@@ -71,7 +138,7 @@
             #expect(table.indexes.map(\.columns) == [["originalId"]])
             #expect(table.column("expiresAt")?.type == "timestamp(3) without time zone")
             #expect(table.column("expiresAt")?.isNullable == true)
-            #expect(table.rights.maySelect && table.rights.mayInsert)
+            #expect(table.rights.maySelect && table.rights.insertable.contains("sku"))
             #expect(table.rights.updatable.contains("sku"))
             #expect(tables.last?.isView == true)
         }

@@ -7,11 +7,11 @@
     struct SeedTable: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let sql: String
-        let mapping: TableMapping
+        var mapping: TableMapping
         /// What the row with id 2000000000000001 says to us.
         let first: [SubscriptionField: FieldValue]
 
-        static let all = [plain, perTransaction, payload, numbers]
+        static let all = [plain, perTransaction, payload, numbers, statusText]
 
         private static let key: [SubscriptionField: MappedColumn] = [
             .bundleID: .constant("com.example.app"), .environment: .constant("Production"),
@@ -129,5 +129,28 @@
                 .status: .integer(1), .autoRenewStatus: .integer(1),
                 .expiresDate: .time(Timestamp(unixMilliseconds: 1_796_119_201_000)),
             ])
+
+        /// As docs/mappings/status-text.yaml has it.
+        static let statusText = SeedTable(
+            testDescription: "docs/mappings/status-text.yaml",
+            sql: """
+                CREATE TABLE subscriptions (user_id integer NOT NULL,
+                    original_transaction_id text PRIMARY KEY, product_id text NOT NULL,
+                    expires_at timestamptz, status text NOT NULL);
+                INSERT INTO subscriptions SELECT n, (2000000000000000 + n)::text, 'pro',
+                    '2026-12-01T10:00:00Z', 'trialing'
+                FROM generate_series(1, 25) AS n
+                """,
+            mapping: TableMapping(
+                table: CompanyTableName(name: "subscriptions"),
+                columns: key.merging([
+                    .originalTransactionID: .column("original_transaction_id", .text),
+                    .customerID: .column("user_id", .integer),
+                    .productID: .column("product_id", .text),
+                    .expiresDate: .column("expires_at", .timestamptz),
+                    .status: .column("status", .text),
+                ]) { own, _ in own },
+                statusWords: words),
+            first: [.status: .integer(1), .customerID: .text("1")])
     }
 #endif

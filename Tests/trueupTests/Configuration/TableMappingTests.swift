@@ -170,7 +170,7 @@ import trueup
                 CompanyColumn(name: $0.0, type: $0.1, isNullable: true, hasDefault: false)
             },
             primaryKey: ["original_transaction_id"], indexes: [],
-            rights: CompanyRights(maySelect: true, updatable: [], mayInsert: false))
+            rights: CompanyRights(maySelect: true, updatable: [], insertable: []))
         let text = try #require(MappingProposal([table], url: "sqlite:shop.sqlite").text)
         #expect(text.contains("never read or written: notes"))
         let settings = try SettingsText.settings(SettingsText.production + "\n" + text)
