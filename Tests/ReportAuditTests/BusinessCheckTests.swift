@@ -57,6 +57,13 @@ import Testing
         #expect(try await problems([], summary(NSNull())) == [])
         let unread = line(29, NSNull(), read: "not", [:])
         #expect(try await problems([unread], summary(NSNull())) == [])
+        let part = line(29, 7, read: "partly", [:])
+        #expect(try await problems([part], summary(7)) == [])
+    }
+
+    /// Versions until 2026-11 wrote this of a run that was stopped in the notification history.
+    @Test func `passes a number of a day that an earlier version called not read`() async throws {
+        #expect(try await problems([line(29, 7, read: "not", [:])], summary(7)) == [])
     }
 
     @Test func `names a number of a day that says otherwise of itself`() async throws {

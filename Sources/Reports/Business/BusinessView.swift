@@ -6,6 +6,9 @@ import Subscriptions
 /// day that was not read whole is never held against others.
 struct BusinessView {
     /// How much of a day's notifications was read and counted.
+    ///
+    /// A run that is stopped while it reads has counted what it read, and notes no day as read: such a
+    /// day is `partly`, like every one whose number is too small.
     enum Reading: String {
         case whole, partly, not
     }
@@ -86,12 +89,18 @@ struct BusinessView {
         }
         let first = today - BusinessRecord.knownDays + 1
         let reads = Dictionary(grouping: summary.business.reads, by: \.app)
-        readings = reads.mapValues { reads in
+        var readings = reads.mapValues { reads in
             let merged = Self.merged(reads)
             return Dictionary((first...today).map { ($0, Self.reading(of: $0, in: merged)) }) {
                 day, _ in day
             }
         }
+        for count in summary.business.counts where count.events > 0 {
+            if readings[count.app]?[count.day] ?? .not == .not {
+                readings[count.app, default: [:]][count.day] = .partly
+            }
+        }
+        self.readings = readings
     }
 
     /// The days that are shown, the oldest first.

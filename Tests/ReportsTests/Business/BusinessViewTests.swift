@@ -53,8 +53,27 @@ import Testing
         #expect(view.events(series, on: Self.today - 5) == nil)
         // Counted by a run that did not come to its end: it is known that it was at least that.
         #expect(view.events(series, on: Self.today - 9) == 2)
-        #expect(view.reading(of: Self.today - 9, Samples.app) == .not)
+        #expect(view.reading(of: Self.today - 9, Samples.app) == .partly)
         #expect(view.reading(of: Self.today, Samples.app) == .not)
+    }
+
+    @Test
+    func `a day of which a stopped run counted a part is too small and compared with nothing`()
+        throws
+    {
+        let counts = [1, 8, 15, 22].map { Self.count($0, 40) }
+        let view = BusinessView(Self.summary(counts, [Self.read(63, 9), Self.read(7, 2)]))
+        for line in lines(view) {
+            // docs/report-files.md: a number is complete or too small, and `not` has none.
+            #expect((line.events == nil) == (line.reading == .not) || line.reading == .whole)
+        }
+        let last = try #require(lines(view).first { $0.day == Self.today - 1 })
+        #expect(last.reading == .partly)
+        #expect(last.events == 40)
+        #expect(last.compared.weekBefore == nil)
+        #expect(last.compared.weekdays == 2)
+        #expect(last.falls == nil)
+        #expect(view.falls.isEmpty)
     }
 
     @Test func `a day counts as read where reads join without a gap`() {
