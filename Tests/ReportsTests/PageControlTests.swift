@@ -111,7 +111,7 @@ import Testing
         var other = Self.app(previous: nil)
         other.bundleID = "com.example.other"
         let page = try page(Self.run([Self.app(), other]))
-        #expect(page.contains("<h3>com.example.other (Production)</h3>"))
+        #expect(page.contains("<h3>com.example.other (Production), not configured</h3>"))
         #expect(words(page).contains("No earlier run has counted these tables"))
         #expect(words(page).contains("rows held 2,982"))
     }

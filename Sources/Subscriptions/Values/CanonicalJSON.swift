@@ -69,16 +69,18 @@ package enum CanonicalJSON: Hashable, Sendable {
     /// 0xE2 is the first byte of U+2028 and U+2029, and of much else. Every byte is looked at, so that
     /// many are at once.
     private static func isPlain(_ text: String) -> Bool {
-        let special = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
-            var special: UInt8 = 0
-            for byte in unsafe bytes {
-                special |= byte < 0x20 ? 1 : 0
-                special |= byte == 0x22 ? 1 : 0
-                special |= byte == 0x5C ? 1 : 0
-                special |= byte == 0x7F ? 1 : 0
-                special |= byte == 0xE2 ? 1 : 0
-            }
-            return special
+        unsafe text.utf8.withContiguousStorageIfAvailable { unsafe isPlain($0) } ?? false
+    }
+
+    private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var special: UInt8 = 0
+        for index in 0..<bytes.count {
+            let byte = unsafe bytes[index]
+            special |= byte < 0x20 ? 1 : 0
+            special |= byte == 0x22 ? 1 : 0
+            special |= byte == 0x5C ? 1 : 0
+            special |= byte == 0x7F ? 1 : 0
+            special |= byte == 0xE2 ? 1 : 0
         }
         return special == 0
     }

@@ -212,7 +212,9 @@ import Testing
         #expect(mapping.kept([.originalTransactionID: named]) == [.originalTransactionID: named])
     }
 
-    @Test(arguments: [ColumnForm.seconds, .timestamptz, .timestamp(minutesEast: 0), .milliseconds])
+    @Test(arguments: [
+        ColumnForm.seconds, .timestamptz, .timestamp(LocalClock(minutesEast: 0)), .milliseconds,
+    ])
     func `a time that is kept with fewer digits is known again, and no other is`(form: ColumnForm) {
         var mapping = Self.mapping
         mapping.columns[.expiresDate] = .column("ends", form)
