@@ -64,6 +64,7 @@ package struct Reconciler: Sendable {
             logger: logger, progress: progress)
         var ending = Ending()
         do throws(RunInterruption) {
+            if let obstacle = job.obstacle { throw RunInterruption(end: obstacle) }
             switch job.planSource {
             case .judgement: try await ask(in: context, noting: &ending)
             case .plan(let digest): try await adopt(plan: digest, in: context)

@@ -34,6 +34,8 @@ package struct ReconciliationJob: Hashable, Sendable {
     package var commands: RunCommands?
     /// What it is expected to need; `nil` where nobody has counted.
     package var forecast: CallForecast?
+    /// What kept the company's table from being read whole; then the run ends with it, and is reported.
+    package var obstacle: RunEnd?
     /// What the person on call must know besides how it went.
     package var remarks: [String] = []
 

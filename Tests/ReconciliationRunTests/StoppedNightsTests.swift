@@ -6,6 +6,27 @@ import Testing
 
 /// What a retry goes on with after a stopped night, and what the next night looks at anew.
 @Suite struct `Stopped nights` {
+    @Test(arguments: [
+        StoreError.busy("Somebody else kept the table locked."),
+        .unavailable("The server is away."), .schema("The column is gone."),
+    ])
+    func `a table that cannot be read as a run begins is how that run ends`(
+        obstacle: StoreError
+    ) async throws {
+        let world = World(rows: 3)
+        world.expire(World.id(1))
+        let stopped = try await world.night("run-1") { $0.obstacle = .store(obstacle) }
+        #expect(stopped.exitStatus == obstacle.exitStatus)
+        #expect(stopped.messages.first == obstacle.description)
+        #expect(!stopped.closesPass)
+        #expect(world.apple.asked.isEmpty)
+        #expect(world.status(of: World.id(1)) == 1)
+        #expect(world.store.report(ofRun: "run-1")?.totals.judged == 0)
+        let next = try await world.night("run-2", after: 1)
+        #expect(next.closesPass)
+        #expect(world.status(of: World.id(1)) == 2)
+    }
+
     @Test func `a stopped walk over every row does not keep the next night from looking`()
         async throws
     {

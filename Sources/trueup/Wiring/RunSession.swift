@@ -54,22 +54,20 @@ struct RunSession {
             forDatabaseAt: settings.databasePath, holder: holder, now: since, waitMilliseconds: 0)
         try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
         CallNotes(besideDatabaseAt: settings.databasePath).prepare()
-        let link = try CompanyConnection.link(
-            settings.company, booksAt: settings.databasePath)
-        let store = try SQLiteStore.open(
-            at: settings.databasePath, access: .readWrite, naming: eventNaming, company: link)
-        let workers = try WorkerLeases.take(for: run, over: link, holder: holder)
+        let start = try CompanyStart(for: run, holder: holder)
+        let workers = start.workers
         let working = Task { await workers?.goOn() }
         defer {
             working.cancel()
             workers?.end()
         }
-        let calls = try WorkerCalls(for: run)
+        let calls = start.calls
+        let store = try SQLiteStore.open(
+            at: settings.databasePath, access: .readWrite, naming: eventNaming,
+            company: start.link)
         let terminal = terminal()
         let stop = StopRequest()
         let signals = SignalWatch(stop: stop) { terminal.say($0) }
-        let refresh = try await refreshCopy(
-            in: store, at: since, until: stop, telling: terminal)
 
         // The report folder.
         let database = ReportingDatabase(
@@ -80,12 +78,19 @@ struct RunSession {
         var folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: runID, started: run.header.started)
         try await recordReportsPublished(in: store)
-        let restoration = Restoration(settings: settings, holder: holder, invocation: invocation)
+        let company = await readCompanyTable(
+            start, into: store, at: since, until: stop, telling: terminal)
         let missing = try EarlierReports(in: settings.reportDirectory).missing(from: store)
         folder.earlierManifest = missing?.manifest
-        let gaps = [try restoration.notice(of: store), missing?.notice].compactMap(\.self)
-        for gap in gaps { warn(gap) }
-        try await restoration.lookAtEveryRowAgain(in: store)
+        var gaps = [missing?.notice].compactMap(\.self)
+        // What the books lack may only be to be taken over from the company's ledger.
+        if company.obstacle == nil {
+            let restoration = Restoration(
+                settings: settings, holder: holder, invocation: invocation)
+            if let notice = try restoration.notice(of: store) { gaps.insert(notice, at: 0) }
+            try await restoration.lookAtEveryRowAgain(in: store)
+        }
+        for gap in gaps + [company.fault?.description].compactMap(\.self) { warn(gap) }
 
         // The log, and what is told of the run while it goes on.
         let sink = try RunLog.Sink(path: folder.logPath)
@@ -104,8 +109,9 @@ struct RunSession {
         var job = run.job
         job.commands?.report = folder.publishedPath
         job.remarks += gaps + [notifier.obstacle, calls.remark].compactMap(\.self)
-        job.remarks += settings.company.remarks(after: refresh)
-        job.forecast = try await forecast(in: store)
+        job.remarks += settings.company.remarks(after: company.refresh)
+        job.obstacle = company.obstacle
+        if company.obstacle == nil { job.forecast = try await forecast(in: store) }
         let waits = WaitingTime(now: invocation.now)
         let peaks = QuotaPeaks()
         let requests = try await requests(

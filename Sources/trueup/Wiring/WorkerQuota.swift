@@ -81,6 +81,9 @@ struct WorkerCalls {
     /// What the report says where they are not shared although there is such a database.
     var remark: String?
 
+    /// Nobody shares them.
+    init() {}
+
     /// - Parameter run: One that asks Apple; only PostgreSQL is shared by workers.
     /// - Throws: `StoreError` where the table cannot be made or the server not reached.
     init(for run: PreparedRun) throws(StoreError) {

@@ -1,0 +1,109 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+/// Nights over a table of the company's own that keeps times to the second.
+@Suite(.timeLimit(.minutes(30))) struct `A table with whole seconds` {
+    private func place() throws -> Workplace {
+        let simulator = try RunningSimulator([
+            "--customers", "60", "--drift", "0.4", "--seed", "11",
+        ])
+        let ours = try Workplace(on: simulator)
+        try #require(ours.run("init").status == 0)
+        try #require(ours.run("import", try #require(simulator.ready.tableFile)).status == 0)
+        let theirs = try Workplace(on: simulator)
+        try theirs.writeJob("nightly", "settle: 0s")
+        let path = ours.folder.url.appendingPathComponent("trueup.sqlite").path
+        try shop(theirs).writeWithoutTransaction { db in
+            try db.execute(sql: "ATTACH ? AS ours", arguments: [path])
+            try db.execute(
+                sql: """
+                    CREATE TABLE subs AS SELECT original_transaction_id AS otid,
+                        bundle_id AS app, environment AS env, customer_id AS customer,
+                        product_id AS product, expires_date / 1000 AS ends, status AS state
+                    FROM ours.subscriptions WHERE status IS NOT NULL
+                    """)
+            try db.execute(sql: "CREATE UNIQUE INDEX by_key ON subs (app, env, otid)")
+            try db.execute(sql: "DETACH ours")
+        }
+        try theirs.folder.write(
+            "apps:\n" + simulator.appYAML() + """
+                store:
+                  url: sqlite:shop.sqlite
+                  books: sqlite:trueup.sqlite
+                  subscriptions:
+                    table: subs
+                    columns: {original_transaction_id: otid, bundle_id: app, environment: env, customer_id: customer, product_id: product, status: state, expires_date: {column: ends, form: seconds}}
+                report:
+                  directory: reports
+
+                """, to: "trueup.yaml")
+        try #require(theirs.run("init").status == 0)
+        return theirs
+    }
+
+    private func shop(_ place: Workplace) throws -> DatabaseQueue {
+        try DatabaseQueue(path: place.folder.url.appendingPathComponent("shop.sqlite").path)
+    }
+
+    private func table(_ place: Workplace) throws -> [[String]] {
+        try shop(place).read { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM subs ORDER BY app, env, otid").map { row in
+                row.databaseValues.map { "\($0.storage.value ?? "NULL")" }
+            }
+        }
+    }
+
+    private func night(_ place: Workplace, _ arguments: String...) throws {
+        let run = try place.run(["run", "nightly"] + arguments)
+        try #require([0, 2, 3].contains(run.status), "\(run.output)\(run.errors)")
+        let verify = try place.run("verify")
+        #expect(verify.status == 0, "\(verify.output)")
+    }
+
+    @Test func `verifies, is right after one night, and can be taken back`() throws {
+        let place = try place()
+        let before = try table(place)
+        try night(place)
+        let times = try place.reportLines("corrections.jsonl").compactMap {
+            ($0["after"] as? [String: Any])?["expires_date"] as? String
+        }
+        #expect(times.contains { !$0.hasSuffix(".000Z") }, "\(times)")
+        let first = try #require(try place.summary()["run_id"] as? String)
+        let corrected = try table(place)
+        try night(place)
+        #expect(try place.reportLines("corrections.jsonl").isEmpty)
+        #expect(try table(place) == corrected)
+        let undo = try place.run("undo", first, "--execute")
+        #expect([0, 2].contains(undo.status), "\(undo.output)\(undo.errors)")
+        #expect(try table(place) == before)
+        #expect(try place.run("verify").status == 0)
+    }
+
+    @Test func `a table that is locked as the run begins leaves a report that says so`() throws {
+        let place = try place()
+        let before = try table(place)
+        var configuration = Configuration()
+        // It stays open while the run tries.
+        configuration.allowsUnsafeTransactions = true
+        let service = try DatabaseQueue(
+            path: place.folder.url.appendingPathComponent("shop.sqlite").path,
+            configuration: configuration)
+        try service.writeWithoutTransaction { try $0.execute(sql: "BEGIN EXCLUSIVE") }
+        let run = try place.run("run", "nightly")
+        try service.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        #expect(run.status == 75, "\(run.output)\(run.errors)")
+        let text = try place.report("summary.txt").split(whereSeparator: \.isWhitespace)
+            .joined(separator: " ")
+        #expect(
+            text.hasPrefix(
+                "Busy (exit status 75): another program kept the database locked while"), "\(text)")
+        #expect(!text.contains("quota would pass"))
+        #expect(try table(place) == before)
+        let id = try #require(try place.summary()["run_id"] as? String)
+        #expect(try place.run("status").output.contains(id))
+        #expect(try place.run("verify").status == 0)
+        try night(place)
+    }
+}
