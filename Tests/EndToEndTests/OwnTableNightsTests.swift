@@ -81,6 +81,40 @@ import Testing
         #expect(try place.run("verify").status == 0)
     }
 
+    @Test func `books that are put back report no correction twice`() throws {
+        let place = try place()
+        try night(place, "--limit", "20")
+        let books = place.folder.url.appendingPathComponent("trueup.sqlite")
+        let backup = place.folder.url.appendingPathComponent("backup.sqlite")
+        try DatabaseQueue(path: books.path).backup(to: DatabaseQueue(path: backup.path))
+        try night(place)
+        let lost = try place.reportLines("corrections.jsonl")
+        try #require(!lost.isEmpty)
+        let lostRun = try #require(try place.summary()["run_id"] as? String)
+        let corrected = try table(place)
+
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: books.path + suffix)
+        }
+        try FileManager.default.moveItem(at: backup, to: books)
+        try night(place)
+        let said = try #require(try place.summary()["messages"] as? [String])
+        #expect(
+            said.contains { $0.contains("were behind") && $0.contains("run \(lostRun)") },
+            "\(said)")
+        #expect(said.contains { $0.contains("\(lost.count) correction") }, "\(said)")
+        #expect(try place.reportLines("corrections.jsonl").isEmpty)
+        #expect(try table(place) == corrected)
+        #expect(try place.run("verify", "--database").status == 0)
+        try night(place)
+        let next = try #require(try place.summary()["messages"] as? [String])
+        #expect(!next.contains { $0.contains("were behind") }, "\(next)")
+        let undo = try place.run("undo", lostRun, "--execute")
+        #expect([0, 2].contains(undo.status), "\(undo.output)\(undo.errors)")
+        #expect(try place.reportLines("corrections.jsonl").count == lost.count)
+        #expect(try place.run("verify", "--database").status == 0)
+    }
+
     @Test func `a table that is locked as the run begins leaves a report that says so`() throws {
         let place = try place()
         let before = try table(place)

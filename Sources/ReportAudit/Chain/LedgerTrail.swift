@@ -149,12 +149,17 @@ struct LedgerTrail {
     /// An entry of an earlier run whose report still exists.
     func entry(_ number: Int64) -> JSONRecord? {
         if let declaration = declarations[number] { return declaration }
-        guard let page = pages.last(where: { $0.numbers.contains(number) }) else { return nil }
-        let line = try? SortedLines(page.path).line { line in
+        guard let path = path(ofEntry: number) else { return nil }
+        let line = try? SortedLines(path).line { line in
             guard let found = JSONRecord(line)?.integer("ledger_entry") else { return .after }
             return number == found ? .here : number < found ? .before : .after
         }
         return line.flatMap { JSONRecord($0) }
+    }
+
+    /// The file that shows an entry; `nil` where no report at hand does.
+    func path(ofEntry number: Int64) -> String? {
+        pages.last(where: { $0.numbers.contains(number) })?.path
     }
 
     private func repeated(_ number: Int64) -> String? {

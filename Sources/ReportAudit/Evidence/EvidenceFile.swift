@@ -9,11 +9,8 @@ import Subscriptions
 final class EvidenceFile {
     static let name = "evidence.jsonl"
     private static let keptStatements = 256
-    /// The text around the digest at the end of a line.
-    private static let tail = (open: "\"sha256\":\"", close: "\"}")
 
-    private let lines: SortedLines
-    private let guide: DigestGuide?
+    private let lines: EvidenceLines
     private let verifier: EvidenceVerifier
     private var statements: [String: EvidenceStatement] = [:]
 
@@ -27,8 +24,7 @@ final class EvidenceFile {
     init(
         folder: String, guide: DigestGuide?, verifier: EvidenceVerifier
     ) throws(UnreadableFile) {
-        lines = try SortedLines(folder + "/" + Self.name)
-        self.guide = guide
+        lines = try EvidenceLines(folder: folder, guide: guide)
         self.verifier = verifier
     }
 
@@ -44,14 +40,15 @@ final class EvidenceFile {
         var checked = Checked()
         while let line = try file.next() {
             guard let record = JSONRecord(line), let digest = record.text("sha256"),
-                digest.isDigest, record.isCanonical, key(of: line)?.isSame(as: digest) == true,
-                record["jws"]?.textBytes != nil || erasure(of: record) != nil
+                digest.isDigest, record.isCanonical,
+                EvidenceLines.key(of: line)?.isSame(as: digest) == true,
+                record["jws"]?.textBytes != nil || EvidenceLines.erasure(of: record) != nil
             else {
                 report(file.lineNumber, "it is not a payload with its digest")
                 checked.guide = nil
                 continue
             }
-            if let erased = erasure(of: record) {
+            if let erased = EvidenceLines.erasure(of: record) {
                 checked.tombstones += 1
                 if let endOfRun, erased > endOfRun {
                     report(
@@ -74,25 +71,9 @@ final class EvidenceFile {
         return checked
     }
 
-    /// When the payload of a tombstone was erased; `nil` for other lines.
-    private static func erasure(of record: JSONRecord) -> Timestamp? {
-        guard record["jws"] == nil else { return nil }
-        return record.text("erased_at").flatMap { Timestamp(rfc3339: $0) }
-    }
-
-    /// The line of a digest; `nil` when it is not there.
-    private func record(of digest: String) throws(UnreadableFile) -> JSONRecord? {
-        let part = guide?.part(for: digest, ofBytes: lines.bytes)
-        let line = try lines.line(in: part) { line in
-            guard let key = Self.key(of: line) else { return .after }
-            return key.isSame(as: digest) ? .here : digest < key ? .before : .after
-        }
-        return line.flatMap { JSONRecord($0) }
-    }
-
     /// When a payload was erased; `nil` when it was not, or was never there.
     func erasure(of digest: String) throws(UnreadableFile) -> Timestamp? {
-        try record(of: digest).flatMap(Self.erasure)
+        try lines.erasure(of: digest)
     }
 
     /// The verified statement with a digest, or that it was erased.
@@ -120,20 +101,6 @@ final class EvidenceFile {
 
     /// The payload of a digest as received; `nil` when it is not there.
     func payload(_ digest: String) throws(UnreadableFile) -> [UInt8]? {
-        guard let jws = try record(of: digest)?["jws"]?.textBytes,
-            SHA256.hash(data: jws).hexadecimal.isSame(as: digest)
-        else { return nil }
-        return Array(jws)
-    }
-
-    /// The digest at the end of a line, without reading all of it as JSON.
-    private static func key(of line: [UInt8]) -> String? {
-        let open = Array(tail.open.utf8)
-        let close = Array(tail.close.utf8)
-        let text = line.suffix(open.count + 64 + close.count)
-        guard text.starts(with: open), text.suffix(close.count).elementsEqual(close) else {
-            return nil
-        }
-        return String(decoding: text.dropFirst(open.count).dropLast(close.count), as: UTF8.self)
+        try lines.payload(digest)
     }
 }

@@ -59,6 +59,9 @@ package struct ReportedLedger {
         trail.entry(number)?.text("ledger_hash")
     }
 
+    /// The file that shows an entry; `nil` where no report does.
+    func path(ofEntry number: Int64) -> String? { trail.path(ofEntry: number) }
+
     private static func links(in directory: String) -> [RunChain.Link] {
         var links: [RunChain.Link] = []
         for day in Folder.names(in: directory) ?? [] where Folder.isDay(day) {

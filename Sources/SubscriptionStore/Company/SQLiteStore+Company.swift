@@ -84,7 +84,7 @@ extension SQLiteStore {
     }
 
     /// The number of this reading.
-    private func beginRefresh(of company: CompanyLink) async throws(StoreError) -> Int64 {
+    func beginRefresh(of company: CompanyLink) async throws(StoreError) -> Int64 {
         let path = file.path
         let table = company.mapping.table.description
         return try await write("beginning to read \(table)") { db in

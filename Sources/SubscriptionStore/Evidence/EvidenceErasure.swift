@@ -11,6 +11,8 @@ struct EvidenceErasure {
     /// Why a payload is gone.
     enum Reason: String {
         case customer, retention
+        /// With the books: an earlier state of them was put back.
+        case lost
     }
 
     /// The subscriptions of a customer: those that we hold, and those of earlier findings.

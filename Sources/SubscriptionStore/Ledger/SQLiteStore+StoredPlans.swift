@@ -111,8 +111,13 @@ extension SQLiteStore {
     }
 
     private static func require(_ runID: String, _ db: Database) throws {
+        // Books that were put back know a run since then only by its corrections.
         let found = try Int.fetchOne(
-            db, sql: "SELECT 1 FROM trueup_runs WHERE run_id = ?", arguments: [runID])
+            db,
+            sql: """
+                SELECT 1 WHERE EXISTS (SELECT 1 FROM trueup_runs WHERE run_id = ?1)
+                    OR EXISTS (SELECT 1 FROM trueup_reported_ranges WHERE run_id = ?1)
+                """, arguments: [runID])
         guard found != nil else {
             throw StoreError.unavailable(
                 "There is no run \(runID) in this database. `trueup status` lists them.")

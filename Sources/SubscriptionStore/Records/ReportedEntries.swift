@@ -30,6 +30,20 @@ struct ReportedEntries {
             arguments: [runID, try last()])
     }
 
+    /// Notes that the report of a run shows an entry, the next one behind those noted before.
+    func noteShown(_ entry: Int64, byRun runID: String) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_reported_ranges SET last_entry = ?2
+                WHERE run_id = ?1 AND last_entry = ?2 - 1
+                """
+        ).execute(arguments: [runID, entry])
+        guard db.changesCount == 0 else { return }
+        try db.cachedStatement(
+            sql: "INSERT OR IGNORE INTO trueup_reported_ranges VALUES (?1, ?2, ?2)"
+        ).execute(arguments: [runID, entry])
+    }
+
     /// Assigns one entry to this run alone, and removes it from a run that had it alone.
     func show(_ entry: Int64, byRun runID: String) throws {
         try db.execute(

@@ -9,7 +9,7 @@ package enum ReportedEvidence: Hashable, Sendable {
 package struct EvidenceTombstone: Hashable, Sendable {
     package var digest: EvidenceDigest
     package var erasedAt: Timestamp
-    /// `customer` or `retention`.
+    /// `customer`, `retention`, or `lost` with the books.
     package var reason: String
 
     package init(digest: EvidenceDigest, erasedAt: Timestamp, reason: String) {

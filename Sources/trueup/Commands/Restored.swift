@@ -1,4 +1,5 @@
 package import ArgumentParser
+import Reports
 import SubscriptionStore
 package import Subscriptions
 
@@ -58,6 +59,19 @@ package struct Restored: Verb {
             try showLoss(ofTable: lost, in: invocation)
             return .ok
         }
+        if let range = try await store.takeOverCompanyEntries() {
+            // New books that follow lost ones get their report folder, too.
+            let books = ReportingDatabase(
+                identity: try store.databaseIdentity(), path: settings.databasePath)
+            let claim = try ReportFolderClaim.take(
+                settings.reportDirectory, for: books, holder: holder, replacing: true)
+            _ = try await BooksBehind(settings: settings).catchUp(store, at: invocation.now())
+            try claim.bind(books)
+            _ = consume claim
+            _ = consume lock
+            try showTakeOver(of: range, in: invocation)
+            return .ok
+        }
         let restoration = Restoration(
             settings: settings, reason: reason, holder: holder, invocation: invocation)
         let (lost, report) = try await restoration.declare(in: store)
@@ -95,6 +109,23 @@ package struct Restored: Verb {
         try invocation.output.line(
             "Declared: the ledger beside your table is that of \(books) from now on, no longer of "
                 + "\(former). The next run takes its entries over.")
+    }
+
+    /// The ledger beside the company's table had these entries, so that nothing is lost.
+    private func showTakeOver(of range: ClosedRange<Int64>, in invocation: Invocation) throws {
+        guard !common.json else {
+            let taken: [String: CanonicalJSON] = [
+                "from": .integer(range.lowerBound), "to": .integer(range.upperBound),
+            ]
+            return try invocation.output.line(
+                CanonicalJSON.object([
+                    "lost": .array([]), "taken_over": .object(taken), "reason": .string(reason),
+                    "report": .null,
+                ]).rendered)
+        }
+        try invocation.output.line(
+            "Nothing had to be declared: the books were behind, and entries \(range.lowerBound) to "
+                + "\(range.upperBound) were taken over from the ledger beside your table.")
     }
 
     /// The books have these entries, and the company's table lost them.

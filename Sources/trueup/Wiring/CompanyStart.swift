@@ -43,6 +43,8 @@ struct CompanyReading {
     var fault: StoreError?
     /// Why the run ends without having judged anything.
     var obstacle: RunEnd?
+    /// What was found of corrections that the books did not have.
+    var notice: String?
 }
 
 extension RunSession {
@@ -57,7 +59,19 @@ extension RunSession {
     ///   - stop: What a signal asks for.
     ///   - terminal: Who is told how far it is.
     /// - Returns: What was read, or why nothing was: the run is begun and reported all the same.
+    /// - Throws: What the books themselves have against it.
     func readCompanyTable(
+        _ start: CompanyStart, into store: SQLiteStore, at now: Timestamp,
+        until stop: StopRequest, telling terminal: ProgressLine
+    ) async throws -> CompanyReading {
+        var reading = await copy(start, into: store, at: now, until: stop, telling: terminal)
+        guard run.settings.company.table != nil else { return reading }
+        // Also where the reading failed later: what was taken over must not be reported twice.
+        reading.notice = try await BooksBehind(settings: run.settings).catchUp(store, at: now)
+        return reading
+    }
+
+    private func copy(
         _ start: CompanyStart, into store: SQLiteStore, at now: Timestamp,
         until stop: StopRequest, telling terminal: ProgressLine
     ) async -> CompanyReading {

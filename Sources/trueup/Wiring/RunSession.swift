@@ -78,11 +78,11 @@ struct RunSession {
         var folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: runID, started: run.header.started)
         try await recordReportsPublished(in: store)
-        let company = await readCompanyTable(
+        let company = try await readCompanyTable(
             start, into: store, at: since, until: stop, telling: terminal)
         let missing = try EarlierReports(in: settings.reportDirectory).missing(from: store)
         folder.earlierManifest = missing?.manifest
-        var gaps = [missing?.notice].compactMap(\.self)
+        var gaps = [company.notice, missing?.notice].compactMap(\.self)
         // What the books lack may only be to be taken over from the company's ledger.
         if company.obstacle == nil {
             let restoration = Restoration(
