@@ -38,7 +38,10 @@ struct MappingCheck {
         let wanted: String
         switch mapped {
         case .column(_, let form):
-            holds = form.isHeld(by: type)
+            holds =
+                form.isHeld(by: type)
+                || (name == SubscriptionField.status.rawValue && wordsAreNumbers
+                    && ColumnForm.integer.isHeld(by: type))
             wanted = form.typesInWords
         case .member:
             holds = ["json", "jsonb", "text", "character varying"].contains(type)
@@ -50,6 +53,11 @@ struct MappingCheck {
                 + "needs \(wanted)"
         }
         return nil
+    }
+
+    /// Whether the words for the status are numbers of the company's own.
+    private var wordsAreNumbers: Bool {
+        mapping.statusWords?.numbers.keys.allSatisfy { Int64($0) != nil } ?? false
     }
 
     private var problemOfWriting: String? {
@@ -86,9 +94,11 @@ extension ColumnForm {
     /// Whether a column of a type of PostgreSQL can be read and written in this form.
     fileprivate func isHeld(by type: String) -> Bool {
         switch self {
-        // Types of the company's own, such as an enumeration, are text to us.
+        // Types of the company's own, such as an enumeration, are text to us; a number never is: an
+        // id or a word that became one is a change of the schema.
         case .text:
-            !["boolean", "bytea", "json", "jsonb"].contains(type) && !type.hasPrefix("timestamp")
+            !["boolean", "bytea", "json", "jsonb", "real", "double precision", "money", "date"]
+                .contains(type) && !type.hasPrefix("timestamp") && !Self.numbers.contains(type)
         case .integer, .milliseconds, .seconds: Self.numbers.contains(type)
         case .timestamptz: type == "timestamp with time zone" || Self.texts.contains(type)
         case .timestamp: type == "timestamp without time zone" || Self.texts.contains(type)
@@ -99,7 +109,7 @@ extension ColumnForm {
 
     fileprivate var typesInWords: String {
         switch self {
-        case .text: "text"
+        case .text: "text (for a number state form: integer)"
         case .integer, .milliseconds, .seconds: "a whole number (bigint, integer)"
         case .timestamptz: "timestamp with time zone, or text"
         case .timestamp: "timestamp without time zone, or text"

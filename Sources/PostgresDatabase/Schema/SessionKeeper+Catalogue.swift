@@ -42,16 +42,21 @@ struct TableCatalogue: Sendable {
                 AND ($1::text IS NOT NULL OR pg_table_is_visible(c.oid)))
         """
 
+    /// A domain has the type that it is over.
     static let columns = """
         SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm'),
             has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'),
             has_column_privilege(c.oid, a.attnum, 'INSERT'),
-            a.attname, lower(format_type(a.atttypid, a.atttypmod)), NOT a.attnotnull,
+            a.attname,
+            lower(CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod)
+                ELSE format_type(a.atttypid, a.atttypmod) END),
+            NOT a.attnotnull,
             a.atthasdef OR a.attidentity <> '',
             has_column_privilege(c.oid, a.attnum, 'UPDATE')
         FROM pg_catalog.pg_class AS c
         JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
         JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
+        JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
         WHERE a.attnum > 0 AND NOT a.attisdropped AND \(meant)
         ORDER BY n.nspname, c.relname, a.attnum
         """

@@ -16,14 +16,16 @@ extension SQLiteCompanyDatabase {
             )
         }
         for (field, mapped) in mapping.read {
-            guard case .column(let name, let form) = mapped,
-                let type = table.column(name)?.type, !SQLiteAffinity(of: type).holds(form)
+            guard case .column(let name, let form) = mapped, let type = table.column(name)?.type
             else { continue }
-            throw .schema(
-                "The column `\(name)` of the table `\(mapping.table)` of \(path) is "
-                    + "\(type.uppercased()), which does not hold \(field.rawValue) in the form that "
-                    + "`store.subscriptions` states. Nothing was read or written. Correct the form, "
-                    + "or undo the change of the schema.")
+            let affinity = SQLiteAffinity(of: type)
+            guard affinity.holds(form) else {
+                throw doesNotHold(field, name, "is \(type.uppercased())")
+            }
+            // Without a type only the values tell.
+            guard affinity == .any, let other = try otherValues(in: name, of: field, form)
+            else { continue }
+            throw doesNotHold(field, name, "holds \(other) values")
         }
         try refuseOtherBooks()
         guard mayWrite else { return }
@@ -33,6 +35,42 @@ extension SQLiteCompanyDatabase {
                     + "one. Nothing was read or written. Name the table, or set mode: check.")
         }
         try makeLedger()
+    }
+
+    private func doesNotHold(
+        _ field: SubscriptionField, _ name: String, _ found: String
+    ) -> StoreError {
+        .schema(
+            "The column `\(name)` of the table `\(mapping.table)` of \(path) \(found), which does "
+                + "not hold \(field.rawValue) in the form that `store.subscriptions` states. Nothing "
+                + "was read or written. Correct the form, or undo the change of the schema.")
+    }
+
+    private static let valuesLookedAt = 1000
+
+    /// The type of the values in a column without a type, where all of the first have another than
+    /// its form: no row would be found by such a key, and no word be read.
+    private func otherValues(
+        in name: String, of field: SubscriptionField, _ form: ColumnForm
+    ) throws(StoreError) -> String? {
+        let isNumber: Bool
+        switch (field, form) {
+        case (.originalTransactionID, .integer), (.bundleID, .integer): isNumber = true
+        case (.originalTransactionID, _), (.bundleID, _), (.environment, _), (.status, .text):
+            isNumber = false
+        default: return nil
+        }
+        let column = statements.quoted(name)
+        let types = try perform("looking at values of \(mapping.table)") { db in
+            try String.fetchSet(
+                db,
+                sql: """
+                    SELECT typeof(v) FROM (SELECT \(column) AS v FROM \(statements.table)
+                        WHERE \(column) IS NOT NULL LIMIT \(Self.valuesLookedAt))
+                    """)
+        }
+        let holding: Set = isNumber ? ["integer"] : ["text", "blob"]
+        return types.isDisjoint(with: holding) ? types.min() : nil
     }
 
     package func tables() throws(StoreError) -> [CompanyTableDescription] {
@@ -120,6 +158,8 @@ private struct SQLiteSchemaReader {
 /// How SQLite prefers to store the values of a column, by its declared type.
 private enum SQLiteAffinity {
     case any, text, integer, real, numeric
+    /// Declared as a number, where others of its affinity are dates.
+    case decimal
 
     init(of type: String) {
         let type = type.uppercased()
@@ -132,6 +172,8 @@ private enum SQLiteAffinity {
                 .any
             } else if ["REAL", "FLOA", "DOUB"].contains(where: type.contains) {
                 .real
+            } else if ["NUMERIC", "DECIMAL", "NUMBER"].contains(where: type.contains) {
+                .decimal
             } else {
                 .numeric
             }
@@ -139,7 +181,7 @@ private enum SQLiteAffinity {
 
     func holds(_ form: ColumnForm) -> Bool {
         switch form {
-        case .text, .uuid, .timestamptz, .timestamp: self != .integer && self != .real
+        case .text, .uuid, .timestamptz, .timestamp: ![.integer, .real, .decimal].contains(self)
         case .integer, .milliseconds, .seconds: self != .text
         case .boolean: self != .real
         }

@@ -168,13 +168,15 @@ package struct MappedStatements: Hashable, Sendable {
         }
     }
 
-    var table: String {
+    /// The table's name in a statement.
+    package var table: String {
         (mapping.table.schema.map { quoted($0) + "." } ?? "") + quoted(mapping.table.name)
     }
 
     func column(_ name: String) -> String { "t." + quoted(name) }
 
-    func quoted(_ name: String) -> String {
+    /// A name in a statement.
+    package func quoted(_ name: String) -> String {
         "\"" + name.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
     }
 

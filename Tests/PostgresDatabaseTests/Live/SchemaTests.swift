@@ -30,8 +30,39 @@
             let retyped = try LiveCompany(
                 preparing: "ALTER TABLE subs ALTER expires_at TYPE bigint USING 0")
             #expect(try problem(retyped).contains("\"expires_at\" is of type bigint"))
+            let words = try LiveCompany(
+                .statusText,
+                preparing: "ALTER TABLE subscriptions ALTER status TYPE integer USING 1")
+            #expect(try problem(words).contains("\"status\" is of type integer"))
+            let key = try LiveCompany(
+                preparing: """
+                    ALTER TABLE subs ALTER original_transaction_id TYPE bigint
+                        USING original_transaction_id::bigint
+                    """)
+            #expect(try problem(key).contains("\"original_transaction_id\" is of type bigint"))
             let gone = try LiveCompany(preparing: "ALTER TABLE subs RENAME TO other")
             #expect(try problem(gone).contains("no table or view subs"))
+        }
+
+        @Test(arguments: [
+            "CREATE TYPE kind AS ENUM ('trialing'); ALTER TABLE subs DROP CONSTRAINT subs_check;"
+                + "ALTER TABLE subs ALTER status TYPE kind USING status::kind",
+            "CREATE DOMAIN kind AS text; ALTER TABLE subs ALTER status TYPE kind",
+            "ALTER TABLE subs ALTER status TYPE varchar(20)",
+            "ALTER TABLE subs ALTER product_id TYPE uuid USING gen_random_uuid()",
+        ])
+        func `may keep texts in types of its own`(change: String) throws {
+            #expect(try problem(try LiveCompany(preparing: change)) == "")
+        }
+
+        @Test func `is refused where a domain is over a number`() throws {
+            let live = try LiveCompany(
+                .statusText,
+                preparing: """
+                    CREATE DOMAIN code AS integer;
+                    ALTER TABLE subscriptions ALTER status TYPE code USING 1
+                    """)
+            #expect(try problem(live).contains("\"status\""))
         }
 
         @Test func `is refused where a right is missing, and names it`() throws {

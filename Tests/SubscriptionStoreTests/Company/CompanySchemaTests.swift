@@ -14,6 +14,26 @@ import Testing
             ALTER TABLE subs ADD COLUMN expires_at INTEGER
             """, "`expires_at`"
         ),
+        (
+            """
+            ALTER TABLE subs RENAME COLUMN state TO old;
+            ALTER TABLE subs ADD COLUMN state NUMERIC(2)
+            """, "`state`"
+        ),
+        (
+            """
+            ALTER TABLE subs RENAME COLUMN state TO old;
+            ALTER TABLE subs ADD COLUMN state;
+            UPDATE subs SET state = 1
+            """, "`state`"
+        ),
+        (
+            """
+            ALTER TABLE subs RENAME COLUMN otid TO old;
+            ALTER TABLE subs ADD COLUMN otid;
+            UPDATE subs SET otid = CAST(old AS INTEGER)
+            """, "`otid`"
+        ),
     ])
     func `that changed overnight ends with 78 and names the column`(
         change: String, named: String
