@@ -67,11 +67,17 @@ package struct PlannedEnding: Hashable, Sendable {
 
     private func moved(_ commands: RunCommands) -> [String] {
         guard count(.stale) > 0 else { return [] }
-        return [
+        let sentence =
             "Not written, because the row moved since the plan was made: \(changes(.stale))"
-                + "\(names(.stale)); plan.json names them all (fate \"stale\"). "
-                + "Make a new plan: \(commands.newPlan)"
-        ]
+            + "\(names(.stale)); plan.json names them all (fate \"stale\")."
+        let newPlan = "Make a new plan: \(commands.newPlan)"
+        switch unwritten.standingAsPlanned {
+        case 0: return [sentence + " " + newPlan]
+        case count(.stale):
+            return [sentence + " The table has all these values already: nothing is left to do."]
+        case let done:
+            return [sentence + " The table has the values of \(done) of them already. " + newPlan]
+        }
     }
 
     private var conflicts: [String] {

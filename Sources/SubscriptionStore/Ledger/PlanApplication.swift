@@ -66,7 +66,14 @@ struct PlanApplication {
         } catch is CompanyUnit.Undone {
             throw Undone(items: [item])
         }
-        try CorrectionStaging(db: db, run: run).note(fate, of: item)
+        let staging = CorrectionStaging(db: db, run: run)
+        guard fate == .stale else { return try staging.note(fate, of: item) }
+        let isLeft = try MovedRow.settle(item, in: run, started: header.started, db)
+        if isLeft {
+            try staging.note(.stale, of: item)
+        } else {
+            try staging.note(.stale, ofCorrection: item.id)
+        }
     }
 
     /// Changes the row, writes the ledger and puts the event into the outbox.

@@ -59,7 +59,15 @@ struct PlanStaging {
         let id = try staging.store(correction)
         try staging.noteRow(of: correction)
         if try isWritten(correction) { try staging.note(.applied, ofCorrection: id) }
+        // Taken up before, and found moved: what is left to be told of it was decided then.
+        guard try fate(ofCorrection: id) != .stale else { return }
         try copyFindings(mendedBy: number, in: origin, as: id, outcome: correction.subscription)
+    }
+
+    private func fate(ofCorrection id: Int64) throws -> CorrectionFate? {
+        let statement = try db.cachedStatement(
+            sql: "SELECT fate FROM trueup_pass_corrections WHERE correction_id = ?")
+        return try String.fetchOne(statement, arguments: [id]).flatMap(CorrectionFate.init)
     }
 
     /// Whether a run that was killed wrote it under this plan.

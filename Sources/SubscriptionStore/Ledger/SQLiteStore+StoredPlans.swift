@@ -54,7 +54,7 @@ extension SQLiteStore {
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT c.fate, c.original_transaction_id
+                    SELECT \(PlannedCorrection.columns), c.fate
                     FROM trueup_pass_corrections AS c
                     WHERE c.pass_id = ? AND c.superseded_by IS NULL
                         AND c.fate IN ('stale', 'rejected', 'unproven', 'held_back')
@@ -62,8 +62,12 @@ extension SQLiteStore {
                     """,
                 arguments: [pass.passID])
             while let row = try rows.next() {
-                guard let fate = CorrectionFate(rawValue: row.requiredText(at: 0)) else { continue }
-                unwritten.add(fate, of: row.requiredText(at: 1))
+                let name = row.requiredText(at: PlannedCorrection.columnCount)
+                guard let fate = CorrectionFate(rawValue: name) else { continue }
+                unwritten.add(fate, of: row.requiredText(at: 2))
+                guard fate == .stale else { continue }
+                let moved = MovedRow(db: db, correction: try PlannedCorrection(row))
+                if try moved.standsAsPlanned() { unwritten.standingAsPlanned += 1 }
             }
             return unwritten
         }

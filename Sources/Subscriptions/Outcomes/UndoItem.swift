@@ -73,6 +73,8 @@ package struct UnwrittenCorrections: Hashable, Sendable {
     package var counts: [CorrectionFate: Int] = [:]
     /// The first original transaction ids of each fate, each once.
     package var named: [CorrectionFate: [String]] = [:]
+    /// Those of the stale ones whose row stands as the plan would have left it.
+    package var standingAsPlanned = 0
 
     package init() {}
 

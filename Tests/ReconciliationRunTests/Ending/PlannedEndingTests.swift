@@ -7,9 +7,10 @@ import Testing
 @Suite struct `The end of a planned run` {
     private func decision(
         _ source: PlanSource, _ fates: [CorrectionFate: Int] = [:], undo: UndoCounts? = nil,
-        end: RunEnd = .completed, breaches: [GuardBreach] = []
+        end: RunEnd = .completed, breaches: [GuardBreach] = [], standingAsPlanned: Int = 0
     ) -> ExitDecision {
         var unwritten = UnwrittenCorrections()
+        unwritten.standingAsPlanned = standingAsPlanned
         for (fate, count) in fates {
             for number in 1...count { unwritten.add(fate, of: "\(fate.rawValue)-\(number)") }
         }
@@ -39,6 +40,17 @@ import Testing
         #expect(text.contains("12 changes (stale-1, "))
         #expect(text.contains("stale-10, …)"))
         #expect(!text.contains("stale-11"))
+    }
+
+    @Test func `a new plan is asked for only where something is left to be written`() {
+        let some = decision(.plan("p"), [.stale: 3], standingAsPlanned: 2)
+        #expect(some.statuses == [.stale])
+        #expect(some.messages.joined().contains("2 of them already"))
+        #expect(some.messages.joined().contains("Make a new plan"))
+        let all = decision(.plan("p"), [.stale: 3], standingAsPlanned: 3)
+        #expect(all.statuses == [.stale])
+        #expect(all.messages.joined().contains("nothing is left to do"))
+        #expect(!all.messages.joined().contains("Make a new plan"))
     }
 
     @Test func `what the database or missing evidence forbids is incomplete`() {
