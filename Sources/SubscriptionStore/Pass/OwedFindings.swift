@@ -124,7 +124,29 @@ struct OwedFindings: Sendable {
         "f.finding_seq >= ? AND f.finding_seq < ? AND \(chunks.isOfPass("f"))"
     }
 
-    private static let isOfNotification = "f.kind IN ('notification_missed', 'notification_lost')"
+    static let isOfNotification = "f.kind IN ('notification_missed', 'notification_lost')"
+
+    /// That a run of another pass recovered the notification of the finding `f`: each is told once,
+    /// and that run's report, or the one that takes over from it, tells it.
+    static let isRecovered = """
+        EXISTS (SELECT 1 FROM trueup_findings AS h
+            JOIN trueup_runs AS u ON u.run_seq = h.corrected_by
+            WHERE h.finding_id = f.finding_id AND u.pass_id <> f.pass_id)
+        """
+
+    /// That a later run of another pass listed it in a published report.
+    private static let wasListedSince = """
+        (f.is_carried = 0 AND EXISTS (SELECT 1 FROM trueup_findings AS h
+            JOIN trueup_runs AS u ON u.pass_id = h.last_pass_id AND u.pass_id <> f.pass_id
+            JOIN trueup_pass_findings AS g ON g.pass_id = u.pass_id
+                AND g.finding_id = h.finding_id AND g.superseded_by IS NULL
+            JOIN trueup_run_findings AS l ON l.run_seq = u.run_seq
+                AND l.finding_seq = g.finding_seq
+            WHERE h.finding_id = f.finding_id AND u.ended IS NOT NULL
+                AND u.run_id NOT IN (SELECT run_id FROM trueup_awaited_reports)
+                AND u.run_seq > (SELECT max(o.run_seq) FROM trueup_runs AS o
+                    WHERE o.pass_id = f.pass_id)))
+        """
 
     private static let isMended =
         "(ifnull(c.fate, '') = 'applied' OR f.action IN ('corrected', 'inserted', 'recovered'))"
@@ -154,6 +176,8 @@ struct OwedFindings: Sendable {
         return """
             (\(conditions.map { "(\($0))" }.joined(separator: " OR ")))
                 AND \(isMendedAlone ? Self.isMended : "1")
+                AND NOT (\(Self.isOfNotification) AND NOT \(Self.isMended)
+                    AND (\(Self.isRecovered) OR \(Self.wasListedSince)))
                 AND NOT EXISTS (SELECT 1 FROM trueup_run_findings AS r
                     WHERE r.run_seq IN (\(Self.list(published)))
                         AND r.finding_seq = f.finding_seq

@@ -117,12 +117,19 @@ struct PassOpening {
     }
 
     /// What an earlier run of the pass took over as open may be looked at after all; what it owed is
-    /// told once its report stands.
+    /// told once its report stands; a notification that another run has recovered since is that one's.
     private func forgetCarried(in passID: Int64, by sequence: Int64, isTold: Bool) throws {
         try db.execute(
             sql: """
                 UPDATE trueup_pass_findings SET superseded_by = ?
                 WHERE pass_id = ? AND is_carried = 1 AND superseded_by IS NULL
+                """, arguments: [sequence, passID])
+        try db.execute(
+            sql: """
+                UPDATE trueup_pass_findings AS f SET superseded_by = ?
+                WHERE f.pass_id = ? AND \(OwedFindings.isOfNotification)
+                    AND f.superseded_by IS NULL AND f.action <> 'recovered'
+                    AND \(OwedFindings.isRecovered)
                 """, arguments: [sequence, passID])
         guard isTold else { return }
         try db.execute(
