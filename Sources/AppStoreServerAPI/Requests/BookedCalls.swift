@@ -1,10 +1,13 @@
 import Subscriptions
+import Synchronization
 
 /// Books calls ahead, one second's worth at a time, and hands them out one by one.
 ///
 /// Booked calls are used within their bucket; what is left then is given back with the next booking.
 /// A killed process leaves at most one second's calls booked that it never made.
-actor BookedCalls {
+///
+/// No actor: nearly every call finds one that is booked, and need not wait for its turn to take it.
+final class BookedCalls: Sendable {
     /// Whether a call may be made.
     enum Permission: Hashable {
         case booked
@@ -17,9 +20,21 @@ actor BookedCalls {
     private let book: any QuotaBook
     private let rates: QuotaRates
     private let now: @Sendable () -> Timestamp
-    private var left: [Endpoint: QuotaGrant] = [:]
-    /// The booking under way; everybody else waits for its end instead of booking, too.
-    private var bookings: [Endpoint: Task<Permission, Never>] = [:]
+    private let state = Mutex(State())
+
+    fileprivate struct State {
+        var left = PerEndpoint<QuotaGrant?> { _ in nil }
+        /// The booking under way; everybody else waits for its end instead of booking, too.
+        var bookings: [Endpoint: Task<Permission, Never>] = [:]
+    }
+
+    /// What a call that wants to be made does next.
+    private enum Taking {
+        case taken
+        /// This call's own booking: the first of what it brings is its own.
+        case booking(Task<Permission, Never>)
+        case waiting(for: Task<Permission, Never>)
+    }
 
     init(book: any QuotaBook, rates: QuotaRates, now: @escaping @Sendable () -> Timestamp) {
         self.book = book
@@ -30,24 +45,37 @@ actor BookedCalls {
     /// Takes one booked call, and books more where none is left.
     func take(_ endpoint: Endpoint) async -> Permission {
         while true {
-            if takeFromRest(endpoint) { return .booked }
-            guard let booking = bookings[endpoint] else { return await bookOneMore(endpoint) }
-            let permission = await booking.value
-            guard case .booked = permission else { return permission }
+            let bucket = currentBucket
+            let taking = state.withLock { state -> Taking in
+                if state.takeFromRest(of: endpoint, bucket) { return .taken }
+                if let booking = state.bookings[endpoint] { return .waiting(for: booking) }
+                let booking = bookMore(of: endpoint, givingBack: state.takeUnused(of: endpoint))
+                state.bookings[endpoint] = booking
+                return .booking(booking)
+            }
+            switch taking {
+            case .taken: return .booked
+            case .booking(let booking): return await booking.value
+            case .waiting(let booking):
+                let permission = await booking.value
+                guard case .booked = permission else { return permission }
+            }
         }
     }
 
     /// A call that was taken is not made after all.
     func putBack(_ endpoint: Endpoint) {
+        let bucket = currentBucket
         // Of an earlier bucket, it counts as made.
-        guard let rest = left[endpoint], rest.bucket == currentBucket else { return }
-        left[endpoint]?.calls += 1
+        state.withLock { state in
+            state.left.update(endpoint) { if $0?.bucket == bucket { $0?.calls += 1 } }
+        }
     }
 
     /// Gives back whatever was booked and not made; no call may be made afterwards.
     func giveBackRest() async {
-        for (endpoint, rest) in left where rest.calls > 0 {
-            left[endpoint] = nil
+        for endpoint in Endpoint.allCases {
+            guard let rest = state.withLock({ $0.takeUnused(of: endpoint) }) else { continue }
             await book.giveBack(rest, of: endpoint)
         }
     }
@@ -58,37 +86,51 @@ actor BookedCalls {
 
     private var currentBucket: Int64 { QuotaWindow.bucket(of: now()) }
 
-    private func takeFromRest(_ endpoint: Endpoint) -> Bool {
-        guard let rest = left[endpoint], rest.calls > 0, rest.bucket == currentBucket else {
-            return false
-        }
-        left[endpoint]?.calls -= 1
-        return true
-    }
-
-    private func bookOneMore(_ endpoint: Endpoint) async -> Permission {
-        let unused = left.removeValue(forKey: endpoint).flatMap { $0.calls > 0 ? $0 : nil }
+    /// In a task of its own, because the cancellation of one caller must not fail the others.
+    private func bookMore(
+        of endpoint: Endpoint, givingBack unused: QuotaGrant?
+    ) -> Task<Permission, Never> {
         let wanted = max(1, Int(min(rates.perSecond(of: endpoint), 1e6)))
-        // A task of its own, because the cancellation of one caller must not fail the others.
-        let booking = Task { [book] in
-            defer { bookings[endpoint] = nil }
+        return Task {
             do throws(QuotaBookFailure) {
-                let grant = try await book.book(wanted, of: endpoint, givingBack: unused)
-                guard grant.calls > 0 else { return Permission.usedUp(grant) }
-                // The first one is ours, even if the bucket has ended meanwhile.
-                enter(grant, of: endpoint)
+                var grant = try await book.book(wanted, of: endpoint, givingBack: unused)
+                guard grant.calls > 0 else {
+                    bookingEnded(of: endpoint, with: nil)
+                    return .usedUp(grant)
+                }
+                // The first one is the caller's, even if the bucket has ended meanwhile.
+                grant.calls -= 1
+                bookingEnded(of: endpoint, with: grant)
                 return .booked
             } catch {
+                bookingEnded(of: endpoint, with: nil)
                 return .failed(error)
             }
         }
-        bookings[endpoint] = booking
-        return await booking.value
     }
 
-    private func enter(_ grant: QuotaGrant, of endpoint: Endpoint) {
-        var rest = grant
-        rest.calls -= 1
-        left[endpoint] = rest
+    private func bookingEnded(of endpoint: Endpoint, with rest: QuotaGrant?) {
+        state.withLock { state in
+            state.bookings[endpoint] = nil
+            if let rest { state.left.update(endpoint) { $0 = rest } }
+        }
+    }
+}
+
+extension BookedCalls.State {
+    fileprivate mutating func takeFromRest(of endpoint: Endpoint, _ bucket: Int64) -> Bool {
+        left.update(endpoint) { rest in
+            guard let calls = rest?.calls, calls > 0, rest?.bucket == bucket else { return false }
+            rest?.calls = calls - 1
+            return true
+        }
+    }
+
+    /// What is left of the last booking; `nil` where nothing is.
+    fileprivate mutating func takeUnused(of endpoint: Endpoint) -> QuotaGrant? {
+        left.update(endpoint) { rest in
+            defer { rest = nil }
+            return rest.flatMap { $0.calls > 0 ? $0 : nil }
+        }
     }
 }

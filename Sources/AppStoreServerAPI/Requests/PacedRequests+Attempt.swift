@@ -39,39 +39,42 @@ extension PacedRequests {
         let attempt = RequestState.Attempt(
             endpoint: endpoint, start: start, message: sent, token: token,
             isTokenRenewed: refusedToken != nil)
-        let step = try nextStep(after: attempt, await exchange(sent, token: token), &progress)
-        if let refusal = state.withLock({ $0.takeRefusal(endpoint) }) {
-            await booked?.keep(refusal, of: endpoint)
-        }
+        let (step, refusal) = try nextStep(
+            after: attempt, await exchange(sent, token: token), &progress)
+        if let refusal { await booked?.keep(refusal, of: endpoint) }
         guard start.isCheck else { return (step, token) }
         // Nobody uses the answer to a check; now the call itself is tried.
         if case .renewToken = step { return (step, token) }
         return (.again, token)
     }
 
-    /// Updates the shared state with the result, and decides what the call does next.
+    /// Updates the shared state with the result, and decides what the call does next; with it a 429
+    /// that later processes have to know of.
     private func nextStep(
         after attempt: RequestState.Attempt, _ result: Result<HTTPResponse, HTTPTransportError>,
         _ progress: inout RequestState.Progress
-    ) throws(RunStop) -> RequestState.Step {
+    ) throws(RunStop) -> (step: RequestState.Step, refusal: QuotaRefusal?) {
         let now = time.now()
         let wallClock = wallClock()
         var changed = progress
+        var notices: [PacingNotice] = []
         defer {
             if !attempt.start.isCheck { progress = changed }
-            tellNotices()
+            for notice in notices { hear(notice) }
         }
         return try state.withLock { state throws(RunStop) in
+            defer { notices = state.takeNotices() }
             switch result {
             case .success(let response):
-                return try state.responseCame(
+                let step = try state.responseCame(
                     response, to: attempt, at: now, wallClock: wallClock, &changed)
+                return (step, state.takeRefusal(attempt.endpoint))
             case .failure(let error):
                 let step = try state.transferFailed(
                     error, of: attempt, at: now, wallClock: wallClock, &changed)
                 // The deadline ended the transfer, and no further attempt would be made.
                 if isPastDeadline(now) { throw RunStop.deadlineReached }
-                return step
+                return (step, state.takeRefusal(attempt.endpoint))
             }
         }
     }
@@ -101,10 +104,13 @@ extension PacedRequests {
             let now = time.now()
             if isPastDeadline(now) { throw .deadlineReached }
             let order = self.order()
-            let admission = try state.withLock { state throws(RunStop) in
-                try state.requestWasWanted(endpoint, at: now, under: order)
+            let (admission, notices) = try state.withLock { state throws(RunStop) in
+                (
+                    try state.requestWasWanted(endpoint, at: now, under: order),
+                    state.takeNotices()
+                )
             }
-            tellNotices()
+            for notice in notices { hear(notice) }
             switch admission {
             case .refused(let text):
                 return .never("\(endpoint.rawValue) does not work, given up for this run: \(text)")
@@ -176,7 +182,7 @@ extension PacedRequests {
         }
         if let start = try startNow(endpoint) { return .starting(start) }
         state.withLock { $0.withLimiter(endpoint) { $0.slotWasGivenBack(slot) } }
-        await booked?.putBack(endpoint)
+        booked?.putBack(endpoint)
         return nil
     }
 

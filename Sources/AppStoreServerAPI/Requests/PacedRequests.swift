@@ -76,7 +76,9 @@ package final class PacedRequests: APISending {
         defer { state.withLock { $0.callEnded(endpoint, progress) } }
         var refusedToken: String?
         while true {
-            if let why = state.withLock({ $0.postpone(endpoint, &progress) }) {
+            if progress.attempts > 0,
+                let why = state.withLock({ $0.postpone(endpoint, &progress) })
+            {
                 return .unavailable(why)
             }
             let attempt = try await attempt(
