@@ -7,16 +7,21 @@ extension CurlEasyHandle {
     ) throws(HTTPTransportError) {
         try set(CURLOPT_NOSIGNAL, 1)
         try setQuickExit()
-        try set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeoutMilliseconds)
-        try set(CURLOPT_TIMEOUT_MS, settings.totalTimeoutMilliseconds)
+        try setTimeLimits(of: settings)
         // Refuses by Content-Length, before the body; the sink counts the received bytes.
         try set(CURLOPT_MAXFILESIZE_LARGE, bytes: settings.bodyLimitBytes)
         try set(CURLOPT_USERAGENT, settings.userAgent)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
-        try setUnacknowledgedLimit(milliseconds: settings.connectTimeoutMilliseconds)
         try applyProtection(settings, for: target)
         try applyVersion(for: target)
         try applyProxy(settings.proxy)
+    }
+
+    /// Sets the limits that may be shorter for one request.
+    func setTimeLimits(of settings: CurlTransport.Settings) throws(HTTPTransportError) {
+        try set(CURLOPT_CONNECTTIMEOUT_MS, settings.connectTimeoutMilliseconds)
+        try set(CURLOPT_TIMEOUT_MS, settings.totalTimeoutMilliseconds)
+        try setUnacknowledgedLimit(milliseconds: settings.connectTimeoutMilliseconds)
     }
 
     private func applyProtection(

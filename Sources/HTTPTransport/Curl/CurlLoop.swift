@@ -12,6 +12,8 @@ final class CurlLoop {
     private let settings: CurlTransport.Settings
     private let multi: CurlMultiHandle
     private var transfers: [UInt64: CurlTransfer] = [:]
+    /// Answered ones, for the next requests; at most as many as were in flight at once.
+    private var idle: [CurlTransfer] = []
     private var trust = ConnectionTrust()
 
     /// Runs until the mailbox is closed.
@@ -55,6 +57,7 @@ final class CurlLoop {
             multi.poll(timeoutMilliseconds: longestWaitMilliseconds)
         }
         for number in Array(transfers.keys) { abandon(number) }
+        idle = []
         for submission in mailbox.loopEnds() {
             submission.continuation.resume(returning: .failure(.cancelled))
         }
@@ -68,8 +71,9 @@ final class CurlLoop {
 
     private func start(_ submission: CurlSubmission) {
         do throws(HTTPTransportError) {
-            let transfer = try CurlTransfer(submission, settings: settings)
+            let transfer = try transfer(for: submission)
             if let age = trust.secondsSinceTimeout(at: .now) {
+                transfer.isLast()
                 try transfer.easy.avoidConnections(olderThanSeconds: age, isFresh: trust.isLost)
             }
             guard multi.add(transfer.easy) else {
@@ -79,6 +83,15 @@ final class CurlLoop {
         } catch {
             submission.continuation.resume(returning: .failure(error))
         }
+    }
+
+    private func transfer(
+        for submission: CurlSubmission
+    ) throws(HTTPTransportError) -> CurlTransfer {
+        if let transfer = idle.popLast(), try transfer.takeUp(submission, settings: settings) {
+            return transfer
+        }
+        return try CurlTransfer(submission, settings: settings)
     }
 
     private func abandon(_ number: UInt64) {
@@ -102,7 +115,14 @@ final class CurlLoop {
             transfers[transfer.number] = nil
             ended.append((transfer, result))
         }
-        for (transfer, result) in ended { transfer.continuation.resume(returning: result) }
+        for (transfer, result) in ended {
+            let continuation = transfer.continuation
+            if case .success = result {
+                transfer.rest()
+                idle.append(transfer)
+            }
+            continuation.resume(returning: result)
+        }
     }
 }
 

@@ -2,9 +2,11 @@ import Synchronization
 
 /// A request for the transport's thread, with the task that awaits its result.
 struct CurlSubmission: Sendable {
+    typealias Continuation = CheckedContinuation<Result<HTTPResponse, HTTPTransportError>, Never>
+
     let number: UInt64
     let request: HTTPRequest
-    let continuation: CheckedContinuation<Result<HTTPResponse, HTTPTransportError>, Never>
+    let continuation: Continuation
 }
 
 /// The requests and cancellations that tasks leave for the transport's thread.

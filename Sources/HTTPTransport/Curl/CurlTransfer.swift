@@ -1,6 +1,7 @@
 import CLibcurl
 
-/// One request that libcurl is working on.
+/// One request that libcurl is working on, and then the next: to allocate a handle and to set its
+/// options anew costs as much as a small exchange.
 ///
 /// Used only on the transport's thread.
 final class CurlTransfer {
@@ -9,13 +10,15 @@ final class CurlTransfer {
         case body
     }
 
-    let number: UInt64
-    let continuation: CheckedContinuation<Result<HTTPResponse, HTTPTransportError>, Never>
+    private(set) var number: UInt64
+    private(set) var continuation: CurlSubmission.Continuation
     let easy: CurlEasyHandle
-    private let url: CurlURL
-    private let headers: CurlHeaderList
-    private let settings: CurlTransport.Settings
-    private let target: CurlTarget
+    private var url: CurlURL
+    private var headers: CurlHeaderList
+    private var settings: CurlTransport.Settings
+    private var target: CurlTarget
+    /// Whether all options are those of an ordinary request, so that another one can follow it.
+    private var isOrdinary: Bool
     private var head = ResponseHead()
     private var headBytes = 0
     private var body: [UInt8] = []
@@ -32,6 +35,7 @@ final class CurlTransfer {
         target = try CurlTarget(url, caFile: settings.caFile, reach: settings.reach)
         headers = try CurlHeaderList(submission.request.headerLines())
         easy = try CurlEasyHandle()
+        isOrdinary = submission.request.isOrdinary
         self.url = url
         try easy.set(self.url)
         try easy.set(headers)
@@ -39,6 +43,44 @@ final class CurlTransfer {
         try easy.apply(submission.request)
         try easy.setSinks(self)
     }
+
+    /// Takes up another request after the last one is answered and removed.
+    ///
+    /// - Returns: `false` where it needs other options than the last one; then nothing is changed.
+    /// - Throws: Why the request cannot be sent; the transfer is of no further use.
+    func takeUp(
+        _ submission: CurlSubmission, settings: CurlTransport.Settings
+    ) throws(HTTPTransportError) -> Bool {
+        guard isOrdinary, submission.request.isOrdinary else { return false }
+        let url = try CurlURL(submission.request.url)
+        let target = try CurlTarget(url, caFile: settings.caFile, reach: settings.reach)
+        guard target.isPlain == self.target.isPlain else { return false }
+        let headers = try CurlHeaderList(submission.request.headerLines())
+        let settings = settings.limited(to: submission.request.timeLimit)
+        // The handle lets go of the old ones before they end.
+        try easy.set(url)
+        try easy.set(headers)
+        try easy.setTimeLimits(of: settings)
+        try easy.apply(submission.request)
+        number = submission.number
+        continuation = submission.continuation
+        self.url = url
+        self.headers = headers
+        self.target = target
+        self.settings = settings
+        return true
+    }
+
+    /// Forgets the answer, which others have now.
+    func rest() {
+        head = ResponseHead()
+        headBytes = 0
+        body = []
+        excess = nil
+    }
+
+    /// No request may follow this one: its options are its own.
+    func isLast() { isOrdinary = false }
 
     /// Takes one header line; `false` ends the transfer.
     func received(headerLine line: UnsafeRawBufferPointer) -> Bool {
@@ -97,4 +139,9 @@ final class CurlTransfer {
         default: "HTTP/3"
         }
     }
+}
+
+extension HTTPRequest {
+    /// Whether it is a question without a body, as nearly all are.
+    fileprivate var isOrdinary: Bool { method == "GET" && body == nil }
 }

@@ -69,6 +69,37 @@ import Testing
         #expect(response.header("x-trailer") == nil)
     }
 
+    @Test func `sends nothing of one request with the next`() async throws {
+        let seen = Mutex<[String]>([])
+        let script: @Sendable (LoopbackServer.Connection) -> Void = { connection in
+            while let request = connection.request() {
+                seen.withLock { $0.append(request) }
+                connection.respond(request.hasPrefix("GET /long") ? "{\"a\": 1}" : "{}")
+            }
+        }
+        let servers = [try LoopbackServer(script: script), try LoopbackServer(script: script)]
+        let transport = try CurlTransport()
+        var first = get(servers[0].url + "/long")
+        first.headers = [("Authorization", "Bearer one"), ("Accept-Encoding", "gzip")]
+        first.timeLimit = .seconds(5)
+        #expect(try await transport.send(first).body == Array("{\"a\": 1}".utf8))
+        var second = get(servers[1].url + "/short")
+        second.headers = [("X-Two", "2")]
+        #expect(try await transport.send(second).body == Array("{}".utf8))
+        let body = Array("x".utf8)
+        _ = try await transport.send(HTTPRequest(method: "POST", url: servers[0].url, body: body))
+        let last = try await transport.send(get(servers[0].url + "/last"))
+        #expect(last.body == Array("{}".utf8))
+        #expect(last.headers.count { $0.name == "content-length" } <= 1)
+        let texts = seen.withLock(\.self)
+        #expect(texts.map { $0.prefix { $0 != " " } } == ["GET", "GET", "POST", "GET"])
+        #expect(texts.count { $0.contains("Bearer") } == 1)
+        #expect(texts.count { $0.contains("Accept-Encoding: gzip") } == 1)
+        #expect(texts.count { $0.contains("X-Two") } == 1)
+        #expect(texts.count { $0.hasSuffix("\r\n\r\nx") } == 1)
+        await transport.shutdown()
+    }
+
     @Test func `keeps a connection alive for the next request`() async throws {
         let server = try LoopbackServer { connection in
             while connection.request() != nil { connection.respond("{}") }
