@@ -103,7 +103,7 @@ extension SignedDataVerifier {
         let payload = jws.map {
             SignedPayload(
                 digest: EvidenceDigest(hexadecimal: VerifiedJWS.digest(of: $0)),
-                jws: String(decoding: $0, as: UTF8.self))
+                received: $0)
         }
         return Rejection(
             RejectedStatement(originalTransactionID: id, failure: failure, payload: payload))

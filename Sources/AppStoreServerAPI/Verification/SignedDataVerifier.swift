@@ -117,7 +117,8 @@ package struct SignedDataVerifier: Sendable {
             return VerifiedModel(
                 model: decoded,
                 evidence: SignedPayload(
-                    digest: EvidenceDigest(hexadecimal: verified.digest), jws: verified.compact))
+                    digest: EvidenceDigest(hexadecimal: verified.digest),
+                    received: verified.received))
         } catch {
             throw VerificationFailure(error)
         }

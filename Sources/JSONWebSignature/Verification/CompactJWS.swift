@@ -38,11 +38,13 @@ package struct UnverifiedJWS: Sendable {
 /// A JWS whose signature, chain and dates are verified; only `JWSVerifier` creates one.
 package struct VerifiedJWS: Sendable {
     /// The text exactly as received.
-    package let compact: String
+    package let received: ArraySlice<UInt8>
     /// SHA-256 of the text as received, in lowercase hexadecimal.
     package let digest: String
     /// A JSON object.
     package let payload: JSONDocument
+
+    package var compact: String { String(decoding: received, as: UTF8.self) }
 
     /// SHA-256 of any text as received, in lowercase hexadecimal; also names refused payloads.
     package static func digest(of compact: ArraySlice<UInt8>) -> String {

@@ -204,8 +204,7 @@ package final class JWSVerifier: Sendable {
         }
         try Self.check(validity, at: signedDate(payload) ?? now())
         return VerifiedJWS(
-            compact: String(decoding: jws.compact, as: UTF8.self), digest: digest.hexadecimal,
-            payload: payload)
+            received: jws.compact, digest: digest.hexadecimal, payload: payload)
     }
 
     private static func check(

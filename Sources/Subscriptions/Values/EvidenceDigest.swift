@@ -13,11 +13,21 @@ package struct EvidenceDigest: Hashable, Sendable, CustomStringConvertible {
 /// A compact JWS as received and its digest: what a finding or a correction rests on.
 package struct SignedPayload: Hashable, Sendable {
     package let digest: EvidenceDigest
-    package let jws: String
+    /// Nearly always a part of the answer that it came in: what agrees is never looked at again.
+    private let received: ArraySlice<UInt8>
+
+    package var jws: String { String(decoding: received, as: UTF8.self) }
+
+    /// - Parameters:
+    ///   - digest: The digest of the text.
+    ///   - received: The text.
+    package init(digest: EvidenceDigest, received: ArraySlice<UInt8>) {
+        self.digest = digest
+        self.received = received
+    }
 
     package init(digest: EvidenceDigest, jws: String) {
-        self.digest = digest
-        self.jws = jws
+        self.init(digest: digest, received: Array(jws.utf8)[...])
     }
 
     /// The digest tells payloads apart; to hash the text as well would read all of it.
