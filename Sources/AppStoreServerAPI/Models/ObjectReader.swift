@@ -19,7 +19,6 @@ package struct ObjectReader {
 
     private var members: JSONMembers
     private let name: String
-    private var takenNames: [String] = []
     private var unknowns: [UnknownValue] = []
 
     /// `nil` when the value is not an object.
@@ -120,7 +119,7 @@ package struct ObjectReader {
     package mutating func finish() throws(UndecodableModel) -> [UnknownValue] {
         // Models read a few dozen members; an object that was sent may have any number.
         for member in members.untakenNames {
-            if let twice = takenNames.first(where: member.isText) {
+            if let twice = member.text, members.hasTaken(twice) {
                 throw UndecodableModel("\(name) has the member \(twice) twice")
             }
             guard unknowns.count < Self.keptUnknowns else { continue }
@@ -134,19 +133,13 @@ package struct ObjectReader {
     private mutating func value<Value>(
         _ member: String, _ demand: Demand, _ read: (JSONValue) -> Value?
     ) throws(UndecodableModel) -> Value? {
-        guard let found = take(member), !found.isNull else { return nil }
+        guard let found = members.take(member), !found.isNull else { return nil }
         if let value = read(found) { return value }
         guard demand == .loose else {
             throw UndecodableModel("\(name).\(member) has an unexpected JSON type")
         }
         noteUnknown(member, value: String(found.source.prefix(Self.keptTextLength)))
         return nil
-    }
-
-    private mutating func take(_ member: String) -> JSONValue? {
-        guard let value = members.take(member) else { return nil }
-        takenNames.append(member)
-        return value
     }
 
     private mutating func noteUnknown(_ member: String, value: String) {

@@ -7,6 +7,8 @@ package struct JSONMembers: Sendable {
     /// Where each member's name stands among the nodes; its value is the node behind.
     private var names: [Int32] = []
     private var isTaken: [Bool] = []
+    /// The names that were taken, among the nodes.
+    private var taken: [Int32] = []
     private var next = 0
 
     /// `nil` when the value is not an object.
@@ -21,6 +23,7 @@ package struct JSONMembers: Sendable {
             name = Int(nodes[name + 1].next)
         }
         isTaken = [Bool](repeating: false, count: names.count)
+        taken.reserveCapacity(names.count)
     }
 
     /// The first member of this name that was not taken; `nil` when there is none.
@@ -34,6 +37,7 @@ package struct JSONMembers: Sendable {
             let node = Int(names[index])
             guard !isTaken[index], document.isText(name, at: node) else { continue }
             isTaken[index] = true
+            taken.append(names[index])
             next = index + 1 == names.count ? 0 : index + 1
             return JSONValue(document: document, index: node + 1)
         }
@@ -44,6 +48,11 @@ package struct JSONMembers: Sendable {
     package var untakenNames: [JSONValue] {
         names.indices.filter { !isTaken[$0] }
             .map { JSONValue(document: document, index: Int(names[$0])) }
+    }
+
+    /// Whether a member of this name was taken.
+    package func hasTaken(_ name: String) -> Bool {
+        taken.contains { document.isText(name, at: Int($0)) }
     }
 
     /// Takes every member that is left.
