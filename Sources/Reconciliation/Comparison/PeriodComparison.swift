@@ -1,7 +1,9 @@
 import Subscriptions
 
 /// The stored periods of one row, and the periods that Apple states.
-struct PeriodComparison: Sendable {
+///
+/// A class, so that the drafts of the many rows without periods are small.
+final class PeriodComparison: Sendable {
     let scoped: ScopedRow
     let now: Timestamp
     /// The transaction that the status answer calls the last one.

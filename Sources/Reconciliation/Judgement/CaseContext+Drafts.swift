@@ -58,7 +58,7 @@ extension CaseContext {
             let row = reading.row(of: stated)
             guard let index = drafts.firstIndex(where: { $0.key == row.key }) else { continue }
             let comparison = Comparison(scoped: ScopedRow(row: row), stated: stated)
-            let doubt = AllRules.doubts.lazy.compactMap {
+            let doubt = AllRules.doubts.lazy.compactMap { [policy] in
                 $0.doubt(in: comparison, policy: policy)
             }.first
             drafts[index].absence = .present
@@ -183,8 +183,9 @@ extension CaseContext {
 
     private func compare(_ comparison: Comparison, into draft: inout OutcomeDraft) {
         draft.absence = .present
-        let doubt = AllRules.doubts.lazy.compactMap { $0.doubt(in: comparison, policy: policy) }
-            .first
+        let doubt = AllRules.doubts.lazy.compactMap { [policy] in
+            $0.doubt(in: comparison, policy: policy)
+        }.first
         if let doubt {
             draft.verdict = .undecided(doubt.reason)
             draft.differences = doubt.differences

@@ -1,7 +1,10 @@
 import Subscriptions
 
 /// A case with its indexed answer and the policy: what the rules work with.
-struct CaseContext: Sendable {
+///
+/// A class, because it is large and every rule is given it: a copy counts references that all cases
+/// share, for which the processors then wait on each other.
+final class CaseContext: Sendable {
     let item: Case
     let policy: Policy
     /// The status answer, when there is one.

@@ -78,10 +78,18 @@ extension OutcomeDraft {
 }
 
 /// A subscription of Apple's that is missing from the table.
-struct MissingRow: Sendable {
+///
+/// A class, so that the drafts of the many rows that are held are small.
+final class MissingRow: Sendable {
     let key: SubscriptionKey
     let customerID: String?
     let stated: StatedSubscription
+
+    init(key: SubscriptionKey, customerID: String?, stated: StatedSubscription) {
+        self.key = key
+        self.customerID = customerID
+        self.stated = stated
+    }
 
     /// The insert of the whole row.
     ///

@@ -3,14 +3,27 @@ import Subscriptions
 
 /// Asks Apple everything that one case needs until the core can judge it.
 ///
-/// The core decides which question comes next; this type asks it.
-struct Inquirer: Sendable {
+/// The core decides which question comes next; this type asks it. A class, because every question
+/// that is asked at the same time is given it.
+final class Inquirer: Sendable {
     let stores: [AppIdentity: any AppStore]
     let rows: RowReader
     let policy: Policy
     let clock: RunClock
     let tally: AnswerTally
-    var refusals = AppRefusals(apps: [])
+    let refusals: AppRefusals
+
+    init(
+        stores: [AppIdentity: any AppStore], rows: RowReader, policy: Policy, clock: RunClock,
+        tally: AnswerTally, refusals: AppRefusals = AppRefusals(apps: [])
+    ) {
+        self.stores = stores
+        self.rows = rows
+        self.policy = policy
+        self.clock = clock
+        self.tally = tally
+        self.refusals = refusals
+    }
 
     /// The policy as of now: a run of hours must not judge by the hour of its start.
     private var currentPolicy: Policy {
@@ -47,9 +60,11 @@ struct Inquirer: Sendable {
             note(statuses)
             item.statuses = statuses
             item.held = try await heldRows(besides: row, in: statuses)
-            let found = item
-            item.standIns = try await storing { () async throws(StoreError) in
-                try await StandInSearch(rows: rows).known(around: found)
+            if !StandInSearch.missing(in: item).isEmpty {
+                let found = item
+                item.standIns = try await storing { () async throws(StoreError) in
+                    try await StandInSearch(rows: rows).known(around: found)
+                }
             }
             for _ in 0..<RunLimits.furtherQuestionsPerCase {
                 switch judge(item, policy: currentPolicy) {

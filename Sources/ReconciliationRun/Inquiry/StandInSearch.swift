@@ -48,7 +48,7 @@ struct StandInSearch: Sendable {
     }
 
     /// The subscriptions of the answer that we do not hold.
-    private static func missing(in item: Case) -> [StatedSubscription] {
+    static func missing(in item: Case) -> [StatedSubscription] {
         guard case .answered(let answer) = item.statuses else { return [] }
         let others = answer.subscriptions.filter {
             $0.originalTransactionID != item.asked?.row.key.originalTransactionID

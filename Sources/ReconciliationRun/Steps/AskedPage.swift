@@ -86,7 +86,7 @@ struct AskedPage: Sendable {
                 for index in judged.outcomes.indices {
                     judged.outcomes[index].because(subject.reason)
                 }
-                settled.formUnion(judged.outcomes.map(\.key))
+                if subjects.count > 1 { settled.formUnion(judged.outcomes.map(\.key)) }
                 result.judged.append(judged)
             } catch {
                 switch error {
