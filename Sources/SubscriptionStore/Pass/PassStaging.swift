@@ -31,7 +31,8 @@ struct PassStaging {
             for key in Set(batch.outcomes.map(\.key)) { try supersede(key) }
         }
         var settled: Set<SubscriptionKey> = []
-        for outcome in batch.outcomes where try stage(outcome, replaces: batch.replaces) {
+        let mayKnowAbsences = try mayKnowAbsences(after: batch)
+        for outcome in batch.outcomes where try stage(outcome, batch.replaces, mayKnowAbsences) {
             if !batch.asksAgain.isEmpty { settled.insert(outcome.key) }
         }
         // Only now: within a batch, the row that stands for another may come after it.
@@ -53,9 +54,11 @@ struct PassStaging {
     }
 
     /// Stores one outcome; returns whether it settled its row.
-    private func stage(_ outcome: RowOutcome, replaces: Bool) throws -> Bool {
+    private func stage(
+        _ outcome: RowOutcome, _ replaces: Bool, _ mayKnowAbsences: Bool
+    ) throws -> Bool {
         guard try settle(outcome, replaces: replaces) else { return false }
-        try observe(outcome.absence, of: outcome.key)
+        if mayKnowAbsences { try observe(outcome.absence, of: outcome.key) }
         let vault = EvidenceVault(db: db)
         let app = (bundleID: outcome.key.bundleID, environment: outcome.key.environment)
         for payload in outcome.evidence { try vault.store(payload, of: app) }
@@ -170,6 +173,16 @@ struct PassStaging {
                     AND fate <> 'applied'
                 """
         ).execute(arguments: [run.sequence, run.passID] + key.arguments)
+    }
+
+    /// Whether any row may have an absence on record, which nearly none has.
+    private func mayKnowAbsences(after batch: StagedBatch) throws -> Bool {
+        let learns = batch.outcomes.contains {
+            if case .absent = $0.absence { true } else { false }
+        }
+        return try learns
+            || Bool.fetchOne(
+                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM trueup_absences)")) == true
     }
 
     private func observe(_ absence: AbsenceObservation, of key: SubscriptionKey) throws {
