@@ -30,6 +30,9 @@ package final class SQLiteStore: Sendable {
         self.company = company
     }
 
+    /// The connection that writes closes last: only it puts the log into the file.
+    deinit { try? idleReader.close() }
+
     /// Makes the file and its tables; brings a database of ours up to this version and puts back
     /// what somebody took out of its schema.
     ///
@@ -88,6 +91,7 @@ package final class SQLiteStore: Sendable {
     package static func needsBringingUpToDate(at path: String) throws(StoreError) -> Bool {
         let file = DatabaseFile(path: path)
         guard file.exists else { return false }
+        if file.versionInHeader == Migration.newest { return false }
         do {
             return try SchemaCheck(path: path).refuse(file) < Migration.newest
         } catch {
@@ -120,22 +124,23 @@ package final class SQLiteStore: Sendable {
         let check = SchemaCheck(path: path)
         do {
             guard access == .readWrite else {
-                try check.refuse(file)
+                try check.refuseUnreadable(file)
                 let connection = try file.connectToRead()
                 try check.verify(connection)
                 return SQLiteStore(
                     file: file, access: access, connection: connection, naming: nil)
             }
             // A foreign or damaged file must not even be turned to WAL mode: look before that.
-            try check.refuse(file)
-            try check.refuseDamaged(file)
+            let reader = try check.refuseDamaged(file)
             guard file.isWritable else {
                 throw StoreError.notWritten(
                     "The database \(path) may not be written. Check the rights on the file.")
             }
-            return SQLiteStore(
+            let store = SQLiteStore(
                 file: file, access: access, connection: try file.connectToWrite(), naming: naming,
                 company: company)
+            store.idleReader.giveBack(reader)
+            return store
         } catch {
             throw file.openingFailure(error, doing: "opening the database \(path)")
         }

@@ -40,6 +40,31 @@ extension DatabaseFile {
         return unsafe pread(file, &version, 1, 19) == 1 && version == 2
     }
 
+    /// The schema's version by the header of a database of ours, read without a connection; `nil` where
+    /// that takes one: what a log holds is younger than the header, or older.
+    ///
+    /// Where this process has a connection there is a log, too: closing a descriptor drops no locks.
+    var versionInHeader: Int? {
+        let path = realPath
+        let files = FileManager.default
+        guard !["-wal", "-journal"].contains(where: { files.fileExists(atPath: path + $0) })
+        else { return nil }
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var header = [UInt8](repeating: 0, count: 72)
+        let read = unsafe header.withUnsafeMutableBytes {
+            unsafe pread(file, $0.baseAddress, $0.count, 0)
+        }
+        func number(at offset: Int) -> Int {
+            header[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+        }
+        guard read == header.count, header.starts(with: "SQLite format 3\0".utf8),
+            number(at: 68) == Migration.applicationID
+        else { return nil }
+        return number(at: 60)
+    }
+
     /// Why a database that is there could not be opened.
     func openingFailure(_ error: any Error, doing: String) -> StoreError {
         let refusals: [ResultCode] = [.SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM]

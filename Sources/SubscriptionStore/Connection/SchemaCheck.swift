@@ -22,19 +22,18 @@ struct SchemaCheck {
     }
 
     /// Makes sure that the database can be used as it is.
-    func verify(_ connection: DatabaseQueue) throws {
-        try connection.read { db in
-            let version = try refuseForeign(db)
-            guard version == Migration.newest else {
-                throw StoreError.schema(
-                    "The database \(path) has schema \(version), this version needs "
-                        + "\(Migration.newest). Run `trueup init` to bring it up to date.")
-            }
-            let subscriptions = SubscriptionField.stored.map { ($0.rawValue, $0.form) }
-            try compare("subscriptions", subscriptions + [("row_version", .integer)], db)
-            try compare(
-                "transactions", TransactionField.allCases.map { ($0.rawValue, $0.form) }, db)
+    func verify(_ connection: DatabaseQueue) throws { try connection.read(verify) }
+
+    private func verify(_ db: Database) throws {
+        let version = try refuseForeign(db)
+        guard version == Migration.newest else {
+            throw StoreError.schema(
+                "The database \(path) has schema \(version), this version needs "
+                    + "\(Migration.newest). Run `trueup init` to bring it up to date.")
         }
+        let subscriptions = SubscriptionField.stored.map { ($0.rawValue, $0.form) }
+        try compare("subscriptions", subscriptions + [("row_version", .integer)], db)
+        try compare("transactions", TransactionField.allCases.map { ($0.rawValue, $0.form) }, db)
     }
 
     /// Refuses a file that is not ours, or not whole, before anything of it could change.
@@ -42,6 +41,12 @@ struct SchemaCheck {
     /// - Returns: the schema's version.
     @discardableResult
     func refuse(_ file: DatabaseFile) throws -> Int {
+        try refuseUnreadable(file)
+        return try file.connectToRead().read(refuseForeign)
+    }
+
+    /// Refuses a file that cannot be looked into without a trace, or that has lost its content.
+    func refuseUnreadable(_ file: DatabaseFile) throws {
         guard !file.isEmpty else {
             throw StoreError.unavailable(
                 "The database \(path) is empty (0 bytes): what stood in it is lost, or was never "
@@ -49,17 +54,22 @@ struct SchemaCheck {
                     + "rows, delete the file and run `trueup init`.")
         }
         try file.refuseLeavingFiles()
-        return try file.connectToRead().read(refuseForeign)
     }
 
-    /// Refuses a database that lost what makes writing to it safe; reads only.
-    func refuseDamaged(_ file: DatabaseFile) throws {
+    /// Refuses a file that is not ours, and a database that lost what makes writing to it safe; reads
+    /// only.
+    ///
+    /// - Returns: the connection by which it was read.
+    @discardableResult
+    func refuseDamaged(_ file: DatabaseFile) throws -> DatabaseQueue {
+        try refuseUnreadable(file)
         let connection = try file.connectToRead()
-        try verify(connection)
         try connection.read { db in
+            try verify(db)
             try SchemaDamage(path: path, version: Migration.newest).refuse(db)
             try Ledger(db: db).checkEnd()
         }
+        return connection
     }
 
     /// Refuses to bring a database up to date that lost what its own version had; reads only.

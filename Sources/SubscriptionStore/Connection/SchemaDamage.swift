@@ -18,7 +18,7 @@ struct SchemaDamage {
 
     /// - Throws: `.schema`, naming what is missing or different and what restores it.
     func refuse(_ db: Database) throws {
-        guard version > 0 else { return }
+        guard version > 0, try !isWhole(db) else { return }
         let model = try SchemaParts.model(ofVersion: version)
         try refuseTables(db, model)
         try refuseShapes(db, model)
@@ -36,9 +36,15 @@ struct SchemaDamage {
 
     /// - Returns: what was put back, in words.
     func restore(_ db: Database) throws -> [String] {
+        guard try !isWhole(db) else { return [] }
         let missing = try SchemaParts.made(byVersion: version).missing(in: SchemaParts(db))
         try SchemaParts.restore(missing, db)
         return missing.map(\.description)
+    }
+
+    /// Whether nothing of a schema of this version is missing or different.
+    private func isWhole(_ db: Database) throws -> Bool {
+        try version == Migration.newest && SchemaDigest(db) == .newest
     }
 
     private func refuseTables(_ db: Database, _ model: DatabaseQueue) throws {

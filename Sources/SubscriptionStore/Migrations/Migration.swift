@@ -22,5 +22,5 @@ package struct Migration: Sendable {
     ]
 
     /// The schema that this version reads and writes.
-    static var newest: Int { all.last?.number ?? 0 }
+    package static var newest: Int { all.last?.number ?? 0 }
 }
