@@ -6,13 +6,6 @@ package enum CommandRunner {
     /// Runs one command line; `arguments` come without the program's name.
     package static func run(_ arguments: [String], in invocation: Invocation) async -> ExitStatus {
         if arguments == ["help", "exit-status"] { return exitStatusPage(in: invocation) }
-        if let problem = unknownVerb(in: arguments) {
-            let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
-            invocation.say(
-                isJSON
-                    ? ErrorReport.json(status: .usage, message: problem) : "Error: " + problem)
-            return .usage
-        }
         let verb: any ParsableCommand
         do {
             verb = try TrueUp.parseAsRoot(arguments)
@@ -70,6 +63,13 @@ package enum CommandRunner {
     private static func endOfParsing(
         _ error: any Error, arguments: [String], in invocation: Invocation
     ) -> ExitStatus {
+        if let problem = unknownVerb(in: arguments) {
+            let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+            invocation.say(
+                isJSON
+                    ? ErrorReport.json(status: .usage, message: problem) : "Error: " + problem)
+            return .usage
+        }
         let text = HelpLines.wrappingUsage(of: TrueUp.fullMessage(for: error))
         guard TrueUp.exitCode(for: error).isSuccess else {
             let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
