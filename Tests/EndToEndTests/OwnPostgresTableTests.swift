@@ -94,6 +94,27 @@
             #expect([0, 2].contains(undo.status), "\(undo.errors)\n\(undo.output)")
             #expect(try server.sql(Self.all) == before)
         }
+
+        @Test(.timeLimit(.minutes(30)))
+        func `with times in whole seconds has nothing to correct a second time`() throws {
+            let server = try OwnServer()
+            defer { server.stop() }
+            let (_, theirs) = try places(server)
+            for name in Self.times.sorted() {
+                try server.sql(
+                    """
+                    ALTER TABLE subs ALTER "c \(name)" TYPE timestamptz(0)
+                    USING date_trunc('second', "c \(name)")
+                    """)
+            }
+            let doctor = try theirs.run("doctor")
+            #expect(doctor.output.contains("keeps whole seconds"), "\(doctor.output)")
+            let first = try theirs.run("run", "nightly")
+            let written = try server.sql("SELECT count(*) FROM trueup.ledger")
+            #expect(written != "0", "\(first.errors)\n\(first.output)")
+            _ = try theirs.run("run", "nightly")
+            #expect(try server.sql("SELECT count(*) FROM trueup.ledger") == written)
+        }
     }
 
     extension `A table of the company's own in PostgreSQL, for a night` {

@@ -23,7 +23,7 @@ extension PostgresCompany {
                 ? .refused("the columns of the key cannot hold it") : .stale
         }
         return try state.withLock { state throws(StoreError) in
-            try UnitWork(self, "correcting a row").write(change, &state)
+            try UnitWork(self, "correcting a row").write(change.cut(to: state.precision), &state)
         }
     }
 

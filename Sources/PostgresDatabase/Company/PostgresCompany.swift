@@ -17,6 +17,7 @@ package final class PostgresCompany: Sendable {
         /// The transaction whose COMMIT was not answered.
         var lost: String?
         var fences: [LeaseFence] = []
+        var precision = TimePrecision()
     }
 
     /// - Parameters:

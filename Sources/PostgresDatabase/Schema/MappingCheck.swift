@@ -78,6 +78,19 @@ struct MappingCheck {
 
     private static func missing(_ column: String) -> String { "it has no column \"\(column)\"" }
 
+    /// How much of a second columns of times keep, where it is less than milliseconds.
+    var precision: TimePrecision {
+        var precision = TimePrecision()
+        for (field, mapped) in mapping.read {
+            guard case .column(let name, _) = mapped, let type = table.column(name)?.type,
+                type.hasPrefix("timestamp("),
+                let digits = type.dropFirst("timestamp(".count).first?.wholeNumberValue, digits < 3
+            else { continue }
+            precision.digits[field] = digits
+        }
+        return precision
+    }
+
     /// `timestamp(3) with time zone` is `timestamp with time zone`.
     private static func withoutPrecision(_ type: String) -> String {
         guard let open = type.firstIndex(of: "("), let close = type.firstIndex(of: ")"),

@@ -32,9 +32,13 @@ extension PostgresCompany {
                     "\(mapping.table) of \(state.keeper.connector.address): \(problem); nothing was "
                         + "read or written. Adapt store.subscriptions to the change, or undo it.")
             }
+            state.precision = MappingCheck(mapping, against: table).precision
             if mayWrite { try state.keeper.bringUpToDate() }
         }
     }
+
+    /// How much of a second the mapped columns keep, as `check` found it.
+    package var precision: TimePrecision { state.withLock(\.precision) }
 }
 
 extension PostgresCompany {

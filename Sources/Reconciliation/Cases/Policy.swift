@@ -56,6 +56,8 @@ package struct KeptColumns: Hashable, Sendable {
     package var statuses: [Int: Int]
     /// Whether rows may be inserted.
     package var takesInserts: Bool
+    /// How much of a second the columns of times keep.
+    package var precision = TimePrecision()
 
     package init(
         leftOut: Set<SubscriptionField> = [], statuses: [Int: Int] = [:],

@@ -67,10 +67,16 @@ final class Comparison: Sendable {
         default:
             guard theirs != .null else { return false }
             if case .time(let our) = ours, case .time(let their) = theirs {
-                return !our.agrees(withApple: their)
+                return !agrees(our, their, in: field)
             }
             return ours != theirs
         }
+    }
+
+    /// Whether a time of ours is Apple's, as far as the column keeps it.
+    func agrees(_ ours: Timestamp, _ theirs: Timestamp, in field: SubscriptionField) -> Bool {
+        ours.agrees(withApple: theirs)
+            || kept.precision.cut(.time(theirs), in: field) == .time(ours)
     }
 
     /// Whether Apple's status differs from ours, but the table has one word for both.

@@ -10,6 +10,9 @@ package protocol CompanyDatabase: CompanySchema {
     /// unless the ledger there is one of these books; prepares it when `mayWrite`.
     func check(mayWrite: Bool) throws(StoreError)
 
+    /// How much of a second the mapped columns keep; known after `check`.
+    var precision: TimePrecision { get }
+
     /// What keeps a run that writes from preparing our ledger there, with what mends it; `nil` for
     /// nothing. It only looks.
     func obstacleToLedger() throws(StoreError) -> String?
@@ -57,6 +60,8 @@ package protocol CompanyDatabase: CompanySchema {
 }
 
 extension CompanyDatabase {
+    package var precision: TimePrecision { TimePrecision() }
+
     package func obstacleToLedger() throws(StoreError) -> String? { nil }
 }
 

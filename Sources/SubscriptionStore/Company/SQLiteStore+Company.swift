@@ -24,6 +24,9 @@ extension SQLiteStore {
     /// Why a refusal was not written, in sentences.
     package var companyRemarks: [String] { company?.remarks ?? [] }
 
+    /// How much of a second the company's columns keep; known once the copy was refreshed.
+    package var companyPrecision: TimePrecision { company?.database.precision ?? TimePrecision() }
+
     /// Makes the books ready for a run over the company's own table: the mapping holds, both ledgers
     /// agree, and the copy is as the table is now.
     ///

@@ -40,6 +40,7 @@ struct CompanyChecks {
                     + "store.subscriptions, in the forms stated there")
         ]
         if let found { lines += [index(of: found, mapping)] + rights(on: found, mapping) }
+        lines += cut(by: database.precision)
         if writes, let obstacle = try database.obstacleToLedger() {
             lines.append(
                 .failed(
@@ -47,6 +48,17 @@ struct CompanyChecks {
                     fix: "grant it, or set mode: check", .config))
         }
         return lines + (try rows(of: database, mapping))
+    }
+
+    private func cut(by precision: TimePrecision) -> [Diagnosis] {
+        SubscriptionField.allCases.compactMap { field in
+            guard let digits = precision.digits[field] else { return nil }
+            let kept = digits == 0 ? "whole seconds" : "\(digits) of a second's 3 digits"
+            return .ok(
+                "table", nil,
+                "the column for \(field.rawValue) keeps \(kept): Apple's times are cut to that, never "
+                    + "rounded, to compare and to write")
+        }
     }
 
     private func index(of table: CompanyTableDescription, _ mapping: TableMapping) -> Diagnosis {

@@ -107,6 +107,7 @@ struct RunSession {
 
         // The run itself, and its report.
         var job = run.job
+        job.keepTimes(to: store.companyPrecision)
         job.commands?.report = folder.publishedPath
         job.remarks += gaps + [notifier.obstacle, calls.remark].compactMap(\.self)
         job.remarks += settings.company.remarks(after: company.refresh)

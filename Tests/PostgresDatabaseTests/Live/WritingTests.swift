@@ -47,6 +47,31 @@
             #expect(try self.row(4, live).values[.status] == .integer(1))
         }
 
+        @Test(
+            arguments: [
+                (0, "11:59:59"), (1, "11:59:59.9"), (2, "11:59:59.98"), (3, "11:59:59.987"),
+            ])
+        func `cuts a time to what its column keeps`(digits: Int, kept: String) throws {
+            let live = try LiveCompany(
+                preparing: "ALTER TABLE subs ALTER expires_at TYPE timestamptz(\(digits))")
+            try live.company.check(mayWrite: true)
+            #expect(
+                live.company.precision.digits == (digits < 3 ? [.expiresDate: digits] : [:]))
+            let row = try row(1, live)
+            let apples = try #require(Timestamp(rfc3339: "2026-12-31T11:59:59.987Z"))
+            try live.company.begin()
+            let fate = try live.company.write(
+                CompanyChange(
+                    action: .update, key: row.key,
+                    before: [.expiresDate: row.values[.expiresDate] ?? .null],
+                    after: [.expiresDate: .time(apples)], version: row.version))
+            #expect(fate == .applied(version: 2))
+            #expect(try live.company.commit() == .committed)
+            #expect(
+                try self.row(1, live).values[.expiresDate]
+                    == .time(try #require(Timestamp(rfc3339: "2026-12-31T\(kept)Z"))))
+        }
+
         @Test func `leaves a row alone that the company changed since`() throws {
             let live = try LiveCompany()
             try live.company.check(mayWrite: true)

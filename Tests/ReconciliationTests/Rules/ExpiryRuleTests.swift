@@ -53,6 +53,27 @@ import Testing
         #expect(try outcome(row, beside: stated).kinds == [.expiry])
     }
 
+    @Test(arguments: [(0, 987, 0), (1, 987, 900), (2, 987, 980)] as [(Int, Int64, Int64)])
+    func `compares what a column of the company's keeps, and never rounds up`(
+        digits: Int, apples: Int64, ours: Int64
+    ) throws {
+        let stated = Sample.stated {
+            $0.transaction.expiresDate = Sample.now(days: 20, milliseconds: apples)
+        }
+        let policy = Sample.policy {
+            $0.kept.precision = TimePrecision(digits: [.expiresDate: digits])
+        }
+        func kinds(_ milliseconds: Int64) throws -> [FindingKind] {
+            let row = Sample.row(of: stated) {
+                $0.expiresDate = Sample.now(days: 20, milliseconds: milliseconds)
+            }
+            return try outcome(Sample.item(row, [stated]), policy, of: Sample.id).kinds
+        }
+        #expect(try kinds(ours).isEmpty)
+        #expect(try kinds(ours + 1) == [.expiry])
+        #expect(try kinds(1000) == [.expiry])
+    }
+
     @Test func `cuts milliseconds before 1970 downwards`() throws {
         let stated = Sample.stated(Sample.id, .expired) {
             $0.transaction.expiresDate = Timestamp(unixMilliseconds: -1)

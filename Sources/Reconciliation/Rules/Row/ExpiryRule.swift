@@ -13,7 +13,7 @@ struct ExpiryRule: RowRule {
     func differences(in comparison: Comparison) -> [Difference] {
         guard let ours = comparison.row.expiresDate,
             let theirs = comparison.stated.transaction.expiresDate,
-            !ours.agrees(withApple: theirs), !comparison.isWithinExtension
+            !comparison.agrees(ours, theirs, in: .expiresDate), !comparison.isWithinExtension
         else { return [] }
         var difference = comparison.difference(
             .expiry, .high, in: .expiresDate,
