@@ -111,6 +111,17 @@ import Testing
         let undo = try theirs.run("undo", run, "--execute")
         #expect([0, 2].contains(undo.status), "\(undo.errors)\n\(undo.output)")
         #expect(try table(theirs) == before)
+
+        // Restored to a state before the night: whoever looks says what a run would say.
+        #expect(try theirs.run("verify", "--database").output.contains("has the newest entry"))
+        try shop(theirs).writeWithoutTransaction { db in
+            try db.execute(sql: "DELETE FROM trueup_corrections")
+        }
+        for command in [["doctor"], ["verify", "--database"], ["run", "nightly"]] {
+            let ended = try theirs.run(command)
+            #expect(ended.status == 78, "\(command): \(ended.errors)\n\(ended.output)")
+            #expect((ended.output + ended.errors).contains("trueup restored"))
+        }
     }
 
     @Test(.timeLimit(.minutes(30)))

@@ -5,31 +5,36 @@ package import Subscriptions
 extension SQLiteStore {
     private static let entriesPerPage = 100
 
+    /// What the ledger beside the company's table lacks of these books, with what to do; it only
+    /// looks.
+    ///
+    /// - Parameter company: The table that the rows here are a copy of.
+    /// - Returns: `nil` where its ledger has the newest entry that both must have.
+    /// - Throws: `StoreError` when one of the two cannot be read.
+    package func gap(inLedgerOf company: CompanyLink) async throws(StoreError) -> String? {
+        let newest = try await read("reading the ledger's end") { db in
+            try Self.newestMapped(db)
+        }
+        guard let newest else { return nil }
+        let standing = try await blocking { () throws(StoreError) in
+            try company.database.entries(after: newest.number &- 1, limit: 1)
+        }.first
+        guard standing?.number != newest.number || standing?.digest != newest.hash else {
+            return nil
+        }
+        return "The ledger beside your table \(company.mapping.table) lacks entry "
+            + "\(newest.number), which the books have: your database was restored to an earlier "
+            + "state. Nothing was written. Compare the rows with the reports, then declare it with "
+            + "`trueup restored --reason TEXT` (docs/database.md)."
+    }
+
     /// Takes over what a killed run committed there and not here.
     ///
     /// - Throws: `.schema` where the company's database lacks an entry that the books have.
     func takeOver(from company: CompanyLink) async throws(StoreError) {
-        let table = company.mapping.table.description
-        let newest = try await read("reading the ledger's end") { db in
-            try Self.newestMapped(db)
-        }
-        var after: Int64
-        if let newest {
-            let standing = try await blocking { () throws(StoreError) in
-                try company.database.entries(after: newest.number &- 1, limit: 1)
-            }.first
-            guard standing?.number == newest.number, standing?.digest == newest.hash else {
-                throw .schema(
-                    "The ledger beside your table \(table) lacks entry \(newest.number), which the "
-                        + "books have: your database was restored to an earlier state. Nothing was "
-                        + "written. Compare the rows with the reports, then declare it with "
-                        + "`trueup restored --reason TEXT` (docs/database.md).")
-            }
-            after = newest.number
-        } else {
-            after = try await read("reading the ledger's end") { db in
-                try Ledger(db: db).head().number
-            }
+        if let gap = try await gap(inLedgerOf: company) { throw .schema(gap) }
+        var after = try await read("reading the ledger's end") { db in
+            try Self.newestMapped(db)?.number ?? Ledger(db: db).head().number
         }
         while true {
             let position = after

@@ -51,7 +51,7 @@ package struct Doctor: Verb {
         diagnoses += storage.diagnoses
         diagnoses += await CompanyChecks(
             company: settings.company, writes: jobs.contains { $0.mode == .apply }
-        ).all()
+        ).all(beside: storage.store)
         if let store = storage.store {
             diagnoses += await RowChecks(
                 apps: settings.identities, jobs: jobs, settingsFile: settings.file,

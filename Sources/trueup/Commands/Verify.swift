@@ -58,9 +58,10 @@ package struct Verify: Verb {
         guard let directory = directory ?? settings?.reportDirectory else {
             throw CommandFailure(.usage, "name a folder to verify")
         }
+        let books = try database(settings)
         let audit = try ReportAudit(
             trust: AuditTrust(certificateFiles: try certificates(settings)), anchors: anchors,
-            database: try database(settings))
+            database: books?.databaseReading)
         var report = VerifyReport(directory: directory)
         let ink = VerifyReport.Ink(
             isColoured: common.color.applies(
@@ -75,6 +76,10 @@ package struct Verify: Verb {
                 try invocation.output.flush()
             }
         }
+        if let settings, let books {
+            report.companyLedger = await CompanyLedgerLook.look(
+                at: settings.company, beside: books, at: settings.databasePath)
+        }
         if common.json {
             try invocation.output.line(report.json(of: result).rendered)
         } else {
@@ -82,7 +87,7 @@ package struct Verify: Verb {
                 try invocation.output.line(line)
             }
         }
-        return result.isIntact ? .ok : .tampered
+        return report.status(of: result)
     }
 
     /// The settings, as far as they count.
@@ -95,13 +100,13 @@ package struct Verify: Verb {
         return try Settings.load(flag: common.config, environment: invocation.environment)
     }
 
-    private func database(_ settings: Settings?) throws -> DatabaseReading? {
+    private func database(_ settings: Settings?) throws -> SQLiteStore? {
         guard database else { return nil }
         guard let settings else {
             throw CommandFailure(
                 .usage, "--database with a folder needs --config, which says where the database is")
         }
-        return try SQLiteStore.open(at: settings.databasePath, access: .readOnly).databaseReading
+        return try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
     }
 
     private func certificates(_ settings: Settings?) throws -> [[UInt8]] {

@@ -13,10 +13,17 @@ struct VerifyReport {
     }
 
     let directory: String
+    /// What was found beside the company's own table; `nil` where nobody asked, or there is none.
+    var companyLedger: CompanyLedgerLook?
     private var runs: [CanonicalJSON] = []
 
     init(directory: String) {
         self.directory = directory
+    }
+
+    /// How `verify` ends.
+    func status(of result: AuditResult) -> ExitStatus {
+        .decisive(of: [result.isIntact ? .ok : .tampered, companyLedger?.status ?? .ok])
     }
 
     // MARK: Text
@@ -57,6 +64,11 @@ struct VerifyReport {
     /// The end: what is wrong with the chain, and the verdict.
     func closing(of result: AuditResult, quiet: Bool, _ ink: Ink) -> [String] {
         var lines = Self.problemLines(result.problems, ink)
+        if let companyLedger, !quiet || companyLedger.status != .ok {
+            lines.append(
+                companyLedger.status == .ok
+                    ? companyLedger.text : ink.bad("wrong") + "     " + companyLedger.text)
+        }
         if quiet, result.isIntact { return lines }
         if !quiet { lines += result.notes.map { "note: \($0)" } }
         let runs = Self.counted(result.runs, "run")
@@ -144,8 +156,9 @@ struct VerifyReport {
     }
 
     func json(of result: AuditResult) -> CanonicalJSON {
-        let status: ExitStatus = result.isIntact ? .ok : .tampered
+        let status = status(of: result)
         return .object([
+            "company_ledger": companyLedger?.json ?? .null,
             "verdict": .string(
                 result.isIntact ? "intact" : result.isUnproven ? "unproven" : "tampered"),
             "exit_status": .integer(Int64(status.code)), "directory": .string(directory),

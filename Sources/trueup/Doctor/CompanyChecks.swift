@@ -9,11 +9,22 @@ struct CompanyChecks {
 
     static let rowsShown = 3
 
-    /// Table and types, keys and indexes, rights, and rows as they are understood.
-    func all() async -> [Diagnosis] {
+    /// Table and types, keys and indexes, rights, rows as they are understood, and the two ledgers.
+    ///
+    /// - Parameter books: `nil` where they cannot be opened.
+    /// - Returns: One line for each; none without a table.
+    func all(beside books: SQLiteStore?) async -> [Diagnosis] {
         guard let table = company.table else { return [] }
         do {
-            return try await offTheCooperativeThreads { try self.lines(of: table) }
+            let lines = try await offTheCooperativeThreads { try self.lines(of: table) }
+            guard let books, let path = company.booksPath,
+                let link = try CompanyConnection.link(company, booksAt: path)
+            else { return lines }
+            return lines + [
+                try await books.gap(inLedgerOf: link).map {
+                    .failed("table", nil, $0, fix: nil, .config)
+                } ?? .ok("table", nil, "the ledger there has the newest entry of the books")
+            ]
         } catch {
             return [.failed("table", nil, error)]
         }

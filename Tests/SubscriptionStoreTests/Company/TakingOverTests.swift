@@ -75,8 +75,13 @@ import Testing
         try await night.stage(drift("1").ofCopy)
         try await night.apply()
         try await night.conclude()
+        let books = try SQLiteStore.open(at: database.path, access: .readOnly)
+        #expect(try await books.gap(inLedgerOf: company.link()) == nil)
         try company.execute("DELETE FROM trueup_corrections")
         try company.execute("UPDATE subs SET state = 'active'")
+        // Whoever only looks is told, too.
+        let gap = try await books.gap(inLedgerOf: company.link())
+        #expect(gap?.contains("trueup restored") == true)
         let error = await #expect(throws: StoreError.self) {
             try await store.refreshCopy(for: .apply, at: now)
         }
