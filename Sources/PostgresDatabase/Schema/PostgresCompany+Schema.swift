@@ -70,4 +70,22 @@ package final class PostgresSchema: Sendable {
     package func tables() throws(StoreError) -> [CompanyTableDescription] {
         try keeper.withLock { keeper throws(StoreError) in try keeper.tables() }
     }
+
+    /// Different texts among the first rows of a column.
+    ///
+    /// - Parameters:
+    ///   - column: The company's.
+    ///   - table: Where it stands.
+    /// - Returns: A few, in order.
+    /// - Throws: `StoreError` when they cannot be read.
+    package func words(
+        of column: String, in table: CompanyTableName
+    ) throws(StoreError) -> [String] {
+        let sql = MappedStatements.words(of: column, in: table, for: .postgresql)
+        return try keeper.withLock { keeper throws(StoreError) in
+            try keeper.read("reading words of \(table)") { session throws(ServerFailure) in
+                try session.run(sql, []).rows.compactMap { $0.first.flatMap(\.self) }
+            }
+        }
+    }
 }

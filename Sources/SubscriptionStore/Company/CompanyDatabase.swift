@@ -69,4 +69,15 @@ extension CompanyDatabase {
 package protocol CompanySchema: Sendable {
     /// Its tables and views, but not those of the database's own or of ours.
     func tables() throws(StoreError) -> [CompanyTableDescription]
+
+    /// Different texts among the first rows of a column, as `MappedStatements.words` reads them.
+    func words(
+        of column: String, in table: CompanyTableName
+    ) throws(StoreError) -> [String]
+}
+
+extension CompanySchema {
+    package func words(
+        of column: String, in table: CompanyTableName
+    ) throws(StoreError) -> [String] { [] }
 }

@@ -101,6 +101,19 @@ package struct SQLiteCompanySchema: CompanySchema {
             throw StoreError(error, doing: "reading the schema of \(path)")
         }
     }
+
+    package func words(
+        of column: String, in table: CompanyTableName
+    ) throws(StoreError) -> [String] {
+        do {
+            return try connection.read { db in
+                try String.fetchAll(
+                    db, sql: MappedStatements.words(of: column, in: table, for: .sqlite))
+            }
+        } catch {
+            throw StoreError(error, doing: "reading words of \(path)")
+        }
+    }
 }
 
 private struct SQLiteSchemaReader {

@@ -83,6 +83,17 @@ package struct MappedStatements: Hashable, Sendable {
         return ["(" + any + ")"]
     }
 
+    /// Different texts in a column, among so many rows that it takes no time; they are few.
+    package static func words(
+        of column: String, in table: CompanyTableName, for dialect: Dialect
+    ) -> String {
+        let names = MappedStatements(TableMapping(table: table, columns: [:]), for: dialect)
+        let text = names.text(.column(column, .text))
+        return
+            "SELECT DISTINCT w FROM (SELECT \(text) AS w FROM \(names.table) AS t LIMIT 10000) AS s "
+            + "WHERE w IS NOT NULL ORDER BY w LIMIT 20"
+    }
+
     /// The key of a row for the cursor, from the texts of `TableMapping.readColumns`.
     package func cursor(of texts: [String?]) -> CompanyCursor {
         var parts: [SubscriptionField: String] = [:]

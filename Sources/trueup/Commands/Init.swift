@@ -66,14 +66,18 @@ package struct Init: Verb {
         let isPostgreSQL = PostgresAddress.isURL(path)
         let source = try CompanySettings.source(
             isPostgreSQL ? path : SettingsPath.resolve(path, from: "."), file: "--from")
-        let tables = try await offTheCooperativeThreads {
-            try CompanyConnection.schema(source).tables()
+        let named = isPostgreSQL ? path : source.url
+        let (tables, proposal) = try await offTheCooperativeThreads {
+            let schema = try CompanyConnection.schema(source)
+            let tables = try schema.tables()
+            var proposal = MappingProposal(tables, url: named)
+            if let status = proposal.wordedStatus {
+                proposal.statusWords =
+                    (try? schema.words(of: status.column, in: status.table)) ?? []
+            }
+            return (tables, proposal)
         }
-        guard
-            let text = MappingProposal(
-                tables, url: isPostgreSQL ? path : source.url
-            ).text
-        else {
+        guard let text = proposal.text else {
             throw CommandFailure(
                 .data,
                 "No table of \(source.url) has a column that looks like Apple's original "

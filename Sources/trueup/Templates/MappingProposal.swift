@@ -1,9 +1,11 @@
 package import Subscriptions
 
 /// A commented proposal of `store.subscriptions`, made from a live schema: to be read by a person.
-package struct MappingProposal {
+package struct MappingProposal: Sendable {
     private let tables: [CompanyTableDescription]
     private let url: String
+    /// What stands in the column of the status; empty where nobody has looked.
+    package var statusWords: [String] = []
 
     /// - Parameters:
     ///   - tables: What the database has.
@@ -17,23 +19,32 @@ package struct MappingProposal {
     private static let names: [(field: SubscriptionField, names: [String])] = [
         (
             .originalTransactionID,
-            ["originaltransactionid", "otid", "appleoriginaltransactionid", "originaltxid"]
+            [
+                "originaltransactionid", "otid", "appleoriginaltransactionid", "originaltxid",
+                "originalid", "appleid",
+            ]
         ),
-        (.bundleID, ["bundleid", "appbundleid"]),
-        (.environment, ["environment", "appleenvironment"]),
-        (.customerID, ["customerid", "userid", "accountid", "memberid"]),
+        (.bundleID, ["bundleid", "appbundleid", "app"]),
+        (.environment, ["environment", "appleenvironment", "storeenvironment"]),
+        (.customerID, ["customerid", "userid", "accountid", "memberid", "member"]),
         (.appAccountToken, ["appaccounttoken", "accounttoken"]),
         (.productID, ["productid", "product", "sku", "plan"]),
         (
             .expiresDate,
-            ["expiresdate", "expiresat", "expiry", "expiration", "validuntil", "endsat"]
+            [
+                "expiresdate", "expiresat", "expires", "expiresms", "expiry", "expiration",
+                "validuntil", "paiduntil", "endsat",
+            ]
         ),
         (.gracePeriodExpiresDate, ["graceperiodexpiresdate", "graceexpiresat", "graceuntil"]),
         (.autoRenewStatus, ["autorenewstatus", "autorenew", "willrenew"]),
         (.autoRenewProductID, ["autorenewproductid", "nextproductid"]),
         (.revocationDate, ["revocationdate", "revokedat", "refundedat"]),
         (.inAppOwnershipType, ["inappownershiptype", "ownership"]),
-        (.latestTransactionID, ["latesttransactionid", "transactionid", "lasttransactionid"]),
+        (
+            .latestTransactionID,
+            ["latesttransactionid", "lasttransactionid", "lasttransaction", "transactionid"]
+        ),
         (.webOrderLineItemID, ["weborderlineitemid"]),
     ]
 
@@ -41,7 +52,7 @@ package struct MappingProposal {
     private static let plainBytes = Set(
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.".utf8)
 
-    private static let statusNames = ["status", "state", "subscriptionstatus"]
+    private static let statusNames = ["applestatus", "status", "state", "subscriptionstatus"]
     private static let versionNames = ["version", "lockversion", "rowversion"]
 
     private static func plain(_ name: String) -> String {
@@ -60,6 +71,29 @@ package struct MappingProposal {
         for names: [String], in table: CompanyTableDescription
     ) -> CompanyColumn? {
         names.lazy.compactMap { name in table.columns.first { plain($0.name) == name } }.first
+    }
+
+    /// The column of the status, where it holds words: they are worth a look.
+    package var wordedStatus: (column: String, table: CompanyTableName)? {
+        guard let table = best, let column = Self.column(for: Self.statusNames, in: table),
+            !column.holdsNumbers
+        else { return nil }
+        return (column.name, table.name)
+    }
+
+    private static let commonWords: Set = [
+        "active", "expired", "billing_retry", "grace_period", "revoked",
+    ]
+
+    /// Words that stand there and are not among the proposed ones.
+    private var unknownWords: [String] {
+        let unknown = statusWords.filter { !Self.commonWords.contains($0) && !$0.isEmpty }
+        guard !unknown.isEmpty else { return [] }
+        let words = unknown.map { CanonicalJSON.string($0).rendered + ": N" }
+        return [
+            "      # These stand there, too; add each to words with Apple's number for it:",
+            "      # " + words.joined(separator: ", "),
+        ]
     }
 
     /// YAML to put into `trueup.yaml`; `nil` where no table has a column for Apple's id.
@@ -81,7 +115,22 @@ package struct MappingProposal {
             lines.append(
                 "      \(field.rawValue): \(Self.mapped(column, as: field))  # \(column.type)")
         }
+        if let column = Self.column(for: Self.statusNames, in: table), column.holdsNumbers,
+            used.insert(column.name).inserted
+        {
+            lines.append(
+                "      status: \(Self.quoted(column.name))  # \(column.type); it must hold Apple's 1 to 5"
+            )
+        }
+        lines += Self.members(of: table)
         lines += status(of: table, &used)
+        if table.hasRowPerTransaction {
+            lines += [
+                "    # One row for each transaction, as it seems: the latest is the subscription's.",
+                table.latestColumn.map { "    latest_by: \(Self.quoted($0))" }
+                    ?? "    # latest_by: COLUMN",
+            ]
+        }
         if let version = Self.column(for: Self.versionNames, in: table),
             used.insert(version.name).inserted
         {
@@ -121,25 +170,28 @@ package struct MappingProposal {
             return ["    # status: no column was recognized; it is required"]
         }
         used.insert(column.name)
-        guard !column.type.contains("int") else {
-            return [
-                "    # \(column.name) is \(column.type): it must hold Apple's 1 to 5; add it to columns as",
-                "    # status: \(Self.quoted(column.name))",
-            ]
-        }
+        guard !column.holdsNumbers else { return [] }
         return [
             "    status:  # \(column.type); Apple's: 1 active, 2 expired, 3 billing retry, 4 grace, 5 revoked",
             "      column: \(Self.quoted(column.name))",
             "      words: {active: 1, expired: 2, billing_retry: 3, grace_period: 4, revoked: 5}",
             "      # write: {3: expired}  # the word to write for a number without one of its own",
-        ]
+        ] + unknownWords
+    }
+
+    /// A JSON column may hold what no column of its own does.
+    private static func members(of table: CompanyTableDescription) -> [String] {
+        table.columns.filter { $0.type.contains("json") }.map { column in
+            "      # product_id: {column: \(quoted(column.name)), path: productId}  # \(column.type): "
+                + "members may be read, where Apple's last payload stands there"
+        }
     }
 
     private static func mapped(_ column: CompanyColumn, as field: SubscriptionField) -> String {
         let name = quoted(column.name)
         switch field.form {
         case .text:
-            let isNumber = column.type.contains("int") || column.type.contains("serial")
+            let isNumber = column.holdsNumbers
             if isNumber { return "{column: \(name), form: integer}" }
             return column.type == "uuid" ? "{column: \(name), form: uuid}" : name
         case .integer:
@@ -153,7 +205,12 @@ package struct MappingProposal {
             {
                 return "{column: \(name), form: timestamp, zone: UTC}"
             }
-            if column.type.contains("int") { return "{column: \(name), form: milliseconds}" }
+            if column.holdsNumbers {
+                let isShort = ["expires", "expiry", "expiration"].contains(plain(column.name))
+                return isShort
+                    ? "{column: \(name), form: seconds}  # or milliseconds?"
+                    : "{column: \(name), form: milliseconds}"
+            }
             return "{column: \(name), form: timestamptz}"
         }
     }
@@ -166,4 +223,30 @@ package struct MappingProposal {
         }
         return name
     }
+}
+
+extension CompanyColumn {
+    fileprivate var holdsNumbers: Bool {
+        ["int", "serial", "numeric", "decimal"].contains(where: type.contains)
+    }
+}
+
+extension CompanyTableDescription {
+    /// Whether a transaction id tells its rows apart, and Apple's original one does not.
+    fileprivate var hasRowPerTransaction: Bool {
+        let unique = [primaryKey] + indexes.filter(\.isUnique).map(\.columns)
+        func tellsApart(_ names: [String]) -> Bool {
+            unique.contains { $0.count == 1 && names.contains(plain($0[0])) }
+        }
+        return tellsApart(["transactionid"])
+            && !tellsApart(["originaltransactionid", "originalid", "otid", "appleid"])
+    }
+
+    /// The time that is greatest in the latest row.
+    fileprivate var latestColumn: String? {
+        ["expiresms", "expiresat", "expiresdate", "expires", "purchasedat"].lazy
+            .compactMap { name in columns.first { plain($0.name) == name }?.name }.first
+    }
+
+    private func plain(_ name: String) -> String { name.lowercased().filter { $0 != "_" } }
 }

@@ -180,4 +180,94 @@ import trueup
         #expect(mapping.statusWords?.numbers["active"] == 1)
         #expect(MappingProposal([], url: "sqlite:x").text == nil)
     }
+
+    @Test(arguments: ["sqlite", "postgresql"])
+    func `is proposed for the table of every example, and can be read`(kind: String) throws {
+        for example in ExampleTable.all {
+            var proposal = MappingProposal([example.table(kind)], url: "sqlite:s.db")
+            proposal.statusWords = ["active", "past due", "lapsed"]
+            let text = try #require(proposal.text)
+            #expect(
+                (proposal.wordedStatus == nil) == !text.contains(##"# "past due": N, "lapsed": N"##)
+            )
+            let settings = try SettingsText.settings(SettingsText.production + "\n" + text)
+            let mapping = try #require(settings.company.mapping)
+            for (field, column) in example.mapped {
+                #expect(mapping.columns[field]?.name == column, "\(example.name): \(text)")
+            }
+            #expect(mapping.latestBy == example.latestBy, "\(example.name): \(text)")
+        }
+    }
+}
+
+/// The tables of docs/mappings, as a database describes them.
+private struct ExampleTable {
+    let name: String
+    let columns: [(String, String)]
+    let unique: String
+    let mapped: [SubscriptionField: String]
+    var latestBy: String?
+
+    func table(_ kind: String) -> CompanyTableDescription {
+        let types = [
+            "timestamptz": "timestamp with time zone", "timestamp": "timestamp without time zone",
+        ]
+        return CompanyTableDescription(
+            name: CompanyTableName(name: name), isView: false,
+            columns: columns.map { name, type in
+                CompanyColumn(
+                    name: name, type: kind == "sqlite" ? type : types[type] ?? type,
+                    isNullable: true, hasDefault: false)
+            },
+            primaryKey: [],
+            indexes: [CompanyIndex(columns: [unique], isUnique: true, isWhole: true)],
+            rights: CompanyRights(maySelect: true, updatable: [], insertable: []))
+    }
+
+    static let all = [
+        ExampleTable(
+            name: "subscriptions",
+            columns: [
+                ("user_id", "integer"), ("original_transaction_id", "text"),
+                ("product_id", "text"), ("expires_at", "timestamptz"), ("status", "text"),
+            ], unique: "original_transaction_id",
+            mapped: [
+                .customerID: "user_id", .originalTransactionID: "original_transaction_id",
+                .productID: "product_id", .expiresDate: "expires_at", .status: "status",
+            ]),
+        ExampleTable(
+            name: "apple_subscriptions",
+            columns: [
+                ("id", "bigint"), ("account_id", "bigint"), ("otid", "bigint"), ("product", "text"),
+                ("apple_status", "integer"), ("expires", "bigint"), ("auto_renew", "boolean"),
+                ("last_transaction", "bigint"), ("lock_version", "integer"), ("source", "text"),
+            ], unique: "otid",
+            mapped: [
+                .customerID: "account_id", .originalTransactionID: "otid", .productID: "product",
+                .status: "apple_status", .expiresDate: "expires", .autoRenewStatus: "auto_renew",
+                .latestTransactionID: "last_transaction",
+            ]),
+        ExampleTable(
+            name: "purchases",
+            columns: [
+                ("id", "integer"), ("user_id", "integer"), ("app", "text"),
+                ("store_environment", "text"), ("original_id", "text"), ("transaction_id", "text"),
+                ("product", "text"), ("expires_ms", "bigint"), ("state", "text"),
+            ], unique: "transaction_id",
+            mapped: [
+                .customerID: "user_id", .bundleID: "app", .environment: "store_environment",
+                .originalTransactionID: "original_id", .latestTransactionID: "transaction_id",
+                .productID: "product", .expiresDate: "expires_ms", .status: "state",
+            ], latestBy: "expires_ms"),
+        ExampleTable(
+            name: "memberships",
+            columns: [
+                ("member", "uuid"), ("apple_id", "text"), ("status", "text"),
+                ("paid_until", "timestamp"), ("last_payload", "jsonb"),
+            ], unique: "apple_id",
+            mapped: [
+                .customerID: "member", .originalTransactionID: "apple_id", .status: "status",
+                .expiresDate: "paid_until",
+            ]),
+    ]
 }
