@@ -68,6 +68,14 @@ import Testing
         #expect(json.contains(#""gap":"A third worker could not be asked.""#))
     }
 
+    @Test func `say where a report could not be written`() {
+        let night = NightSummary(
+            day: "2026-11-20", runs: [run("20261120T031704Z-000001", Samples.summary(), .output)])
+        #expect(night.text.contains("exit status 74"))
+        #expect(night.text.contains("no report"))
+        #expect(night.json.rendered.contains(#""exit_status":74"#))
+    }
+
     @Test func `are numbers for machines`() throws {
         let night = NightSummary(
             day: "2026-11-20",

@@ -130,7 +130,8 @@ package struct NightSummary: Sendable {
                     [
                         name(of: listing),
                         listing.job + (listing.mode == .apply ? "" : " \(listing.mode.rawValue)"),
-                        listing.exitStatus?.name ?? "killed", totals.inScope.grouped,
+                        listing.exitStatus.map { $0 == .output ? "no report" : $0.name } ?? "killed",
+                        totals.inScope.grouped,
                         totals.discrepant.grouped, totals.undecidedCount.grouped,
                         figures?.corrected.grouped ?? "–", figures?.open.grouped ?? "–",
                         figures?.new.grouped ?? "–",
@@ -147,6 +148,11 @@ package struct NightSummary: Sendable {
         if runs.count > 1 {
             section.sentences.append(
                 "The sums add the runs: a row or finding that two of them saw counts twice.")
+        }
+        if runs.contains(where: { $0.listing.exitStatus == .output }) {
+            section.sentences.append(
+                "No report: it could not be written (exit status \(ExitStatus.output.code)); the next one "
+                    + "shows the run's corrections and what it found.")
         }
         if runs.contains(where: { $0.figures == nil }) {
             section.sentences.append(

@@ -72,11 +72,40 @@ struct ReportedEntries {
     ///     worked off a plan or took a run back.
     /// - Throws: An error of the database.
     func forgetUnpublished(except runID: String, judgedRows: Bool) throws {
-        try db.execute(
+        let forgotten = try String.fetchAll(
+            db,
             sql: """
                 DELETE FROM trueup_awaited_reports WHERE run_id <> ?1
                     AND (?2 OR run_id IN (SELECT r.run_id FROM trueup_runs AS r
                         JOIN trueup_applications AS u ON u.pass_id = r.pass_id))
+                RETURNING run_id
                 """, arguments: [runID, judgedRows])
+        for run in forgotten {
+            try noteMissing(reportOf: run, because: "the process was ended before it stood")
+        }
+    }
+
+    /// The end of a run that left no report: none that ended comes to this by itself.
+    static let endWithoutReport = ExitStatus.output
+
+    /// Notes that an ended run left no report, so that nobody is told that all was well.
+    ///
+    /// - Parameters:
+    ///   - runID: The run; one that did not end, or is noted already, stays as it is.
+    ///   - reason: As a part of a sentence.
+    /// - Throws: An error of the database.
+    func noteMissing(reportOf runID: String, because reason: String) throws {
+        let end = Self.endWithoutReport
+        let message =
+            "The report of this run was not written (exit status \(end.code)): \(reason). The next "
+            + "report shows its corrections and what it found."
+        try db.execute(
+            sql: """
+                UPDATE trueup_runs SET exit_status = ?1,
+                    statuses = ?1 || iif(statuses = '', '', char(10) || statuses),
+                    messages = ?2 || iif(messages = '', '', char(10) || messages)
+                WHERE run_id = ?3 AND ended IS NOT NULL AND exit_status <> ?1
+                """,
+            arguments: [end.rawValue, TextList.encode([message]), runID])
     }
 }

@@ -110,14 +110,20 @@ extension SQLiteStore {
         }
     }
 
+    /// A run whose report is still awaited has not ended: it writes it, or was killed.
     private func listRuns(
         _ condition: String, _ arguments: StatementArguments, _ db: Database
     ) throws -> [RunListing] {
-        try Row.fetchAll(
+        let isAtEnd = """
+            (exit_status = '\(ReportedEntries.endWithoutReport.rawValue)'
+                OR run_id NOT IN (SELECT run_id FROM trueup_awaited_reports))
+            """
+        return try Row.fetchAll(
             db,
             sql: """
-                SELECT run_id, job, mode, started, ended, exit_status, run_seq FROM trueup_runs
-                \(condition)
+                SELECT run_id, job, mode, started, iif(\(isAtEnd), ended, NULL),
+                    iif(\(isAtEnd), exit_status, NULL), run_seq
+                FROM trueup_runs \(condition)
                 """,
             arguments: arguments
         ).map { row in

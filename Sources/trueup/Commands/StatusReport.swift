@@ -160,7 +160,9 @@ package struct StatusReport {
                 run.ended.map {
                     DurationText.age(ofMilliseconds: $0.milliseconds(since: run.started))
                 } ?? "–",
-                run.exitStatus.map { "\($0.code) \($0.name)" } ?? "not ended",
+                run.exitStatus.map {
+                    "\($0.code) \($0 == .output ? "report not written" : $0.name)"
+                } ?? "not ended",
                 String(run.totals.inScope), String(run.totals.matched),
                 String(run.totals.discrepant), String(run.totals.undecidedCount),
             ]

@@ -7,10 +7,27 @@ import Reports
 import SubscriptionStore
 import Subscriptions
 
-/// What machines that watch the job are told, once the run's report is published.
+/// What whoever watches the run is told: people at a terminal while it goes on, machines once its report is
+/// published or has failed.
 ///
 /// None of it fails the run.
 extension RunSession {
+    /// The line that shows how far the run is.
+    func terminal() -> ProgressLine {
+        ProgressLine(
+            isTerminal: invocation.diagnosticsAreTerminal, isQuiet: common.quiet,
+            now: invocation.now, columns: Self.terminalColumns, write: writeToStandardError)
+    }
+
+    /// The width of the terminal behind standard error, which may change while a run goes on.
+    @Sendable private static func terminalColumns() -> Int {
+        var size = winsize()
+        guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return 80
+        }
+        return Int(size.ws_col)
+    }
+
     /// Leaves the figures of a whole run where the settings say.
     func leaveMetrics(of summary: RunSummary, waits: WaitingTime, store: SQLiteStore) async {
         guard let directory = run.settings.metricsDirectory, run.isWholeRun else { return }
@@ -38,6 +55,22 @@ extension RunSession {
                 "other workers do not see how this run ended: \(ErrorReport(error).message) Its "
                     + "report is complete.")
         }
+    }
+
+    /// Leaves the figures of a run that ended, and whose report could not be written or shown: with
+    /// the exit status of the process, which the books state, too, where there is no report.
+    func leaveMetrics(
+        ofRunWithout error: any Error, waits: WaitingTime, store: SQLiteStore
+    ) async {
+        let report = ErrorReport(error)
+        let runID = run.header.runID
+        if !ReportFolder.isPublished(runID, in: run.settings.reportDirectory) {
+            // Where this fails, too, the next run notes it.
+            try? await store.reportIsMissing(ofRun: runID, because: report.message)
+        }
+        guard var summary = try? store.runRecord(ofRun: runID).summary() else { return }
+        summary.conclusion.statuses = [report.status]
+        await leaveMetrics(of: summary, waits: waits, store: store)
     }
 
     /// What people are told of the run, also where it left no report.

@@ -134,17 +134,14 @@ struct RunSession {
         watch.reportBegins()
         control.callsEnded()
         sink.close()
-        var context = reportContext(database: database)
-        try await store.keepReportContext(
-            try context.text(ofReportsIn: settings.reportDirectory), ofRun: runID)
-        let report = try await offTheCooperativeThreads { [folder, context] in
-            try folder.finish(try store.runRecord(ofRun: runID), context: context)
+        let report: FinishedReport
+        do {
+            report = try await publish(folder, database, from: store)
+            try show(report)
+        } catch {
+            await leaveMetrics(ofRunWithout: error, waits: waits, store: store)
+            throw error
         }
-        context.manifest = report.manifestDigest
-        try await store.keepReportContext(
-            try context.text(ofReportsIn: settings.reportDirectory), ofRun: runID)
-        try await store.reportWasPublished(ofRun: runID)
-        try show(report)
         signals.end()
 
         // The report is published: nothing that comes after it changes how the run ended.
@@ -156,6 +153,25 @@ struct RunSession {
         _ = consume claim
         _ = consume lock
         await notify(by: notifier, from: store, after: conclusion.exitStatus)
+        return report
+    }
+
+    /// Writes the report of the run that has ended.
+    private func publish(
+        _ folder: ReportFolder, _ database: ReportingDatabase, from store: SQLiteStore
+    ) async throws -> FinishedReport {
+        let runID = run.header.runID
+        let folders = run.settings.reportDirectory
+        var context = reportContext(database: database)
+        try await store.keepReportContext(
+            try context.text(ofReportsIn: folders), ofRun: runID)
+        let report = try await offTheCooperativeThreads { [folder, context] in
+            try folder.finish(try store.runRecord(ofRun: runID), context: context)
+        }
+        context.manifest = report.manifestDigest
+        try await store.keepReportContext(
+            try context.text(ofReportsIn: folders), ofRun: runID)
+        try await store.reportWasPublished(ofRun: runID)
         return report
     }
 
@@ -173,21 +189,6 @@ struct RunSession {
         return try await RunForecast(
             of: job, settings: run.settings, at: run.header.started, in: store
         ).inShort
-    }
-
-    private func terminal() -> ProgressLine {
-        ProgressLine(
-            isTerminal: invocation.diagnosticsAreTerminal, isQuiet: common.quiet,
-            now: invocation.now, columns: Self.terminalColumns, write: writeToStandardError)
-    }
-
-    /// The width of the terminal behind standard error, which may change while a run goes on.
-    @Sendable private static func terminalColumns() -> Int {
-        var size = winsize()
-        guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
-            return 80
-        }
-        return Int(size.ws_col)
     }
 
     private func logger(writingTo sink: RunLog.Sink, gaps: [String]) -> Logger {

@@ -115,6 +115,18 @@ import trueup
                 && critical ?? text.endIndex < medium ?? text.startIndex)
     }
 
+    @Test func `says of a run that it left no report`() {
+        let status = report { overview in
+            overview.runs = [
+                RunListing(
+                    runID: "20261118T000000Z-7f3c9a", job: "nightly", mode: .apply,
+                    started: Self.now, ended: Self.now, exitStatus: .output, totals: RunTotals())
+            ]
+        }
+        #expect(status.text.contains("74 report not written"))
+        #expect(status.json.rendered.contains(#""exit_status":74"#))
+    }
+
     @Test func `tells what was told, what waits and what was given up, where there is any`() {
         #expect(!report { _ in }.text.contains("Telling"))
         let status = report { overview in
