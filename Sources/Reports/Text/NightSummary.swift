@@ -130,7 +130,8 @@ package struct NightSummary: Sendable {
                     [
                         name(of: listing),
                         listing.job + (listing.mode == .apply ? "" : " \(listing.mode.rawValue)"),
-                        listing.exitStatus.map { $0 == .output ? "no report" : $0.name } ?? "killed",
+                        listing.exitStatus.map { $0 == .output ? "no report" : $0.name }
+                            ?? "killed",
                         totals.inScope.grouped,
                         totals.discrepant.grouped, totals.undecidedCount.grouped,
                         figures?.corrected.grouped ?? "–", figures?.open.grouped ?? "–",
