@@ -9,17 +9,19 @@ struct ScheduleStep {
 
     func run() async throws(RunInterruption) -> ScheduleCounts {
         let now = context.clock.now()
-        let request = ScheduleRequest(
+        var request = ScheduleRequest(
             now: now, sweepMilliseconds: settings.sweepMilliseconds,
             sweepEndedMilliseconds: settings.sweepEndedMilliseconds, sample: settings.sample,
             seed: Self.seed(of: context.header.runID), apps: context.job.narrowing.apps)
+        request.readsHistories = context.job.policy.history != .never
         context.logger.info("schedule.begin", metadata: ["run_id": "\(context.header.runID)"])
         let apps = Set(context.job.policy.apps)
+        let asked = request
         let counts = try await context.storing { () async throws(StoreError) in
             try await context.ports.agenda.schedule(
-                request, in: context.pass, run: context.header,
+                asked, in: context.pass, run: context.header,
                 level: { sweepLevel(rowsByDaysLeft: $0) },
-                due: { dueReason(of: $0, sweeping: $1, request, apps: apps) })
+                due: { dueReason(of: $0, sweeping: $1, asked, apps: apps) })
         }
         var metadata: Logger.Metadata = [
             "run_id": "\(context.header.runID)", "rows": "\(counts.rows)",

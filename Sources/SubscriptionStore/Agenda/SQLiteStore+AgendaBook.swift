@@ -19,7 +19,10 @@ extension SQLiteStore {
             try SweepOrder(db: db, request: request).ends(level: level)
         }
         counts.oldestCheck = try await read(doing) { db in try SweepOrder.oldestCheck(db) }
-        let scan = TableScan(request: request, ends: ends, due: due)
+        let changed = try await read(doing) { db in
+            try ChangedPeriods(db: db).rows(readsHistories: request.readsHistories)
+        }
+        let scan = TableScan(request: request, ends: ends, changedPeriods: changed, due: due)
         var draw = SampleDraw(request.sample, seed: request.seed)
         var position: StoredKey?
         repeat {

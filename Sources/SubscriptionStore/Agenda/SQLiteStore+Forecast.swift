@@ -30,8 +30,12 @@ extension SQLiteStore {
                     case .owed: break
                     case .delta(let request):
                         let ends = try SweepOrder(db: db, request: request).ends(level: level)
+                        let changed = try ChangedPeriods(db: db)
+                            .rows(readsHistories: request.readsHistories)
                         try questions.addDue(
-                            TableScan(request: request, ends: ends, due: due), request)
+                            TableScan(
+                                request: request, ends: ends, changedPeriods: changed, due: due),
+                            request)
                     case .full(let isRound):
                         try questions.addEveryRow(roundOf: isRound ? job : nil)
                     }

@@ -6,6 +6,8 @@ import Subscriptions
 struct TableScan: Sendable {
     let request: ScheduleRequest
     let ends: SweepEnds
+    /// Rows to be asked about although nothing of themselves says so.
+    var changedPeriods: Set<SubscriptionKey> = []
     let due: @Sendable (ScheduledRow, SweepEnds) -> QuestionReason?
 
     /// Rows read in one piece.
@@ -66,7 +68,8 @@ struct TableScan: Sendable {
                 key: key, check: try checks.record(of: inPlace, key: Self.key),
                 values: Self.values(row, inPlace), isEntitling: isEntitling)
             chunk.rows += 1
-            guard let reason = due(scheduled, ends) else {
+            let changed = changedPeriods.contains(key) ? QuestionReason.changed : nil
+            guard let reason = due(scheduled, ends) ?? changed else {
                 chunk.quiet.append(key)
                 continue
             }

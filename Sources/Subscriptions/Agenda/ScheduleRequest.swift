@@ -10,6 +10,9 @@ package struct ScheduleRequest: Hashable, Sendable {
     package var seed: UInt64
     /// Only rows of these apps; `nil` for all.
     package var apps: Set<AppIdentity>?
+    /// Whether the run may read histories: only then is a row asked about again because its stored
+    /// periods have changed.
+    package var readsHistories = true
 
     package init(
         now: Timestamp, sweepMilliseconds: Int64, sweepEndedMilliseconds: Int64,

@@ -33,15 +33,17 @@ extension RunForecast {
         of job: JobSettings, _ policy: Policy, apps only: Set<AppIdentity>?, in store: SQLiteStore
     ) throws -> QuestionForecast {
         // No run draws by this seed: which rows a run draws follows from its id.
-        let request = ScheduleRequest(
+        var request = ScheduleRequest(
             now: policy.now, sweepMilliseconds: Int64(job.sweepDays) * Milliseconds.perDay,
             sweepEndedMilliseconds: Int64(job.sweepEndedDays) * Milliseconds.perDay,
             sample: job.sample, seed: 0, apps: only)
+        request.readsHistories = policy.history != .never
+        let asked = request
         let scope: ForecastScope =
             if !job.steps.contains(.walk) {
                 .owed
             } else if job.coverage == .delta {
-                .delta(request)
+                .delta(asked)
             } else {
                 .full(isRound: job.mode == .apply)
             }
@@ -49,7 +51,7 @@ extension RunForecast {
         return try store.forecast(
             of: scope, job: job.name, apps: only.map(Array.init) ?? policy.apps,
             level: { sweepLevel(rowsByDaysLeft: $0) },
-            due: { dueReason(of: $0, sweeping: $1, request, apps: apps) },
+            due: { dueReason(of: $0, sweeping: $1, asked, apps: apps) },
             place: { row in
                 if let only, !only.contains(where: { $0.owns(row.key) }) { return .leftOut }
                 if let why = exclusion(of: row, policy: policy) { return .excluded(why) }
