@@ -65,6 +65,9 @@ struct ChangedPeriods {
                     f.field, f.local_value
                 FROM trueup_findings AS h
                 JOIN trueup_pass_findings AS f ON f.pass_id = h.last_pass_id
+                    AND f.outcome_bundle_id = h.bundle_id
+                    AND f.outcome_environment = h.environment
+                    AND f.outcome_original_transaction_id = h.original_transaction_id
                     AND f.finding_id = h.finding_id
                     AND (f.superseded_by IS NULL OR f.is_carried = 1)
                 JOIN subscriptions AS s ON \(Self.isOfRow("s"))
