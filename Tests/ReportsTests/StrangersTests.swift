@@ -33,6 +33,28 @@ import Testing
                     + "app, 1,948 differ"))
     }
 
+    @Test func `what was not read of a history is the reason where every row was judged`() {
+        let outage =
+            "The notification history of com.example.app (Production) was not read to its end: Apple "
+            + "answered 503. Its watermark stays; the next run reads it again."
+        func run(undecided: Int) -> RunSummary {
+            Situations.run([.incomplete]) {
+                $0.totals.matched = 8
+                if undecided > 0 { $0.totals.undecided = [.unavailable: undecided] }
+                $0.conclusion.messages = ["Something else was noticed.", outage]
+            }
+        }
+        let said =
+            "the notification history of com.example.app (Production) was not read to its end: Apple "
+            + "answered 503"
+        #expect(
+            words(run(undecided: 0)).hasPrefix(
+                "Incomplete (exit status 3): \(said); all 8 rows agree with Apple."))
+        #expect(
+            words(run(undecided: 2)).hasPrefix(
+                "Incomplete (exit status 3): 2 of 10 rows not judged; \(said)."))
+    }
+
     @Test func `are not said to be left out on purpose`() {
         #expect(
             words(run(strangers: 115)).contains(

@@ -64,7 +64,7 @@ final class AnswerTally: Sendable {
     var unfinishedHistories: String? {
         state.withLock { state in
             guard state.unfinishedHistories > 0 else { return nil }
-            return "\(state.unfinishedHistories) transaction histories were not read to their end "
+            return "\(state.unfinishedHistories) transaction \(IncompleteReading.notToTheirEnd) "
                 + "(the last one: \(state.lastUnfinished)). Their periods were not compared and "
                 + "not changed; the next run reads them again."
         }

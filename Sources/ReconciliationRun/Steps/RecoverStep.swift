@@ -77,7 +77,7 @@ struct RecoverStep {
         if let failure = reading.failure {
             let problem =
                 "The notification history of \(app.bundleID) (\(app.environment.rawValue)) "
-                + "was not read to its end: \(failure.why). Its watermark stays; the next run reads "
+                + "\(IncompleteReading.notToItsEnd): \(failure.why). Its watermark stays; the next run reads "
                 + "it again."
             return Outcome(shortfall: problem, mayComeLater: failure.mayComeLater)
         }
@@ -90,7 +90,7 @@ struct RecoverStep {
     /// Notifications that may be genuine must not be left behind, so the watermark waits for them.
     private static func shortfall(undetermined: Int, of app: AppIdentity) -> String? {
         guard undetermined > 0 else { return nil }
-        return "\(undetermined) entries of the notification history of \(app.bundleID) "
+        return "\(undetermined) \(IncompleteReading.undetermined) \(app.bundleID) "
             + "(\(app.environment.rawValue)) could not be judged, because it could not be learned "
             + "whether their certificates are revoked. Its watermark stays; the next run reads it "
             + "again."

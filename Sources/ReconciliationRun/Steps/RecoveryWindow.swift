@@ -52,7 +52,7 @@ package struct RecoveryWindow: Hashable {
     package func shortfall(of app: AppIdentity) -> String? {
         guard lostMilliseconds > 0 else { return nil }
         return "The notification history of \(app.bundleID) (\(app.environment.rawValue)) was last "
-            + "read \(lostMilliseconds / Milliseconds.perDay + 1) days longer ago than Apple keeps it: "
+            + "read \(lostMilliseconds / Milliseconds.perDay + 1) days \(IncompleteReading.tooLate): "
             + "notifications before \(window.start.rfc3339) cannot be recovered. A full walk "
             + "settles the subscriptions themselves."
     }

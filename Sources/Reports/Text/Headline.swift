@@ -59,6 +59,8 @@ private struct Facts {
     let new: Int
     /// The guards that stopped the run, by name.
     let guards: String
+    /// What of Apple's histories was not read; empty for nothing.
+    let unread: String
 
     init(_ summary: RunSummary) {
         isUndo = summary.undoOf != nil
@@ -77,6 +79,7 @@ private struct Facts {
         open = unresolved.reduce(0) { $0 + $1.findings }
         new = unresolved.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
         meaning = summary.meaning(of: summary.conclusion.exitStatus)
+        unread = IncompleteReading.clause(among: summary.conclusion.messages) ?? ""
         let mark = "guard "
         guards = summary.conclusion.limits.filter { $0.hasPrefix(mark) }
             .map { String($0.dropFirst(mark.count)) }.joined(separator: ", ")
@@ -98,9 +101,12 @@ private struct Facts {
                 rows([differing(status), notJudged, strangers]), corrections, standing, known,
             ]
         case .incomplete:
-            parts = [
-                rows([notJudged, strangers, differing(status)]), corrections, standing, known,
-            ]
+            // The reason comes first: rows that were not judged, or else what was not read.
+            let counted = rows([notJudged, strangers, differing(status)])
+            let isOfRows = notJudged.rows > 0 || strangers.rows > 0
+            parts =
+                (isOfRows ? [counted, unread] : [unread, counted])
+                + [corrections, standing, known]
         case .empty: parts = ["no row was asked about"]
         case .guarded: parts = [guards, written]
         case .hungUp, .interrupted, .terminated:
