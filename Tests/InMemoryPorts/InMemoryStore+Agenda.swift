@@ -207,6 +207,7 @@ extension State {
             if var check = row.check, !isUndecided, row.verdict != nil || row.isInserted {
                 check.account = check.account ?? notes[key]?.check?.check.account
                 notes[key, default: RowNotes()].check = CheckRecord(check: check, askedAt: now)
+                payers[key] = row.payer
             }
             if isUndecided || isUnwritten {
                 let reason: QuestionReason = row.verdict == nil ? .notification : .heldBack
@@ -220,6 +221,7 @@ extension State {
                 agenda[key] = nil
             }
         }
+        askAboutOverlaps(in: pass)
     }
 }
 

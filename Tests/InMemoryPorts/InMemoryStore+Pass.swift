@@ -169,6 +169,7 @@ extension Pass.Judged {
         self.init(verdict: outcome.verdict)
         because = outcome.askedBecause
         check = outcome.check
+        payer = outcome.payer
         look = outcome.look
     }
 }

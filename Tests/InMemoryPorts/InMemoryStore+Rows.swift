@@ -66,6 +66,9 @@ extension InMemoryStore {
             for key in keys {
                 guard var notes = state.notes[key] else { continue }
                 notes.standIns = state.standIns(of: key)
+                notes.neighbours = state.neighbours(of: key)
+                notes.isKnownOverlap =
+                    !notes.neighbours.isEmpty && state.open[State.overlap(of: key)] != nil
                 if notes != RowNotes() { found[key] = notes }
             }
             return found

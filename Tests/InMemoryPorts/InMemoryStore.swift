@@ -58,6 +58,8 @@ struct State {
     var lastCall: Int?
     var table = Table()
     var notes: [SubscriptionKey: RowNotes] = [:]
+    /// Whose the judged rows are, and what they pay for.
+    var payers: [SubscriptionKey: Payer] = [:]
     var agenda: [SubscriptionKey: Owed] = [:]
     /// When the first run of an unfinished round began, by job.
     var rounds: [String: Timestamp] = [:]
@@ -151,6 +153,7 @@ struct Pass {
         var isInserted = false
         var because: QuestionReason?
         var check: RowCheck?
+        var payer: Payer?
         var look = LookDepth.nothing
 
         var isSettled: Bool { verdict != nil || isInserted }

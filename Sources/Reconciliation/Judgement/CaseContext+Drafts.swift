@@ -9,8 +9,9 @@ extension CaseContext {
             return drafts
         }
         if answerContainsAsked {
-            // With only the asked row's own subscription there is nothing to compare it with.
-            if answer.subscriptions.count > 1 || item.asked == nil {
+            // With only the asked row's own subscription there is nothing to compare it with, unless
+            // its customer pays under another Apple Account.
+            if answer.subscriptions.count > 1 || item.asked?.neighbours.isEmpty != true {
                 let reading = CustomerReading(self, answer: answer)
                 for rule in AllRules.customer {
                     for difference in rule.differences(in: reading).found(by: rule) {

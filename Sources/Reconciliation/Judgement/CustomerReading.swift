@@ -152,6 +152,24 @@ struct CustomerReading: Sendable {
         held[stated.originalTransactionID]
     }
 
+    /// Other subscriptions of the row's customer, paid for under another Apple Account.
+    ///
+    /// A statement that ends before this one was signed counts only for what is known already:
+    /// whether it was renewed shows once Apple is asked about it, which then is due.
+    func neighbours(of stated: StatedSubscription) -> [PaidNeighbour] {
+        let scoped = context.rows.first {
+            $0.row.key.originalTransactionID == stated.originalTransactionID
+                && context.belongsToApp($0.row)
+        }
+        guard let scoped, !scoped.neighbours.isEmpty else { return [] }
+        let inAnswer = Set(subscriptions.map(\.originalTransactionID))
+        return scoped.neighbours.filter { other in
+            let lasts = other.clock.map { $0 > stated.signedDate } ?? false
+            return other.group == stated.group && (lasts || scoped.isKnownOverlap)
+                && !inAnswer.contains(other.originalTransactionID)
+        }
+    }
+
     /// Whether we hold a row of the account, so that the customer is known.
     ///
     /// A row without a customer would only be in the way of the company's own insert.
@@ -205,4 +223,7 @@ extension StatedSubscription {
 
     /// Whether the customer pays for it, as opposed to a member of the family.
     var isPurchased: Bool { transaction.inAppOwnershipType == "PURCHASED" }
+
+    /// Whether the customer pays for it and it gives access.
+    var isPaid: Bool { status.isEntitling && isPurchased && !transaction.isUpgraded }
 }

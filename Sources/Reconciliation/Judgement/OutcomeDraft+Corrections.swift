@@ -45,6 +45,7 @@ extension OutcomeDraft {
             outcome.leavesPeriodsEmpty = !fills.isEmpty
         }
         outcome.check = check(after: outcome.corrections, policy: policy)
+        outcome.payer = outcome.check == nil ? nil : payer
         outcome.figures = figures
         outcome.findings = kept.map(\.finding).sorted { $0.sortKey < $1.sortKey }
         outcome.evidence = Set(payloads + kept.compactMap(\.payload))

@@ -138,6 +138,17 @@ extension OutcomeDraft {
     }
 }
 
+extension OutcomeDraft {
+    /// Whose the row is, or will be once it is inserted, and what Apple says they pay for.
+    var payer: Payer? {
+        let customerID = insertion?.customerID ?? row?.customerID
+        guard let customer = CustomerDigest(customerID: customerID) else { return nil }
+        let stated = insertion?.stated ?? comparison?.stated
+        let paid = stated.flatMap { $0.isPaid && $0.contradiction == nil ? $0.group : nil }
+        return Payer(customer: customer, paidGroup: paid?.isEmpty == true ? nil : paid)
+    }
+}
+
 extension RowCheck {
     /// Judged by a statement of Apple's.
     init(_ stated: StatedSubscription, values: ValuesDigest, now: Timestamp) {

@@ -24,16 +24,18 @@ struct AgendaUpdate: Sendable {
             sql: """
                 INSERT INTO trueup_checks (
                     bundle_id, environment, original_transaction_id, asked_at,
-                    \(CheckRecord.columns.dropFirst().joined(separator: ", ")))
+                    \(CheckRecord.columns.dropFirst().joined(separator: ", ")), customer, paid_group)
                 SELECT p.bundle_id, p.environment, p.original_transaction_id, ?, p.signed_date,
-                    p.clock, ifnull(p.is_lasting, 0), p.agreed, p.account
+                    p.clock, ifnull(p.is_lasting, 0), p.agreed, p.account, p.customer,
+                    p.paid_group
                 FROM \(rows)
                 WHERE p.agreed IS NOT NULL AND p.verdict IN (\(VerdictCode.match.rawValue),
                     \(VerdictCode.discrepancy.rawValue), \(VerdictCode.inserted.rawValue))
                 ON CONFLICT DO UPDATE SET asked_at = excluded.asked_at,
                     signed_date = excluded.signed_date, clock = excluded.clock,
                     is_lasting = excluded.is_lasting, agreed = excluded.agreed,
-                    account = ifnull(excluded.account, trueup_checks.account)
+                    account = ifnull(excluded.account, trueup_checks.account),
+                    customer = excluded.customer, paid_group = excluded.paid_group
                 WHERE ifnull(trueup_checks.signed_date, 0) <= ifnull(excluded.signed_date, ?)
                 """
         ).execute(

@@ -88,7 +88,10 @@ extension SQLiteStore {
                     for entry in some { try erasure.eraseMessage(ofEntry: entry) }
                 }
             }
-            try await write(doing) { db in try OtherPayments.erase(of: group, db) }
+            try await write(doing) { db in
+                try OtherPayments.erase(of: group, db)
+                try PaidNeighbours(db: db).forget(group)
+            }
         }
         try await overwriteOldPages(doing)
         return count

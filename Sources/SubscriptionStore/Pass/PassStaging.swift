@@ -95,7 +95,7 @@ struct PassStaging {
         INSERT INTO trueup_pass_rows (
             pass_id, bundle_id, environment, original_transaction_id, verdict, reason,
             is_absent, look, \(checkColumns), \(figureColumns))
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET verdict = excluded.verdict, reason = excluded.reason,
             is_absent = excluded.is_absent, look = excluded.look, asks_again = 0,
             \(takesOverCheck), \(takesOverFigures)
@@ -113,7 +113,7 @@ struct PassStaging {
                 INSERT INTO trueup_pass_rows (
                     pass_id, bundle_id, environment, original_transaction_id, verdict,
                     \(Self.checkColumns))
-                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue), ?, ?, ?, ?, ?, ?)
+                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue), ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET asks_again = CASE WHEN ? THEN 0 ELSE asks_again END
                 WHERE verdict <> \(VerdictCode.inserted.rawValue)
                 """
@@ -124,13 +124,14 @@ struct PassStaging {
     }
 
     private static let checkColumns =
-        "asked_because, signed_date, clock, is_lasting, agreed, account"
+        "asked_because, signed_date, clock, is_lasting, agreed, account, customer, paid_group"
 
     /// A later look keeps the reason of the question that it repeats.
     private static let takesOverCheck = """
         asked_because = ifnull(excluded.asked_because, asked_because),
         signed_date = excluded.signed_date, clock = excluded.clock,
-        is_lasting = excluded.is_lasting, agreed = excluded.agreed, account = excluded.account
+        is_lasting = excluded.is_lasting, agreed = excluded.agreed, account = excluded.account,
+        customer = excluded.customer, paid_group = excluded.paid_group
         """
 
     private static let figureColumns = "our_status, apple_status, apple_price, apple_currency"
@@ -149,6 +150,7 @@ struct PassStaging {
             check?.clock?.unixMilliseconds, check?.isLasting,
             check.map { Int64(bitPattern: $0.values.bits) },
             (check?.account).map { Int64(bitPattern: $0.bits) },
+            outcome.payer.map { Int64(bitPattern: $0.customer.bits) }, outcome.payer?.paidGroup,
         ]
     }
 

@@ -40,6 +40,19 @@ struct ChunkedConclusion: Sendable {
                     try update.make(rows.sql, rows.arguments, db)
                     return try key(after: start, in: "trueup_pass_rows", db)
                 })
+            // Only now: the two rows of a pair may stand in different chunks.
+            let overlaps = OverlapQuestions(run: run, started: header.started)
+            steps.append(
+                Step { start, db in
+                    let rows = chunk(of: "trueup_pass_rows", start, as: "p")
+                    try overlaps.askAboutNew(rows.sql, rows.arguments, db)
+                    return try key(after: start, in: "trueup_pass_rows", db)
+                })
+            steps.append(
+                Step { _, db in
+                    try overlaps.askAboutEnded(db)
+                    return nil
+                })
         }
         if conclusion.closesPass, header.mode == .apply,
             header.narrowing.isEmpty || header.isForAppsAlone

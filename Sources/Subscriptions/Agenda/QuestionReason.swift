@@ -5,7 +5,8 @@ package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
     /// Apple's notification history holds a newer signed statement that does not agree with the row,
     /// or says nothing of its state.
     case notification
-    /// Judged before: its correction was not written, or it is undecided.
+    /// Judged before: its correction was not written, it is undecided, or its customer began or ceased
+    /// to pay under another Apple Account since.
     case heldBack = "held_back"
     /// The row's compared values are not those that were judged last: somebody wrote to it.
     case changed

@@ -24,6 +24,10 @@ package struct ScopedRow: Hashable, Sendable {
     package var standIns: [SubscriptionKey] = []
     /// The last check; `nil` where no run has judged the row.
     package var check: CheckRecord?
+    /// Other subscriptions of the same app that its customer pays for.
+    package var neighbours: [PaidNeighbour] = []
+    /// Whether it is known to be paid for beside another subscription, and that is not resolved.
+    package var isKnownOverlap = false
 
     package init(
         row: LocalSubscription, duplicates: [SubscriptionKey] = [], absence: AbsenceRecord? = nil,
@@ -67,6 +71,11 @@ package struct RowNotes: Hashable, Sendable {
     /// Rows of ours that stand under ids of later transactions of it.
     package var standIns: [SubscriptionKey] = []
     package var check: CheckRecord?
+    /// Other rows of its customer, app and environment that are paid for, by id.
+    package var neighbours: [PaidNeighbour] = []
+    /// Whether a finding says that it is paid for beside another one; looked up where there are
+    /// neighbours.
+    package var isKnownOverlap = false
 
     package init() {}
 }
@@ -85,6 +94,8 @@ extension ScopedRow {
         if !needsWholeHistory, agreed != nil { historyRevision = notes.history?.revision }
         standIns = notes.standIns
         check = notes.check
+        neighbours = notes.neighbours
+        isKnownOverlap = notes.isKnownOverlap
     }
 }
 

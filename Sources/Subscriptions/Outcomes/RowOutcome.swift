@@ -17,6 +17,8 @@ package struct RowOutcome: Hashable, Sendable {
     package var leavesPeriodsEmpty = false
     /// By what the row was judged; `nil` where it was not, or would not stand after the run.
     package var check: RowCheck?
+    /// Whose the row is and what they pay for; `nil` where it was not judged, or is nobody's.
+    package var payer: Payer?
     /// Why Apple was asked; `nil` where nobody was.
     package var askedBecause: QuestionReason?
     /// What the row adds to the control totals; `nil` where it was not judged.

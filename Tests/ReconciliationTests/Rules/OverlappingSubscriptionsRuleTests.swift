@@ -60,4 +60,75 @@ import Testing
         #expect(outcomes.map(\.verdict) == [.match, .excluded(.inFlight)])
         #expect(outcomes.allSatisfy { $0.findings.isEmpty })
     }
+
+    /// The answer about the asked row, whose customer pays for another one under another account.
+    private func judged(
+        beside id: String, group: String = "group", lasts: Bool = true, isKnown: Bool = false,
+        also others: [StatedSubscription] = []
+    ) throws -> RowOutcome {
+        let item = Sample.item(
+            Sample.row(), [Sample.stated()] + others, held: others.map { Sample.row(of: $0) }
+        ) { item in
+            item.asked?.neighbours = [
+                PaidNeighbour(
+                    originalTransactionID: id, group: group,
+                    clock: Sample.now(days: lasts ? 5 : -5))
+            ]
+            item.asked?.isKnownOverlap = isKnown
+        }
+        return try outcome(item)
+    }
+
+    @Test func `reports a subscription of another account beside an earlier one`() throws {
+        let outcome = try judged(beside: "2000000000000099")
+        #expect(outcome.verdict == .discrepancy)
+        let finding = try outcome.finding(.overlappingSubscriptions)
+        #expect(finding.severity == .medium)
+        #expect(finding.field == "original_transaction_id")
+        #expect(finding.localValue == .text(Sample.id))
+        #expect(finding.appleValue == .text("2000000000000099"))
+        #expect(finding.cause == OverlapCause.twoAccounts)
+        #expect(outcome.corrections.isEmpty)
+        #expect(outcome.hasAllEvidence)
+    }
+
+    @Test func `leaves the pair to the later one's row`() throws {
+        #expect(try judged(beside: "2000000000000101").verdict == .match)
+        // A shorter id is an earlier one.
+        #expect(try judged(beside: "900000000000000").verdict == .discrepancy)
+    }
+
+    @Test func `pairs nothing of another group, and nothing that the answer shows itself`() throws {
+        #expect(try judged(beside: "2000000000000099", group: "another").verdict == .match)
+        let ended = Sample.stated("2000000000000099", .expired)
+        #expect(try judged(beside: "2000000000000099", also: [ended]).verdict == .match)
+    }
+
+    @Test func `keeps what is known until Apple was asked whether the other one was renewed`()
+        throws
+    {
+        #expect(try judged(beside: "2000000000000099", lasts: false).verdict == .match)
+        let known = try judged(beside: "2000000000000099", lasts: false, isKnown: true)
+        #expect(known.kinds == [.overlappingSubscriptions])
+    }
+
+    @Test func `notes what is paid for, and for whom`() throws {
+        func group(_ stated: StatedSubscription) throws -> String? {
+            let judged = try outcome(Sample.row(of: stated), beside: stated)
+            #expect(judged.payer?.customer == CustomerDigest(customerID: "customer 1"))
+            return judged.payer?.paidGroup
+        }
+        #expect(try group(Sample.stated()) == "group")
+        #expect(try group(Sample.stated(Sample.id, .billingGracePeriod)) == "group")
+        for status in [SubscriptionStatus.billingRetry, .expired, .revoked] {
+            #expect(try group(Sample.stated(Sample.id, status)) == nil)
+        }
+        #expect(
+            try group(Sample.stated { $0.transaction.inAppOwnershipType = "FAMILY_SHARED" }) == nil)
+        #expect(try group(Sample.stated { $0.transaction.isUpgraded = true }) == nil)
+        for nobody in [nil, ""] {
+            let row = Sample.row { $0.customerID = nobody }
+            #expect(try outcome(row, beside: Sample.stated()).payer == nil)
+        }
+    }
 }

@@ -5,29 +5,52 @@ import Subscriptions
 /// Only purchased ones count, because family sharing costs nothing. Reported once for each original
 /// after the first, on the later one, with the first one's id as `apple_value`. Only the customer
 /// can end one of them: never corrected.
+///
+/// One customer may pay under two Apple Accounts, of which an answer shows one. Then the first
+/// subscription of the answer is reported, if it has the greater id, beside the row of the same
+/// `customer_id` with the smallest: of two answers only one reports the pair, in whatever order they
+/// come.
 struct OverlappingSubscriptionsRule: CustomerRule {
     static let version = 1
 
     func differences(in reading: CustomerReading) -> [Difference] {
-        let paid = reading.comparable.filter {
-            $0.status.isEntitling && $0.isPurchased && !$0.transaction.isUpgraded
-        }
+        let paid = reading.comparable.filter(\.isPaid)
         return Dictionary(grouping: paid, by: \.group).values.flatMap { members -> [Difference] in
             let ordered = members.sorted { $0.began(before: $1) }
             guard let first = ordered.first else { return [] }
-            return ordered.dropFirst().map { difference($0, beside: first, in: reading) }
+            let others = ordered.dropFirst().map { later in
+                difference(
+                    later, beside: first.originalTransactionID, in: reading,
+                    cause: "two subscriptions in one group")
+            }
+            guard let elsewhere = Self.idElsewhere(before: first, in: reading) else {
+                return others
+            }
+            let pair = difference(
+                first, beside: elsewhere, in: reading, cause: OverlapCause.twoAccounts)
+            return [pair] + others
         }
     }
 
+    /// The smallest id of another Apple Account's that the customer pays for, if it is smaller.
+    private static func idElsewhere(
+        before stated: StatedSubscription, in reading: CustomerReading
+    ) -> String? {
+        reading.neighbours(of: stated).map(\.originalTransactionID)
+            .filter { OverlapCause.isEarlier($0, than: stated.originalTransactionID) }
+            .min { OverlapCause.isEarlier($0, than: $1) }
+    }
+
     private func difference(
-        _ later: StatedSubscription, beside first: StatedSubscription, in reading: CustomerReading
+        _ later: StatedSubscription, beside first: String, in reading: CustomerReading,
+        cause: String
     ) -> Difference {
         let comparison = Comparison(scoped: ScopedRow(row: reading.row(of: later)), stated: later)
         var finding = comparison.finding(
-            .overlappingSubscriptions, .medium, cause: "two subscriptions in one group")
+            .overlappingSubscriptions, .medium, cause: cause)
         finding.field = SubscriptionField.originalTransactionID.rawValue
         finding.localValue = .text(later.originalTransactionID)
-        finding.appleValue = .text(first.originalTransactionID)
+        finding.appleValue = .text(first)
         finding.direction = .customerLoses
         return Difference(finding, payload: later.transaction.evidence)
             .stating(priceOf: later.transaction)
