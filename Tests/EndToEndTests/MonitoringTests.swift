@@ -78,6 +78,45 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(30)))
+    func `a worker's run for its apps is watched like a whole one`() throws {
+        let (start, good, bad) = (try EventReceiver(), try EventReceiver(), try EventReceiver())
+        let place = try workplace(
+            "metrics: {directory: metrics}\n" + pings(start, good, bad), drift: "0.2")
+        try FileManager.default.createDirectory(
+            at: place.folder.url.appendingPathComponent("metrics"),
+            withIntermediateDirectories: true)
+        let app = place.simulator.ready.bundleID
+        let run = try place.run("run", "nightly", "--app", app)
+        try #require(run.status == 2, "\(run.errors)\n\(run.output)")
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: place.folder.url.appendingPathComponent("metrics").path)
+        let name = try #require(names.first)
+        #expect(names.count == 1 && name.hasPrefix("trueup-nightly@\(app)_"), "\(names)")
+        let text = try place.folder.text("metrics/" + name)
+        #expect(
+            text.contains("trueup_last_success_timestamp_seconds{job=\"nightly\",apps=\"\(app)/"))
+        #expect(start.received.count == 1 && good.received.isEmpty && bad.received.count == 1)
+        let status = try place.run("status")
+        #expect(!status.output.contains("no pass over all rows"), "\(status.output)")
+        #expect(status.output.contains("last complete pass began"), "\(status.output)")
+        // Leaving out more, it is nobody's night.
+        _ = try place.run("run", "nightly", "--app", app, "--limit", "1")
+        #expect(try place.folder.text("metrics/" + name) == text)
+        #expect(start.received.count == 1)
+
+        let folder = place.folder.url.appendingPathComponent("reports").path
+        let day = String(try #require(try place.summary()["started"] as? String).prefix(10))
+        let night = try place.run("report", "night", day, "--reports", folder)
+        #expect(night.status == 0, "\(night.errors)")
+        #expect(night.output.contains(": 2 runs"), "\(night.output)")
+        #expect(night.output.contains("\(app)/"), "\(night.output)")
+        let none = try place.run("report", "night", "2001-01-01", "--reports", folder)
+        #expect(none.status == 64, "\(none.errors)")
+        let gone = try place.run("report", "night", day, "--reports", folder + "/gone")
+        #expect(gone.status == 69, "\(gone.errors)")
+    }
+
+    @Test(.timeLimit(.minutes(30)))
     func `a folder that is not there changes nothing but a warning`() throws {
         let place = try workplace("metrics: {directory: nowhere/metrics}\n")
         let run = try place.run("run", "nightly")

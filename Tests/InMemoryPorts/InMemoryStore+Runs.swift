@@ -126,6 +126,9 @@ extension State {
         let isWhole = run.coversEveryRow
         let round = round(of: passID)
         return table.rows.keys.filter { key in
+            guard !run.isForAppsAlone || run.apps.contains(where: { $0.owns(key) }) else {
+                return false
+            }
             if let round, let check = notes[key]?.check, check.askedAt >= round { return false }
             return !pass.isSettled(key)
                 && (isWhole || pass.questions[key] != nil || agenda[key] != nil)

@@ -46,6 +46,21 @@ import Testing
         #expect(message { $0.findings = [] }.text.contains("New findings: none"))
     }
 
+    @Test func `says for which apps a worker's run was`() throws {
+        let one = message { $0.header.narrowing = ["app com.a/production"] }
+        #expect(one.subject.hasPrefix("trueup nightly (com.a/production): "))
+        #expect(try members(one)["apps"] as? [String] == ["com.a/production"])
+        let two = message { $0.header.narrowing = ["app com.a/production", "app com.b/sandbox"] }
+        #expect(two.subject.hasPrefix("trueup nightly (2 apps): "))
+        #expect(two.text.contains("\nApps     com.a/production, com.b/sandbox\n"), "\(two.text)")
+        #expect(try members(message())["apps"] as? [String] == [])
+        #expect(!message().text.contains("\nApps "))
+        let failed = RunMessage(
+            ofJob: "nightly", on: "host", endedWith: .busy, reason: "", apps: ["com.a/production"],
+            nextCommand: "trueup doctor")
+        #expect(failed.text.contains("\nApps     com.a/production\n"))
+    }
+
     @Test func `links to the report`() throws {
         let found = message(link: "https://r.example/{day}/{run}?{job}")
         let link = try #require(try members(found)["link"] as? String)

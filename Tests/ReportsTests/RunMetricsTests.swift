@@ -115,6 +115,63 @@ import Testing
         #expect(table.column("metric").sorted() == names.map { "`\($0)`" }.sorted())
     }
 
+    @Test func `name the apps of a run for some alone, in every sample`() throws {
+        let text = RunMetrics(
+            summary { $0.header.narrowing = ["app com.a/production", "app com.b/sandbox"] },
+            RunMetrics.Standing()
+        ).text
+        let common = #"{job="nightly",apps="com.a/production,com.b/sandbox""#
+        #expect(try samples(text).keys.allSatisfy { $0.contains(common) })
+        let other = RunMetrics(
+            summary { $0.header.narrowing = ["app com.a/production", "limit 1"] },
+            RunMetrics.Standing())
+        #expect(!other.text.contains("apps="), "leaving out more, it is no worker's night")
+    }
+
+    /// The file of a run for these apps.
+    private func leave(_ apps: [String], in folder: TemporaryFolder) throws {
+        let metrics = RunMetrics(
+            summary { $0.header.narrowing = apps.map { "app " + $0 } }, RunMetrics.Standing())
+        try MetricsFile.write(metrics.text, in: folder.path, job: "nightly", apps: apps)
+    }
+
+    @Test func `of several workers stand side by side, and no app in two files`() throws {
+        let folder = try TemporaryFolder()
+        let names = { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
+        try leave(["com.a/production"], in: folder)
+        try leave(["com.b/production", "com.c/production"], in: folder)
+        try MetricsFile.write("a 1\n", in: folder.path, job: "nightly-eu", apps: ["com.a/sandbox"])
+        #expect(
+            try names() == [
+                "trueup-nightly-eu@com.a_sandbox.prom", "trueup-nightly@com.a_production.prom",
+                "trueup-nightly@com.b_production+com.c_production.prom",
+            ])
+        // The shares have changed: b has moved to the first worker.
+        try leave(["com.a/production", "com.b/production"], in: folder)
+        #expect(
+            try names() == [
+                "trueup-nightly-eu@com.a_sandbox.prom",
+                "trueup-nightly@com.a_production+com.b_production.prom",
+            ])
+        try leave(["com.c/production"], in: folder)
+        #expect(try names().count == 3)
+        // A run for all apps stands for every one.
+        try leave([], in: folder)
+        #expect(try names() == ["trueup-nightly-eu@com.a_sandbox.prom", "trueup-nightly.prom"])
+        // One app alone does not take the figures of the others away.
+        try leave(["com.a/production"], in: folder)
+        #expect(try names().contains("trueup-nightly.prom"))
+    }
+
+    @Test func `of many apps have a name that every file system takes`() {
+        let apps = (1...300).map { "com.example.app\($0)/production" }
+        let name = MetricsFile.name(ofJob: "nightly", apps: apps)
+        #expect(name.utf8.count < 100)
+        #expect(name.hasPrefix("trueup-nightly@300-apps-"))
+        #expect(name == MetricsFile.name(ofJob: "nightly", apps: apps.reversed()))
+        #expect(name != MetricsFile.name(ofJob: "nightly", apps: Array(apps.dropFirst())))
+    }
+
     @Test func `replace the file of the run before, and never leave a half`() throws {
         let folder = try TemporaryFolder()
         try MetricsFile.write("a 1\n", in: folder.path, job: "nightly")

@@ -31,6 +31,8 @@ package struct RunMessage: Hashable, Sendable {
     /// The first line of the summary, or why there is none.
     package let headline: String
     private let host: String
+    /// The only apps that the run was for, as `--app` takes them; empty where it was for all.
+    private let apps: [String]
     /// `nil` where the run could not begin, or not come to its end.
     private let summary: RunSummary?
     /// Where the run began and there is no summary to tell from.
@@ -51,6 +53,7 @@ package struct RunMessage: Hashable, Sendable {
         job = summary.header.job
         headline = Headline(summary).text
         host = summary.header.host
+        apps = summary.header.appsAlone
         self.summary = summary
         unfinished = nil
         self.reportPath = reportPath
@@ -69,16 +72,18 @@ package struct RunMessage: Hashable, Sendable {
     ///   - host: On which machine.
     ///   - status: With what it ended.
     ///   - reason: Why, in sentences.
+    ///   - apps: The only apps that it was for, as `--app` takes them; empty where it was for all.
     ///   - unfinished: What is known of the run where it began; `nil` where it did not, so that it
     ///     changed nothing.
     ///   - nextCommand: What to give next, quoted for a shell, with the settings that the run had.
     package init(
         ofJob job: String, on host: String, endedWith status: ExitStatus, reason: String,
-        unfinished: Unfinished? = nil, nextCommand: String
+        apps: [String] = [], unfinished: Unfinished? = nil, nextCommand: String
     ) {
         self.status = status
         self.job = job
         self.host = host
+        self.apps = apps
         let said = reason.isEmpty ? status.meaning : reason
         headline = "Failed (exit status \(status.code)): \(said)"
         self.nextCommand = nextCommand
@@ -120,6 +125,7 @@ package struct RunMessage: Hashable, Sendable {
     /// The body of the webhook (docs/messages.md); members may be added, existing ones stay.
     package var json: CanonicalJSON {
         .object([
+            "apps": .array(apps.map(CanonicalJSON.string)),
             "corrections_written": corrections.map { .integer(Int64($0)) } ?? .null,
             "ended": .time(summary?.conclusion.ended),
             "exit_status": .integer(Int64(status.code)),
@@ -149,7 +155,15 @@ package struct RunMessage: Hashable, Sendable {
     // MARK: For people
 
     /// The subject of a mail.
-    package var subject: String { "trueup \(job.onOneLine): \(headline.onOneLine)" }
+    package var subject: String {
+        let scope =
+            switch apps.count {
+            case 0: ""
+            case 1: " (\(apps[0].onOneLine))"
+            default: " (\(apps.count.of("app")))"
+            }
+        return "trueup \(job.onOneLine)\(scope): \(headline.onOneLine)"
+    }
 
     /// A few lines.
     package var text: String {
@@ -162,6 +176,7 @@ package struct RunMessage: Hashable, Sendable {
             lines.append("")
         }
         lines.append("Job      \(job.onOneLine) on \(host.onOneLine)")
+        if !apps.isEmpty { lines.append("Apps     \(apps.joined(separator: ", ").onOneLine)") }
         if let header { lines.append("Run      \(header.runID)") }
         if let unfinished { lines += Self.changes(by: unfinished) }
         if let reportPath { lines.append("Report   \(reportPath.onOneLine)") }

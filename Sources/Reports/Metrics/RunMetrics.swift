@@ -4,7 +4,8 @@ package import Subscriptions
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/), for node exporter's textfile collector.
 ///
 /// Moments are seconds since 1970, so that an age is computed when it is asked for and grows also
-/// while no run happens. Every sample has the label `job`.
+/// while no run happens. Every sample has the label `job`, and those of a run for some apps alone have
+/// `apps`.
 package struct RunMetrics: Hashable, Sendable {
     /// What the run's own summary does not hold.
     package struct Standing: Hashable, Sendable {
@@ -48,8 +49,13 @@ package struct RunMetrics: Hashable, Sendable {
     }
 
     package var text: String {
-        families.filter { !$0.samples.isEmpty }
-            .map { $0.text(job: summary.header.job) }.joined()
+        let apps = summary.header.appsAlone
+        // A series of its own for each worker: their sums are those of the whole night.
+        let common: [(name: String, value: String)] =
+            [("job", summary.header.job)]
+            + (apps.isEmpty ? [] : [(MetricsFile.appsLabel, apps.joined(separator: ","))])
+        return families.filter { !$0.samples.isEmpty }
+            .map { $0.text(labelled: common) }.joined()
     }
 
     private var families: [MetricFamily] { run + rows + findings + coverage + calls }
@@ -239,45 +245,6 @@ package struct RunMetrics: Hashable, Sendable {
     private func ratio(_ calls: Int, of limit: Int) -> String {
         let parts = Int(min(1e12, Double(calls) * 10_000 / Double(max(1, limit))))
         return "\(parts / 10_000)." + String(String(parts % 10_000 + 10_000).dropFirst())
-    }
-}
-
-/// One metric with all its samples.
-struct MetricFamily {
-    typealias Sample = (labels: [(name: String, value: String)], value: String)
-
-    let name: String
-    let help: String
-    let samples: [Sample]
-
-    init(_ name: String, _ help: String, _ samples: [Sample]) {
-        self.name = name
-        self.help = help
-        self.samples = samples
-    }
-
-    func text(job: String) -> String {
-        var text = "# HELP \(name) \(help)\n# TYPE \(name) gauge\n"
-        for sample in samples {
-            let labels = ([("job", job)] + sample.labels)
-                .map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
-            text += "\(name){\(labels)} \(sample.value)\n"
-        }
-        return text
-    }
-
-    /// The format knows these three escapes and no others.
-    private static func escaped(_ value: String) -> String {
-        var text = ""
-        for character in value.unicodeScalars {
-            switch character {
-            case "\\": text += "\\\\"
-            case "\"": text += "\\\""
-            case "\n": text += "\\n"
-            default: text.unicodeScalars.append(character)
-            }
-        }
-        return text
     }
 }
 

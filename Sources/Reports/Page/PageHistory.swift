@@ -54,7 +54,7 @@ extension EarlierRun {
         self.init(
             runID: summary.header.runID, started: summary.header.started,
             exitStatus: summary.conclusion.exitStatus,
-            isNarrowed: !summary.header.narrowing.isEmpty, totals: summary.totals,
+            isNarrowed: !summary.header.leavesOutNothingOfItsApps, totals: summary.totals,
             calls: summary.conclusion.calls.reduce(0) { $0 + $1.calls },
             coverage: summary.conclusion.coverage,
             figures: RunFigures(kinds: kinds, money: summary.money))

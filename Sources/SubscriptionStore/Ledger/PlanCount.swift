@@ -150,17 +150,23 @@ struct PlanCount {
             arguments: [passID]) ?? 0
     }
 
-    /// What the last complete run of the same job tied out to.
+    /// What the last complete run of the same job tied out to: for the same apps, where the pass is
+    /// for some apps alone.
     private func lastRun() throws -> RunTotals? {
+        let narrowing =
+            try String.fetchOne(
+                db, sql: "SELECT narrowing FROM trueup_passes WHERE pass_id = ?",
+                arguments: [passID]) ?? ""
+        let isForAppsAlone = RunHeader.isForAppsAlone(TextList.decode(narrowing))
         let sequence = try Int64.fetchOne(
             db,
             sql: """
                 SELECT r.run_seq FROM trueup_runs AS r
                 JOIN trueup_passes AS p ON p.pass_id = ? AND p.job = r.job
-                WHERE r.closes_pass = 1 AND r.narrowing = '' AND r.pass_id <> p.pass_id
+                WHERE r.closes_pass = 1 AND r.narrowing = ? AND r.pass_id <> p.pass_id
                 ORDER BY r.run_seq DESC LIMIT 1
                 """,
-            arguments: [passID])
+            arguments: [passID, isForAppsAlone ? narrowing : ""])
         return try sequence.map { try RunSummaryReader.totals(of: $0, db) }
     }
 }

@@ -88,7 +88,6 @@ struct PassOpening {
     }
 
     private func insertRun(passID: Int64, resumedFrom: String?) throws {
-        let apps = run.apps.flatMap { [$0.bundleID, $0.environment.rawValue] }
         try db.execute(
             sql: """
                 INSERT INTO trueup_runs (
@@ -99,7 +98,7 @@ struct PassOpening {
                 """,
             arguments: [
                 run.runID, passID, resumedFrom, run.job, run.mode.rawValue,
-                run.started.unixMilliseconds, TextList.encode(apps), run.actor, run.toolVersion,
+                run.started.unixMilliseconds, AppList.encode(run.apps), run.actor, run.toolVersion,
                 run.settingsDigest, TextList.encode(run.narrowing), run.coversEveryRow,
                 run.notFoundConfirmations, run.jobFile, run.guards, counted,
             ])

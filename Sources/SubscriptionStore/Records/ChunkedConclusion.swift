@@ -55,7 +55,7 @@ struct ChunkedConclusion: Sendable {
                 })
         }
         if conclusion.closesPass, header.mode == .apply,
-            header.narrowing.isEmpty || header.isForAppsAlone
+            header.leavesOutNothingOfItsApps
         {
             steps.append(
                 Step { start, db in
@@ -162,8 +162,13 @@ struct ChunkedConclusion: Sendable {
                     '\(UndecidedReason.deadline.rawValue)'
                 FROM \(rows) \(isTable ? "" : join)
                 WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
+                    AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
+                        WHERE \(FindingLook.isOfAnApp(narrowing: "w.narrowing", of: "s")))
                 """
-        ).execute(arguments: [run.sequence] + arguments + [run.passID, run.passID])
+        ).execute(
+            arguments: [run.sequence] + arguments + [
+                run.passID, run.passID, TextList.encode(header.narrowing),
+            ])
     }
 
     /// Stores where the next history reading begins, unless something that this one showed is still

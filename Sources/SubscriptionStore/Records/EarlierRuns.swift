@@ -38,7 +38,7 @@ extension SQLiteRunRecord {
                 sql: """
                     SELECT e.run_id, e.started, CASE WHEN e.ended IS NULL THEN NULL
                             ELSE e.exit_status END,
-                        e.narrowing, e.coverage, e.found, e.run_seq, e.measures
+                        e.narrowing, e.coverage, e.found, e.run_seq, e.measures, r.narrowing
                     FROM trueup_runs AS e
                     JOIN trueup_runs AS r ON r.job = e.job AND r.mode = e.mode
                     WHERE r.run_seq = ?1 AND e.run_seq < ?1 AND e.started >= ?2
@@ -55,7 +55,7 @@ extension SQLiteRunRecord {
                         runID: row.requiredText(at: 0),
                         started: row.time(at: 1) ?? Timestamp(unixMilliseconds: 0),
                         exitStatus: row.text(at: 2).flatMap(ExitStatus.init(rawValue:)),
-                        isNarrowed: !row.requiredText(at: 3).isEmpty,
+                        isNarrowed: Self.isNarrowed(row),
                         totals: try RunSummaryReader.totals(of: row.integer(at: 6) ?? 0, db),
                         calls: calls.reduce(0) { $0 + $1.calls },
                         coverage: try CoverageText.decode(row.text(at: 4)),
@@ -67,6 +67,17 @@ extension SQLiteRunRecord {
                 try body(run)
             }
         }
+    }
+
+    /// Whether an earlier run left out rows that this one is about.
+    ///
+    /// A run for some apps alone is held against those for the same apps.
+    private static func isNarrowed(_ row: Row) -> Bool {
+        let earlier = row.requiredText(at: 3)
+        let isAlike =
+            earlier == row.requiredText(at: 8)
+            && RunHeader.isForAppsAlone(TextList.decode(earlier))
+        return !earlier.isEmpty && !isAlike
     }
 
     /// What the report stated beside the stored run; `nil` for runs of versions that did not keep it.

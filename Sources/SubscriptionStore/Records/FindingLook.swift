@@ -37,17 +37,20 @@ enum FindingLook {
                 AND n.bundle_id = h.bundle_id AND n.environment = h.environment) END
         """
 
-    /// That the finding is of an app that the run is for.
+    /// That the finding, or the row, is of an app that the run is for.
     ///
-    /// A run for some apps alone neither repeats nor closes what was found of another.
+    /// A run for some apps alone neither repeats nor closes what was found of another, nor misses its
+    /// rows.
     ///
-    /// - Parameter narrowing: The run's narrowing as it is stored; it leaves out nothing of its apps.
-    /// - Returns: A condition on `h`.
-    static func isOfAnApp(narrowing: String) -> String {
+    /// - Parameters:
+    ///   - narrowing: The run's narrowing as it is stored; it leaves out nothing of its apps.
+    ///   - name: Of what has the app.
+    /// - Returns: A condition on what is called so.
+    static func isOfAnApp(narrowing: String, of name: String = "h") -> String {
         """
         (\(narrowing) = '' OR instr(char(10) || \(narrowing) || char(10),
-            char(10) || '\(RunHeader.appNarrowing)' || h.bundle_id || '/' || lower(h.environment)
-                || char(10)) > 0)
+            char(10) || '\(RunHeader.appNarrowing)' || \(name).bundle_id || '/'
+                || lower(\(name).environment) || char(10)) > 0)
         """
     }
 

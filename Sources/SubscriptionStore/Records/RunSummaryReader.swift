@@ -53,16 +53,11 @@ struct RunSummaryReader {
     }
 
     private func header(_ row: Row) -> RunHeader {
-        let apps = TextList.decode(row.requiredText(at: 4))
         var header = RunHeader(
             runID: row.requiredText(at: 0), job: row.requiredText(at: 1),
             mode: RunMode(rawValue: row.requiredText(at: 2)) ?? .check,
             started: row.time(at: 3) ?? Timestamp(unixMilliseconds: 0),
-            apps: stride(from: 0, to: apps.count - 1, by: 2).compactMap { index in
-                AppStoreEnvironment(rawValue: apps[index + 1]).map {
-                    AppIdentity(bundleID: apps[index], environment: $0)
-                }
-            },
+            apps: AppList.decode(row.requiredText(at: 4)),
             actor: row.requiredText(at: 5), toolVersion: row.requiredText(at: 6),
             settingsDigest: row.requiredText(at: 7),
             narrowing: TextList.decode(row.requiredText(at: 8)),

@@ -29,6 +29,7 @@ extension SQLiteStore {
                             WHERE state IN ('new', 'open', 'recurring')
                             GROUP BY kind, severity, state
                             """))
+                overview.completePasses = try Self.completePasses(db)
                 overview.judgedRows =
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_checks") ?? 0
                 overview.oldestCheck = try SweepOrder.oldestCheck(db)
@@ -70,27 +71,31 @@ extension SQLiteStore {
         }
     }
 
-    /// When a whole run of a job last ended with everything judged.
+    /// When a run like this one last ended with everything judged: of the same job, over all apps, or
+    /// for the same ones.
     ///
     /// - Parameters:
-    ///   - job: Its name.
-    ///   - mode: Which of its runs count: a check by hand is no night of a job that writes.
+    ///   - run: One that leaves out nothing of its apps; a check by hand is no night of a job that
+    ///     writes.
     ///   - mayBeEmpty: Whether a run counts that had no row to judge, as of a job without a walk.
     /// - Returns: `nil` before the first.
     /// - Throws: `StoreError` when it cannot be read.
     package func lastSuccess(
-        ofJob job: String, mode: RunMode, mayBeEmpty: Bool
+        like run: RunHeader, mayBeEmpty: Bool
     ) async throws(StoreError) -> Timestamp? {
         try await read("looking for the last success") { db in
             try Int64.fetchOne(
                 db,
                 sql: """
                     SELECT max(ended) FROM trueup_runs
-                    WHERE job = ? AND mode = ? AND narrowing = ''
+                    WHERE job = ? AND mode = ? AND narrowing IN ('', ?)
                         AND (exit_status IN ('\(ExitStatus.ok.rawValue)',
                                 '\(ExitStatus.findings.rawValue)')
                             OR ? AND exit_status = '\(ExitStatus.empty.rawValue)')
-                    """, arguments: [job, mode.rawValue, mayBeEmpty]
+                    """,
+                arguments: [
+                    run.job, run.mode.rawValue, TextList.encode(run.narrowing), mayBeEmpty,
+                ]
             ).map(Timestamp.init(unixMilliseconds:))
         }
     }
@@ -145,6 +150,29 @@ extension SQLiteStore {
                 WHERE (p.covers_every_row = 1 OR p.scheduled_rows IS NOT NULL) AND p.narrowing = ''
                 """
         ).map(Timestamp.init(unixMilliseconds:))
+    }
+
+    /// When the newest complete pass over each app began: over all apps, or for some alone.
+    private static func completePasses(_ db: Database) throws -> [AppIdentity: Timestamp] {
+        var passes: [AppIdentity: Timestamp] = [:]
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT r.apps, p.narrowing, max(p.began) FROM trueup_passes AS p
+                JOIN trueup_runs AS r ON r.pass_id = p.pass_id AND r.closes_pass = 1
+                WHERE p.covers_every_row = 1 OR p.scheduled_rows IS NOT NULL
+                GROUP BY r.apps, p.narrowing
+                """)
+        while let row = try rows.next() {
+            let narrowing = TextList.decode(row.requiredText(at: 1))
+            guard narrowing.isEmpty || RunHeader.isForAppsAlone(narrowing),
+                let began = row.time(at: 2)
+            else { continue }
+            for app in AppList.decode(row.requiredText(at: 0)) {
+                passes[app] = max(began, passes[app] ?? began)
+            }
+        }
+        return passes
     }
 
     private static func watermarks(_ db: Database) throws -> [AppIdentity: Timestamp] {

@@ -40,9 +40,11 @@ extension SQLiteStore {
                 sql: """
                     SELECT count(*) FROM subscriptions AS s \(isWhole ? "" : Self.asked)
                     WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
+                        AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
+                            WHERE \(FindingLook.isOfAnApp(narrowing: "w.narrowing", of: "s")))
                     """,
-                arguments: isWhole
-                    ? [pass.passID, pass.passID] : [pass.passID, pass.passID, pass.passID]) ?? 0
+                arguments: (isWhole ? StatementArguments() : [pass.passID])
+                    + [pass.passID, pass.passID, TextList.encode(run.narrowing)]) ?? 0
         }
     }
 

@@ -39,13 +39,20 @@ struct SubscriptionNights {
                 sequence: row.integer(at: 0) ?? 0, passID: row.integer(at: 1) ?? 0,
                 started: row.time(at: 2) ?? Timestamp(unixMilliseconds: 0),
                 isEnded: row.integer(at: 3) == 1,
-                settles: mode == RunMode.apply.rawValue && narrowing.isEmpty)
+                settles: mode == RunMode.apply.rawValue && isComplete(narrowing))
             return SubscriptionNight(
                 runID: row.requiredText(at: 4), job: row.requiredText(at: 5), mode: mode,
                 started: run.started,
                 exitStatus: row.text(at: 7).flatMap(ExitStatus.init(rawValue:)),
                 narrowing: narrowing, look: try look(of: run))
         }
+    }
+
+    /// Whether a run leaves out nothing of the subscription's app.
+    private func isComplete(_ narrowing: [String]) -> Bool {
+        guard RunHeader.isForAppsAlone(narrowing) else { return narrowing.isEmpty }
+        let app = "\(about.key.bundleID)/\(about.key.environment.lowercased())"
+        return narrowing.contains(RunHeader.appNarrowing + app)
     }
 
     private func look(of run: Run) throws -> SubscriptionNight.Look {

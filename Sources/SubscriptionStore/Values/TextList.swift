@@ -22,6 +22,22 @@ enum TextList {
     }
 }
 
+/// The apps of a run in one column: bundle and environment, a line each.
+enum AppList {
+    static func encode(_ apps: [AppIdentity]) -> String {
+        TextList.encode(apps.flatMap { [$0.bundleID, $0.environment.rawValue] })
+    }
+
+    static func decode(_ column: String) -> [AppIdentity] {
+        let texts = TextList.decode(column)
+        return stride(from: 0, to: texts.count - 1, by: 2).compactMap { index in
+            AppStoreEnvironment(rawValue: texts[index + 1]).map {
+                AppIdentity(bundleID: texts[index], environment: $0)
+            }
+        }
+    }
+}
+
 /// The rules of a correction in one column: `kind name version` a line, `-` for no kind.
 enum AppliedRuleText {
     static func encode(_ rules: [AppliedRule]) -> String {

@@ -50,6 +50,14 @@ package struct RunHeader: Hashable, Sendable {
     /// and closes those that it looked for and did not find.
     package var leavesOutNothingOfItsApps: Bool { narrowing.isEmpty || isForAppsAlone }
 
+    /// The apps that it is for alone, as `--app` takes them; empty where it is for all of the settings,
+    /// or leaves out anything else.
+    ///
+    /// Such a run is a worker's whole night.
+    package var appsAlone: [String] {
+        isForAppsAlone ? narrowing.map { String($0.dropFirst(Self.appNarrowing.count)) } : []
+    }
+
     /// What the words of a narrowing to an app begin with.
     package static let appNarrowing = "app "
 
@@ -57,8 +65,8 @@ package struct RunHeader: Hashable, Sendable {
     package var goesRound: Bool { worksOffAgenda && coversEveryRow && narrowing.isEmpty }
 
     /// Whether what a stopped run did not reach counts as undecided in its report: in a narrowed run,
-    /// and in one that works off a plan, it is out of scope.
-    package var missesWhatItLeaves: Bool { narrowing.isEmpty && judgesRows }
+    /// and in one that works off a plan, it is out of scope; in one for some apps, so are other apps.
+    package var missesWhatItLeaves: Bool { leavesOutNothingOfItsApps && judgesRows }
 
     /// How old a pass may be for a run to go on with it.
     ///

@@ -7,6 +7,8 @@ package struct StoreOverview: Hashable, Sendable {
     package var runs: [RunListing]
     /// When the newest pass over the whole population that was completed began.
     package var lastCompletePass: Timestamp?
+    /// When the newest complete pass over each app began, over all apps or for some alone.
+    package var completePasses: [AppIdentity: Timestamp] = [:]
     /// Subscriptions with a check record.
     package var judgedRows = 0
     /// When Apple signed the oldest of the statements by which the rows were judged last.

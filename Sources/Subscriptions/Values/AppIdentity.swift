@@ -14,6 +14,9 @@ package struct AppIdentity: Hashable, Comparable, Sendable {
         self.environment = environment
     }
 
+    /// As `--app` takes it.
+    package var name: String { "\(bundleID)/\(environment.rawValue.lowercased())" }
+
     /// Whether a row with this key is of the app.
     package func owns(_ key: SubscriptionKey) -> Bool {
         bundleID == key.bundleID && environment.rawValue == key.environment

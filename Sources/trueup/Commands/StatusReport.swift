@@ -3,9 +3,9 @@ package import Subscriptions
 
 /// What `status` shows, as a value: for people as text, for machines as JSON.
 package struct StatusReport {
-    private let overview: StoreOverview
+    let overview: StoreOverview
     private let running: Running?
-    private let apps: [AppIdentity]
+    let apps: [AppIdentity]
     private let now: Timestamp
     private let copy: CopyState?
     let others: [WorkerRun]
@@ -40,11 +40,7 @@ package struct StatusReport {
             "Running    " + (running.map(describe) ?? "nothing"),
         ]
         lines += (running?.lines(at: now) ?? []).map { "           " + $0 }
-        lines.append(
-            "Coverage   "
-                + (overview.lastCompletePass.map {
-                    "the last complete pass began \(moment($0))"
-                } ?? "no pass over all rows has been completed yet"))
+        lines += passLines
         if overview.judgedRows > 0 {
             lines.append(
                 "Judged     \(overview.judgedRows) rows; Apple's oldest word about one is of "
@@ -192,8 +188,9 @@ package struct StatusReport {
             "subscriptions": .integer(Int64(overview.subscriptions)),
             "not_yet_known": .integer(Int64(overview.notYetKnown)),
             "running": running?.json ?? .null,
-            "last_complete_pass": .time(overview.lastCompletePass),
-            "coverage_age_seconds": overview.lastCompletePass.map {
+            "complete_passes": completePassesJSON,
+            "last_complete_pass": .time(lastCompletePass),
+            "coverage_age_seconds": lastCompletePass.map {
                 .integer(now.milliseconds(since: $0) / 1000)
             } ?? .null,
             "oldest_check": .time(overview.oldestCheck),

@@ -1,6 +1,6 @@
 package import ArgumentParser
 import ReconciliationRun
-package import Subscriptions
+import Subscriptions
 
 /// `--app` and `--app-shard` of the commands that can be for some of the configured apps alone.
 package struct AppScope: ParsableArguments {
@@ -95,11 +95,6 @@ package struct AppOption: ExpressibleByArgument, Hashable, Sendable {
             ?? "; configured are \(names.joined(separator: ", "))"
         return CommandFailure(.usage, "--app: no app \"\(text)\" is configured\(hint)")
     }
-}
-
-extension AppIdentity {
-    /// As `--app` takes it.
-    package var name: String { "\(bundleID)/\(environment.rawValue.lowercased())" }
 }
 
 extension Narrowing {

@@ -23,7 +23,10 @@ struct PreparedRun {
     let maxOutage: Duration
     /// The job whose need is forecast; `nil` where rows are left out, or nothing is judged.
     let forecastedJob: JobSettings?
-    /// Whether it does what its job file says, with every row: then metrics and pings are about it.
+    /// Whether it does what its job file says, with every row of its apps.
+    ///
+    /// Metrics, messages and pings are about such runs: one for some apps alone is its worker's whole
+    /// night.
     var isWholeRun = false
     /// Whether a run that ended so needs nobody: a job that only reads notifications may have no row
     /// to judge, and then nothing had been missed.
@@ -131,7 +134,7 @@ extension PreparedRun {
         try self.init(
             settings, job, header, clock, description: verb + jobSettings.name,
             limits: jobSettings, asksApple: true)
-        isWholeRun = header.narrowing.isEmpty && mode == jobSettings.mode
+        isWholeRun = header.leavesOutNothingOfItsApps && mode == jobSettings.mode
     }
 
     /// The ids of `--ids-file`: one a line; empty lines and the space around an id do not count.

@@ -2,6 +2,7 @@ import AppStoreServerAPI
 import FoundationEssentials
 import Glibc
 import Logging
+import PostgresDatabase
 import ReconciliationRun
 import Reports
 import SubscriptionStore
@@ -29,12 +30,16 @@ extension RunSession {
     }
 
     /// Leaves the figures of a whole run where the settings say.
-    func leaveMetrics(of summary: RunSummary, waits: WaitingTime, store: SQLiteStore) async {
+    func leaveMetrics(
+        of summary: RunSummary, waits: WaitingTime, store: SQLiteStore, and calls: SharedCalls?
+    ) async {
         guard let directory = run.settings.metricsDirectory, run.isWholeRun else { return }
         do {
             let metrics = RunMetrics(
-                summary, try await standing(after: summary, waits: waits, in: store))
-            try MetricsFile.write(metrics.text, in: directory, job: summary.header.job)
+                summary, try await standing(after: summary, waits: waits, in: store, and: calls))
+            try MetricsFile.write(
+                metrics.text, in: directory, job: summary.header.job,
+                apps: summary.header.appsAlone)
         } catch {
             warn(
                 "the metrics were not written: \(ErrorReport(error).message). Those of the run before "
@@ -85,6 +90,7 @@ extension RunSession {
             return RunMessage(
                 ofJob: run.header.job, on: run.header.host, endedWith: report.status,
                 reason: report.message,
+                apps: run.isWholeRun ? run.header.appsAlone : [],
                 unfinished: begun.account(
                     of: run.header, inOwnTable: run.settings.company.table != nil,
                     shownBy: common.command("undo", run.header.runID)),
@@ -92,7 +98,7 @@ extension RunSession {
         }
     }
 
-    /// Tells people of a whole run; of others somebody knows who gave the command.
+    /// Tells people of a whole run, of all apps or of a worker's; of others somebody knows who gave the command.
     func send(_ message: RunMessage) async {
         guard run.isWholeRun else { return }
         let messenger = RunMessenger(run.settings, in: invocation)
@@ -102,21 +108,28 @@ extension RunSession {
     }
 
     private func standing(
-        after summary: RunSummary, waits: WaitingTime, in store: SQLiteStore
+        after summary: RunSummary, waits: WaitingTime, in store: SQLiteStore,
+        and calls: SharedCalls?
     ) async throws -> RunMetrics.Standing {
         let overview = try store.overview(runs: 0)
         var standing = RunMetrics.Standing()
         standing.lastSuccess = try await store.lastSuccess(
-            ofJob: summary.header.job, mode: summary.header.mode,
-            mayBeEmpty: run.isWell(.empty))
+            like: summary.header, mayBeEmpty: run.isWell(.empty))
         standing.watermarks = overview.watermarks
         standing.oldestCheck = overview.oldestCheck
         standing.owed = overview.owed
+        if summary.header.isForAppsAlone {
+            // Other apps of these books have a night and a file of their own.
+            let apps = summary.header.apps
+            standing.watermarks = overview.watermarks.filter { apps.contains($0.key) }
+            (standing.owed, standing.oldestCheck) = try await store.owedAndOldestCheck(of: apps)
+        }
         standing.waitedMilliseconds = waits.byReason
-        let use = HourlyUse(of: run.askedApps, in: store, now: invocation.now) { app in
+        let use = HourlyUse(of: run.askedApps, in: store, and: calls, now: invocation.now) { app in
             QuotaRates.documented(environment: app.identity.environment, share: 1)
         }
-        standing.quota = try await use.read().map {
+        // The other figures are not held back where the server cannot be asked.
+        standing.quota = ((try? await use.read()) ?? []).map {
             RunMetrics.QuotaUse(
                 app: $0.app, endpoint: $0.endpoint, calls: $0.calls, limit: $0.limit)
         }
@@ -126,10 +139,11 @@ extension RunSession {
     /// What tells other terminals how far this run is.
     func watch(
         of live: LiveRun, over terminal: ProgressLine, under control: RunControl,
-        in store: SQLiteStore
+        in store: SQLiteStore, and calls: SharedCalls?
     ) -> RunWatch {
         let use = HourlyUse(
-            of: run.askedApps, in: store, now: invocation.now, against: QuotaRates.allowed)
+            of: run.askedApps, in: store, and: calls, now: invocation.now,
+            against: QuotaRates.allowed)
         return RunWatch(
             database: run.settings.databasePath, run: live, control: control, terminal: terminal,
             now: invocation.now, quota: { (try? await use.read()) ?? [] })

@@ -98,7 +98,7 @@ struct RunSession {
         let logger = logger(writingTo: sink, gaps: gaps)
         let live = live(holder: holder, since: since)
         let control = control(of: live, telling: terminal, logger)
-        let watch = watch(of: live, over: terminal, under: control, in: store)
+        let watch = watch(of: live, over: terminal, under: control, in: store, and: calls.shared)
         let watching = Task { await watch.goOn() }
         defer {
             watching.cancel()
@@ -146,7 +146,7 @@ struct RunSession {
 
         // The report is published: nothing that comes after it changes how the run ended.
         await note(report, in: register)
-        await leaveMetrics(of: report.summary, waits: waits, store: store)
+        await leaveMetrics(of: report.summary, waits: waits, store: store, and: calls.shared)
         await deleteWhatIsPastItsRetention(in: store)
         // Before the lock is free: the next run tells under the same name.
         watch.end()

@@ -127,6 +127,31 @@ import trueup
         #expect(status.json.rendered.contains(#""exit_status":74"#))
     }
 
+    @Test func `tells of complete passes by app, where runs are for some alone`() {
+        let other = AppIdentity(bundleID: "com.example.other", environment: .production)
+        let began = Self.now.adding(milliseconds: -90_000)
+        let single = report { $0.completePasses = [Self.app: began] }
+        #expect(
+            single.text.contains(
+                """
+                Coverage   by app, the last complete pass began
+                           com.example.app/production  \(began.rfc3339) (1 min ago)
+
+                """), "\(single.text)")
+        #expect(single.json.rendered.contains("\"coverage_age_seconds\":90"))
+        let elsewhere = report { $0.completePasses = [other: began] }
+        #expect(elsewhere.text.contains("none yet by this worker for 1 other app\n"))
+        #expect(elsewhere.json.rendered.contains("\"last_complete_pass\":null"))
+        #expect(
+            elsewhere.json.rendered.contains(
+                "\"complete_passes\":[{\"began\":null,\"bundle_id\":\"com.example.app\""))
+        let whole = report {
+            $0.lastCompletePass = began
+            $0.completePasses = [Self.app: began]
+        }
+        #expect(whole.text.contains("Coverage   the last complete pass began \(began.rfc3339)"))
+    }
+
     @Test func `tells what was told, what waits and what was given up, where there is any`() {
         #expect(!report { _ in }.text.contains("Telling"))
         let status = report { overview in
