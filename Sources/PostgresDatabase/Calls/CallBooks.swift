@@ -51,6 +51,23 @@ struct CallBooks {
         return QuotaWindow(Self.buckets(booked), at: clock)
     }
 
+    /// What counts of the hour that ends now, as it stands: nothing is held up, forgotten or moved.
+    func used() throws(ServerFailure) -> Int {
+        let rows = try session.run(
+            """
+            SELECT coalesce(sum(calls), 0)::bigint FROM trueup.calls
+            WHERE \(Self.condition) AND second >=
+                (extract(epoch FROM clock_timestamp()))::bigint - $4::bigint
+            """, parameters + [String(Self.countedSeconds)])
+        return rows.first.flatMap { Int64($0) }.map { Int(clamping: max(0, $0)) } ?? 0
+    }
+
+    /// How far back a bucket counts, seen from any moment.
+    private static let countedSeconds: Int64 = {
+        let moment = Timestamp(unixMilliseconds: 0)
+        return -QuotaWindow.firstCounted(at: moment)
+    }()
+
     func enter(_ calls: Int, at second: Int64) throws(ServerFailure) {
         guard calls > 0 else { return }
         _ = try session.run(

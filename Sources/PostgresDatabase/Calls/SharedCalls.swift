@@ -45,6 +45,20 @@ package final class SharedCalls: Sendable {
         }
     }
 
+    /// The calls of all workers in the hour that ends now.
+    ///
+    /// - Parameter account: Whose.
+    /// - Returns: What was booked and counts.
+    /// - Throws: `StoreError` when it cannot be learned.
+    package func booked(of account: QuotaAccount) throws(StoreError) -> Int {
+        try state.withLock { state throws(StoreError) in
+            try state.keeper.read("reading booked calls to Apple") {
+                session throws(ServerFailure) in
+                try CallBooks(session: session, account: account).used()
+            }
+        }
+    }
+
     /// Books calls, and takes back those of the last booking that are not going to be made.
     ///
     /// - Parameters:

@@ -32,6 +32,7 @@
             let rest = try second.book(60, of: account, limit: 100, givingBack: nil, at: now)
             #expect(rest.calls == 40)
             #expect(rest.usedOfHour == 100)
+            #expect(try first.booked(of: account) == 100)
             let none = try first.book(1, of: account, limit: 100, givingBack: nil, at: now)
             #expect(none.calls == 0)
             let wait = try #require(none.nextFree).milliseconds(since: now)
