@@ -33,6 +33,7 @@ package enum CommandExamples {
         "report": [
             "trueup report latest --file report.html > report.html",
             "trueup report night 2026-11-20",
+            "trueup report night 2026-11-20 --reports /srv/one/reports --reports /srv/two/reports",
         ],
         "pause": ["trueup pause nightly", "trueup pause nightly --json"],
         "resume": ["trueup resume nightly", "trueup resume nightly --json"],

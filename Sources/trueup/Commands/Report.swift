@@ -13,7 +13,8 @@ package struct Report: Verb {
             manifest.json and SHA256SUMS, which state its digest, stand in its report folder only. A \
             payload that was erased since the run shows as a tombstone. "trueup report night DATE" \
             shows the runs of one UTC day, a line a run, and their sums: of all workers, where several \
-            share a PostgreSQL database.
+            share a PostgreSQL database; with --reports, of the report folders that are named, read \
+            from their summary.json alone.
             """)
 
     @Argument(
@@ -40,6 +41,14 @@ package struct Report: Verb {
         completion: .directory)
     package var output: String?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "With \"night\": a worker's report folder to read instead of the database; may be "
+                + "repeated.", valueName: "dir"),
+        completion: .directory)
+    package var reports: [String] = []
+
     @OptionGroup package var common: CommonOptions
 
     package init() {}
@@ -54,6 +63,11 @@ package struct Report: Verb {
             throw ValidationError(
                 "The runs of a day have no files of their own; --file and --output take one run.")
         }
+        if date == nil && !reports.isEmpty {
+            throw ValidationError(
+                "--reports shows the runs of a day, such as \"trueup report night 2026-11-20 "
+                    + "--reports DIR\".")
+        }
         if file != nil && output != nil {
             throw ValidationError(
                 "--file prints one file, --output writes all of them; give one of the two.")
@@ -61,6 +75,12 @@ package struct Report: Verb {
     }
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        if let date, !reports.isEmpty {
+            _ = try Self.start(of: date)
+            let (night, isWhole) = try ReportFolders(reports).night(date)
+            try write(night, invocation)
+            return isWhole ? .ok : .unavailable
+        }
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
         if let date {
@@ -88,10 +108,7 @@ package struct Report: Verb {
     private func show(
         _ date: String, _ settings: Settings, _ invocation: Invocation
     ) async throws -> ExitStatus {
-        guard let first = Timestamp(rfc3339: date + "T00:00:00Z") else {
-            throw CommandFailure(
-                .usage, "\"\(PlainText.of(date))\" is no date such as 2026-11-20")
-        }
+        let first = try Self.start(of: date)
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
         let end = first.adding(milliseconds: Milliseconds.perDay)
         let others = await OtherWorkers.runs(
@@ -115,9 +132,21 @@ package struct Report: Verb {
             ($0.listing.started, $0.listing.runID) < ($1.listing.started, $1.listing.runID)
         }
         let night = NightSummary(day: date, runs: runs, gap: others.gap)
+        try write(night, invocation)
+        return others.gap == nil ? .ok : .unavailable
+    }
+
+    private static func start(of date: String) throws -> Timestamp {
+        guard let first = Timestamp(rfc3339: date + "T00:00:00Z") else {
+            throw CommandFailure(
+                .usage, "\"\(PlainText.of(date))\" is no date such as 2026-11-20")
+        }
+        return first
+    }
+
+    private func write(_ night: NightSummary, _ invocation: Invocation) throws {
         try invocation.output.write(
             Array((common.json ? night.json.rendered + "\n" : night.text).utf8))
-        return others.gap == nil ? .ok : .unavailable
     }
 
     /// `nil` for a run that was killed or whose lists are past their retention.
