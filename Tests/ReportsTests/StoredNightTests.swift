@@ -53,6 +53,12 @@ import Testing
         let night = StoredNight(of: "2026-11-20", in: folder.path)
         #expect(night.runs.count == 1)
         #expect(night.gaps.count == 1 && night.gaps[0].contains("/broken/summary.json"))
+        // A count that no run has is not added.
+        let path = day + "/" + (night.runs.first?.listing.runID ?? "") + "/summary.json"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        try text.replacing("\"matched\": 1950", with: "\"matched\": \(Int.max)")
+            .write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(StoredNight(of: "2026-11-20", in: folder.path).runs.isEmpty)
         #expect(StoredNight(of: "2026-11-20", in: folder.path + "/none").gaps.count == 1)
     }
 }

@@ -39,7 +39,7 @@ package struct StoredNight: Sendable {
     private static func run(ofReport path: String, in directory: String) -> WorkerRun? {
         guard let bytes = FileSystem.contents(of: path + "/" + ReportFile.summaryJSON.name),
             let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)),
-            let started = Timestamp(rfc3339: content.started)
+            let started = Timestamp(rfc3339: content.started), content.hasPossibleCounts
         else { return nil }
         var totals = RunTotals()
         totals.matched = content.totals.matched
@@ -84,6 +84,17 @@ package struct StoredNight: Sendable {
             case undecided = "undecided_reasons"
             case excluded = "excluded_reasons"
             case states = "finding_states"
+        }
+
+        /// Whether no count is one that a run cannot have: the file is of another machine, and counts
+        /// are added.
+        var hasPossibleCounts: Bool {
+            var counts = [totals.matched, totals.discrepant] + money.map(\.findings)
+            counts += undecided.values
+            counts += excluded.values
+            counts += corrections.values
+            for states in states.values { counts += states.values }
+            return counts.allSatisfy((0...1_000_000_000_000).contains)
         }
 
         var sums: RunSums {
