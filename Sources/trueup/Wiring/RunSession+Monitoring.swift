@@ -65,7 +65,8 @@ extension RunSession {
     /// Leaves the figures of a run that ended, and whose report could not be written or shown: with
     /// the exit status of the process, which the books state, too, where there is no report.
     func leaveMetrics(
-        ofRunWithout error: any Error, waits: WaitingTime, store: SQLiteStore
+        ofRunWithout error: any Error, waits: WaitingTime, store: SQLiteStore,
+        and calls: SharedCalls?
     ) async {
         let report = ErrorReport(error)
         let runID = run.header.runID
@@ -75,7 +76,7 @@ extension RunSession {
         }
         guard var summary = try? store.runRecord(ofRun: runID).summary() else { return }
         summary.conclusion.statuses = [report.status]
-        await leaveMetrics(of: summary, waits: waits, store: store)
+        await leaveMetrics(of: summary, waits: waits, store: store, and: calls)
     }
 
     /// What people are told of the run, also where it left no report.

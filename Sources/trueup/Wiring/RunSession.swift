@@ -139,7 +139,8 @@ struct RunSession {
             report = try await publish(folder, database, from: store)
             try show(report)
         } catch {
-            await leaveMetrics(ofRunWithout: error, waits: waits, store: store)
+            await leaveMetrics(
+                ofRunWithout: error, waits: waits, store: store, and: calls.shared)
             throw error
         }
         signals.end()
