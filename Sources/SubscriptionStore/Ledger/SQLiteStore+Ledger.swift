@@ -211,7 +211,7 @@ extension SQLiteStore {
             db,
             sql: """
                 SELECT entry, reason, written_at FROM trueup_ledger
-                WHERE reported_run = ? AND target_table = ? ORDER BY entry LIMIT 1
+                WHERE run_id = ? AND target_table = ? ORDER BY entry LIMIT 1
                 """, arguments: [runID, ChangeSet.Table.ledger.rawValue])
         guard let declared, let written = declared.time(at: 2) else { return nil }
         return

@@ -132,10 +132,10 @@ extension Tampering {
             try $0.relink(from: Night.first)
         },
         Tampering(
-            "a day that was not read gets a number", names: "business.jsonl:1",
+            "a day that was not read gets a zero", names: "business.jsonl:1",
             "its events are not what a day"
         ) { reports in
-            try reports.edit(Night.first, "business.jsonl") { $0["events"] = 7 }
+            try reports.edit(Night.first, "business.jsonl") { $0["events"] = 0 }
             try reports.relink(from: Night.first)
         },
         Tampering(
