@@ -133,7 +133,8 @@
             let calls = try #require(Int(try server.sql(counted)))
             #expect(calls > 0)
             let audit = try second.run("run", "audit")
-            #expect([0, 2, 3].contains(audit.status), "\(audit.errors)\n\(audit.output)")
+            // What the other has just corrected is in flight: a guard may say so.
+            #expect([0, 2, 3, 4].contains(audit.status), "\(audit.errors)\n\(audit.output)")
             #expect(try #require(Int(try server.sql(counted))) > calls)
 
             // Either of them tells of both, and nothing is written by that.

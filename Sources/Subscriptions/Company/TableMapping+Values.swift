@@ -96,9 +96,9 @@ extension TableMapping {
 
     /// Whether a column that was given a value can show this one.
     ///
-    /// A column may keep a time less precisely than Apple states it. What was written there stays
-    /// known as Apple stated it, so it is recognised by its leading digits. A status never is: what
-    /// a word means can change with the settings.
+    /// A column may keep a time less precisely than Apple states it, and have one word for several
+    /// of its statuses. What was written there stays known as Apple stated it, so a time is
+    /// recognised by its leading digits, and a status by the word that the settings have for it now.
     ///
     /// - Parameters:
     ///   - read: What stands in the company's column.
@@ -109,7 +109,7 @@ extension TableMapping {
         _ read: FieldValue, of written: FieldValue, in field: SubscriptionField
     ) -> Bool {
         if read == written { return true }
-        guard field != .status, case .column(_, let form) = columns[field] else { return false }
+        guard case .column(_, let form) = columns[field] else { return false }
         switch (form, read, written) {
         case (.timestamptz, .time(let short), .time(let whole)),
             (.timestamp, .time(let short), .time(let whole)):
@@ -129,18 +129,13 @@ extension TableMapping {
 
     /// The changes of a correction as the company keeps them: without columns that it does not keep.
     ///
-    /// A status is the one that its word stands for. Other values stay as Apple signed them, also
-    /// where the column keeps less of them, because the ledger is held against what Apple signed.
+    /// Values stay as Apple stated them, also where the column keeps less of them or has one word
+    /// for several, because the ledger is held against what Apple signed.
     package func kept(
         _ changes: [SubscriptionField: FieldChange]
     ) -> [SubscriptionField: FieldChange] {
         let kept = writable.union(Self.key).union([.signedDate])
-        return changes.filter { kept.contains($0.key) }.reduce(into: [:]) { result, pair in
-            let after = pair.value.after
-            result[pair.key] = FieldChange(
-                before: pair.value.before,
-                after: pair.key == .status ? self.kept(after, in: pair.key) : after)
-        }
+        return changes.filter { kept.contains($0.key) }
     }
 }
 

@@ -77,7 +77,8 @@ struct ExampleNight {
             }
         }
         #expect(example.takesInserts || after.count == before.count, "\(example.name)")
-        #expect(try place.run("verify").status == 0)
+        let verified = try place.run("verify")
+        #expect(verified.status == 0, "\(verified.output)")
         let again = try place.run("run", job)
         #expect(again.status == 2, "\(again.errors)")
         #expect(try place.reportLines("corrections.jsonl").isEmpty, "\(example.name) \(job)")
