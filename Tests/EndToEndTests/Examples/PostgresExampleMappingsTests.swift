@@ -13,8 +13,10 @@
             let night = try ExampleNight(job)
             for example in MappingExample.all {
                 let place = try night.place(for: example, url: server.url)
-                // Longer than one argument of a process may be.
-                try place.folder.write(example.sql(night.rows, for: .postgresql), to: "seed.sql")
+                // Longer than one argument of a process may be. The user is called as our schema is, which
+                // a run before has made and which would be the first of its search path.
+                let seed = try example.sql(night.rows, for: .postgresql)
+                try place.folder.write("SET search_path TO public;\n" + seed, to: "seed.sql")
                 try server.sql("\\i \(place.folder.url.appendingPathComponent("seed.sql").path)")
                 let doctor = try place.run("doctor")
                 #expect(doctor.output.contains("understood:"), "\(doctor.output)")
