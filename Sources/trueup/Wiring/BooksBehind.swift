@@ -104,7 +104,7 @@ struct BooksBehind {
             "The books \(settings.databasePath) were behind: an earlier state of them was put back. "
             + "\(shown.count == 1 ? "1 correction" : "\(shown.count) corrections") (\(entries)) "
             + "stood in the ledger beside your table and in reports\(through), and were taken over "
-            + "from there. They are not reported again.\(lost) What the books had noted since of "
-            + "findings, acknowledgements and notifications is found anew."
+            + "from there. They are not reported again.\(lost) Findings and notifications that the "
+            + "books had noted since are found anew; acknowledge again what was acknowledged since."
     }
 }
