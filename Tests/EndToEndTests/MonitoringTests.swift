@@ -175,7 +175,10 @@ import Testing
         let slow = place.simulator.appYAML()
             .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 20")
         try place.writeSettings(apps: [slow])
+        // Tests that were started under nohup ignore it, and a program inherits that.
+        let inherited = signal(SIGHUP, SIG_DFL)
         let running = try place.start("run", "nightly")
+        signal(SIGHUP, inherited)
         usleep(1_500_000)
         running.send(signal: SIGHUP)
         let stopped = running.wait()
