@@ -32,6 +32,22 @@ import Testing
         }
     }
 
+    @Test func `have a head above every row of a table`() throws {
+        for page in try MarkdownPage.all {
+            let lines = try Repository.text(of: page.path).components(separatedBy: "\n")
+            var isCode = false
+            var above = ""
+            for (index, line) in lines.enumerated() {
+                if line.hasPrefix("```") { isCode.toggle() }
+                if !isCode, line.hasPrefix("|"), !above.hasPrefix("|") {
+                    let next = lines.dropFirst(index + 1).first ?? ""
+                    #expect(next.hasPrefix("|--") || next.hasPrefix("|:-"), "\(page.path): \(line)")
+                }
+                above = line
+            }
+        }
+    }
+
     private static func file(_ link: String) -> String {
         String(link.prefix { $0 != "#" })
     }
