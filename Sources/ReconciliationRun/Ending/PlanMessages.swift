@@ -8,13 +8,22 @@ extension ExitDecision {
     }
 
     /// What a check leaves to be done, by whoever has read it.
+    ///
+    /// A plan keeps the limits of its guards, so what would stop this job would stop its plan, too.
     private var proposal: [String] {
-        guard mode == .check, let seal = plan.seal, seal.changes > 0,
-            let applying = commands.applying(seal)
+        let guards = plan.breaches.map(\.name)
+        guard mode == .check, firstFill == nil || guards.isEmpty, let seal = plan.seal,
+            seal.changes > 0,
+            let applying = commands.applying(seal, lifting: guards, because: reason)
         else { return [] }
-        return [
+        let shown =
             "Nothing is written yet. \(commands.command("show", "plan", runID)) shows what would be; "
-                + "this writes exactly that: \(applying)"
+        return [
+            guards.isEmpty
+                ? shown + "this writes exactly that: \(applying)"
+                : shown + "if all is as it should be, this writes exactly that, once: \(applying) "
+                    + "After a change of the guards in the job file check again: a plan keeps the limits "
+                    + "that it was made under."
         ]
     }
 
@@ -36,6 +45,12 @@ extension ExitDecision {
                 + "(adding --canary 20 writes 20 rows first and asks again). If not, the next run "
                 + "judges everything anew; nothing has to be undone."
         ]
+            + (planned == nil
+                ? []
+                : [
+                    "The limits are those under which the plan was made. Where the job file states others by "
+                        + "now, a new check makes a plan under these: \(commands.newPlan)"
+                ])
     }
 
     /// The reason that is proposed for the ledger; the person may write a better one.

@@ -31,10 +31,18 @@ package struct RunCommands: Hashable, Sendable {
 
     /// Applying exactly one plan of this run's report.
     ///
-    /// - Parameter seal: The plan.
+    /// - Parameters:
+    ///   - seal: The plan.
+    ///   - guards: What would stop it, and is lifted.
+    ///   - reason: Why, as the ledger keeps it.
     /// - Returns: One line; `nil` where nobody knows where the report will stand.
-    func applying(_ seal: PlanSeal) -> String? {
-        report.map { command("apply", $0 + "/plan.json", "--approve", seal.sha256) }
+    func applying(
+        _ seal: PlanSeal, lifting guards: [GuardName], because reason: String
+    ) -> String? {
+        report.map { report in
+            let apply = ["trueup", "apply", report + "/plan.json", "--approve", seal.sha256]
+            return Self.shown(apply + Self.lifts(guards, because: reason) + settings)
+        }
     }
 
     private static func shown(_ words: [String]) -> String { "`\(ShellCommand.text(words))`" }
@@ -56,7 +64,11 @@ package struct RunCommands: Hashable, Sendable {
     /// - Returns: One line.
     func lifting(_ guards: [GuardName], in job: String? = nil, because reason: String) -> String {
         let words = job.map { ["trueup", "run", $0] } ?? own
-        let lifts = guards.flatMap { ["--lift-guard", $0.rawValue] }
-        return Self.shown(words + lifts + ["--reason", reason] + settings)
+        return Self.shown(words + Self.lifts(guards, because: reason) + settings)
+    }
+
+    private static func lifts(_ guards: [GuardName], because reason: String) -> [String] {
+        guards.isEmpty
+            ? [] : guards.flatMap { ["--lift-guard", $0.rawValue] } + ["--reason", reason]
     }
 }

@@ -67,7 +67,8 @@ import Testing
         }
     }
 
-    @Test func `every command is whole: with its options, its settings and the plan's path`() {
+    @Test func `every command is whole: with its options, its settings and the plan's path`() throws
+    {
         let head = PlanHead(database: "d", plannedBy: "run-7", job: "nightly", scope: [])
         let seal = PlanSeal(sha256: String(repeating: "a", count: 64), head: head, changes: 3)
         var outcome = PlanOutcome(breaches: breaches)
@@ -92,6 +93,17 @@ import Testing
                     + "exactly that: `trueup apply reports/2026-11-20/run-7/plan.json --approve "
                     + "\(seal.sha256)`"
             ])
+
+        outcome.breaches = breaches
+        var warned = decision(outcome, mode: .check)
+        warned.commands.report = "reports/2026-11-20/run-7"
+        let last = try #require(warned.messages.last)
+        #expect(
+            last.contains(
+                "`trueup apply reports/2026-11-20/run-7/plan.json --approve \(seal.sha256) "
+                    + "--lift-guard max_changes --lift-guard max_own_fault --reason 'the plan of run "
+                    + "run-7 was read and is right'`"))
+        #expect(last.contains("check again"))
     }
 
     private func lift(by run: String, breach: String?) -> GuardLift {
