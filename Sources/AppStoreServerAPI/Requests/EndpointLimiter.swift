@@ -167,12 +167,15 @@ struct EndpointLimiter {
         return rate.wasRateLimited(at: now, resumption: pausedUntil)
     }
 
-    /// An earlier process was told 429 and left this share of the rate.
-    mutating func wasRateLimitedBefore(until end: Duration, rateShare: Double) {
+    /// Another process was told 429 and left this share of the rate; a smaller one of our own stays.
+    mutating func wasRateLimitedElsewhere(until end: Duration, rateShare: Double) {
         pausedUntil = max(pausedUntil, end)
         bucket.wasPaused(until: pausedUntil)
+        let own = rate.perSecond(at: end) / rate.configuredPerSecond
+        // In this order a share that is no number stays one, which `AdaptiveRate` takes as the lowest.
         rate = AdaptiveRate(
-            configuredPerSecond: rate.configuredPerSecond, share: rateShare, resumption: end)
+            configuredPerSecond: rate.configuredPerSecond, share: min(rateShare, own),
+            resumption: end)
     }
 
     /// The part of the configured rate that is used when a pause ends.

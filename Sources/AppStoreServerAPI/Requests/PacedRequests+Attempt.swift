@@ -172,10 +172,16 @@ extension PacedRequests {
             let wallClock = wallClock()
             let wait = grant.nextFree?.milliseconds(since: wallClock) ?? 0
             let end = now + .milliseconds(max(1, wait))
-            state.withLock {
-                $0.quotaWasUsedUp(
-                    endpoint, callsPerHour: grant.limit, until: end, slot: slot, at: now,
-                    wallClock: wallClock)
+            state.withLock { state in
+                guard let refusal = grant.refusal else {
+                    return state.quotaWasUsedUp(
+                        endpoint, callsPerHour: grant.limit, until: end, slot: slot, at: now,
+                        wallClock: wallClock)
+                }
+                state.withLimiter(endpoint) { $0.slotWasGivenBack(slot) }
+                state.wasRateLimitedElsewhere(
+                    refusal, at: endpoint, now: now, wallClock: wallClock)
+                state.noteRate(of: endpoint, at: now)
             }
             tellNotices()
             return nil

@@ -58,7 +58,7 @@ package final class PacedRequests: APISending {
             app: app, keyID: keyID, host: Self.host(of: baseURL), rates: rates,
             maxOutage: maxOutage, deadline: self.deadline, seed: seed)
         for (endpoint, refusal) in earlierRefusals {
-            state.wasRateLimitedBefore(refusal, at: endpoint, now: .zero, wallClock: wallClock())
+            state.wasRateLimitedElsewhere(refusal, at: endpoint, now: .zero, wallClock: wallClock())
         }
         self.state = Mutex(state)
     }

@@ -10,7 +10,8 @@ package protocol QuotaBook: Sendable {
     ///   - wanted: How many calls are wanted, at least one.
     ///   - endpoint: Where they go.
     ///   - unused: What is left of an earlier grant and not going to be made.
-    /// - Returns: Up to as many calls as wanted; none where the hour is used up.
+    /// - Returns: Up to as many calls as wanted; none where the hour is used up, and none, with the
+    ///   `refusal`, while a 429 holds that was kept by whatever process.
     /// - Throws: `QuotaBookFailure`: nothing is known to be booked, so no call may be made.
     func book(
         _ wanted: Int, of endpoint: Endpoint, givingBack unused: QuotaGrant?
@@ -21,7 +22,8 @@ package protocol QuotaBook: Sendable {
     /// Where that fails the calls count as made, as those of a killed process do.
     func giveBack(_ unused: QuotaGrant, of endpoint: Endpoint) async
 
-    /// Keeps a 429 for processes that begin later; where that fails they learn it from Apple.
+    /// Keeps a 429 for every process that books here, also those that begin later; where that fails
+    /// they learn it from Apple.
     func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) async
 }
 

@@ -118,8 +118,8 @@ extension RequestState {
             rateShare: withLimiter(endpoint) { $0.shareAfterPause })
     }
 
-    /// What an earlier process was told still holds.
-    mutating func wasRateLimitedBefore(
+    /// What an earlier process was told still holds, or another one has just been told.
+    mutating func wasRateLimitedElsewhere(
         _ refusal: QuotaRefusal, at endpoint: Endpoint, now: Duration, wallClock: Timestamp
     ) {
         // However the clock was set meanwhile: no pause is longer than Apple's longest.
@@ -128,7 +128,7 @@ extension RequestState {
             RetryAfter.longestWait.components.seconds * 1000)
         let end = now + .milliseconds(remaining)
         withLimiter(endpoint) {
-            $0.wasRateLimitedBefore(until: end, rateShare: refusal.rateShare)
+            $0.wasRateLimitedElsewhere(until: end, rateShare: refusal.rateShare)
         }
         guard end > now else { return }
         noteWait(.rateLimited, of: endpoint, until: end, at: now, wallClock: wallClock)

@@ -51,6 +51,33 @@ struct CallBooks {
         return QuotaWindow(Self.buckets(booked), at: clock)
     }
 
+    /// The 429 that still holds, whichever worker was answered it.
+    func refusal(at clock: Timestamp) throws(ServerFailure) -> QuotaRefusal? {
+        let row = try session.run(
+            """
+            SELECT round(extract(epoch FROM resumes_at) * 1000)::bigint, rate_share
+            FROM trueup.refusals WHERE \(Self.condition)
+            """, parameters
+        ).rows.first
+        guard let row, row.count == 2, let resumption = row[0].flatMap({ Int64($0) }),
+            let share = row[1].flatMap({ Double($0) })
+        else { return nil }
+        let refusal = QuotaRefusal(
+            resumesAt: Timestamp(unixMilliseconds: resumption), rateShare: share)
+        return refusal.holds(at: clock) ? refusal : nil
+    }
+
+    /// Keeps a 429 in place of an earlier one.
+    func keep(_ refusal: QuotaRefusal, forMilliseconds wait: Int64) throws(ServerFailure) {
+        _ = try session.run(
+            """
+            INSERT INTO trueup.refusals (bundle_id, environment, endpoint, resumes_at, rate_share)
+            VALUES ($1, $2, $3, clock_timestamp() + $4::bigint * interval '1 millisecond', $5)
+            ON CONFLICT (bundle_id, environment, endpoint)
+                DO UPDATE SET resumes_at = excluded.resumes_at, rate_share = excluded.rate_share
+            """, parameters + [String(wait), String(refusal.rateShare)])
+    }
+
     /// What counts of the hour that ends now, as it stands: nothing is held up, forgotten or moved.
     func used() throws(ServerFailure) -> Int {
         let rows = try session.run(

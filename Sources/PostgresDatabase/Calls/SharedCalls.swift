@@ -27,21 +27,25 @@ package final class SharedCalls: Sendable {
         state = Mutex(State(keeper: SessionKeeper(connector, limits: limits)))
     }
 
-    /// Makes the table, where it is not there.
+    /// Makes the tables, where they are not there.
     ///
-    /// - Throws: `StoreError` where it cannot be made.
+    /// - Throws: `StoreError` where they cannot be made.
     package func prepare() throws(StoreError) {
         try state.withLock { state throws(StoreError) in try state.keeper.bringUpToDate() }
     }
 
-    /// Whether the table is there and may be written, as it stands: for a run that only looks, which
+    /// Whether the tables are there and may be written, as it stands: for a run that only looks, which
     /// makes nothing in a company's database.
     ///
     /// - Returns: `false` before the first job that writes, and for a user who may only read.
     /// - Throws: `StoreError` when it cannot be learned.
     package func mayBeUsed() throws(StoreError) -> Bool {
         try state.withLock { state throws(StoreError) in
-            try state.keeper.mayUse("calls", for: ["SELECT", "INSERT", "UPDATE", "DELETE"])
+            for table in ["calls", "refusals"] {
+                let rights = ["SELECT", "INSERT", "UPDATE", "DELETE"]
+                guard try state.keeper.mayUse(table, for: rights) else { return false }
+            }
+            return true
         }
     }
 
@@ -67,7 +71,7 @@ package final class SharedCalls: Sendable {
     ///   - limit: The calls of any hour.
     ///   - unused: What is left of the caller's last grant.
     ///   - now: The caller's clock, by which it uses the grant.
-    /// - Returns: As many calls as fit, in the bucket of the caller's clock.
+    /// - Returns: As many calls as fit, in the bucket of the caller's clock; none while a 429 holds.
     /// - Throws: `StoreError` when nothing is known to be booked; then no call may be made.
     package func book(
         _ wanted: Int, of account: QuotaAccount, limit: Int, givingBack unused: QuotaGrant?,
@@ -85,6 +89,9 @@ package final class SharedCalls: Sendable {
                     isGivenBack = true
                     try books.takeBack(unused)
                 }
+                if let refusal = try books.refusal(at: clock) {
+                    return (QuotaGrant(during: refusal, limit: limit, at: clock), clock)
+                }
                 let grant = try books.window(at: clock).grant(wanted, limit: limit, at: clock)
                 try books.enter(grant.calls, at: CallBooks.bucket(ofGrantAt: clock))
                 return (grant, clock)
@@ -94,9 +101,35 @@ package final class SharedCalls: Sendable {
             own.nextFree = grant.nextFree.map {
                 now.adding(milliseconds: $0.milliseconds(since: clock))
             }
+            if let refusal = grant.refusal {
+                own.refusal?.resumesAt = now.adding(
+                    milliseconds: refusal.resumesAt.milliseconds(since: clock))
+            }
             state.last[account] = Booked(
                 bucket: own.bucket, serverBucket: CallBooks.bucket(ofGrantAt: clock))
             return own
+        }
+    }
+
+    /// Keeps a 429 of Apple's, which holds for all workers.
+    ///
+    /// - Parameters:
+    ///   - refusal: By the caller's clock.
+    ///   - account: Whose calls.
+    ///   - now: The caller's clock.
+    /// - Throws: `StoreError` when it cannot be kept; then others learn it from Apple.
+    package func keep(
+        _ refusal: QuotaRefusal, of account: QuotaAccount, at now: Timestamp
+    ) throws(StoreError) {
+        let wait = min(
+            max(0, refusal.resumesAt.milliseconds(since: now)), QuotaRefusal.longestMilliseconds)
+        try state.withLock { state throws(StoreError) in
+            try state.keeper.write("keeping a refusal for the quota") {
+                session throws(ServerFailure) in
+                let books = CallBooks(session: session, account: account)
+                _ = try books.hold()
+                try books.keep(refusal, forMilliseconds: wait)
+            }
         }
     }
 

@@ -111,6 +111,20 @@ enum OurSchema {
                 COMMENT ON TABLE trueup.runs IS
                     'A line for each run of each worker; the proof is the report that it names'
                 """),
+        // What one worker is told by Apple holds for all: nobody asks before that time.
+        Step(
+            number: 5,
+            statements: """
+                CREATE TABLE trueup.refusals (
+                    bundle_id text NOT NULL,
+                    environment text NOT NULL,
+                    endpoint text NOT NULL,
+                    resumes_at timestamptz NOT NULL,
+                    rate_share double precision NOT NULL,
+                    PRIMARY KEY (bundle_id, environment, endpoint));
+                COMMENT ON TABLE trueup.refusals IS
+                    'The last 429 of Apple, to whatever worker: no call is booked before resumes_at'
+                """),
     ]
 
     static let newest = steps.map(\.number).max() ?? 0

@@ -122,12 +122,15 @@ extension SQLiteStore {
     ///   - account: Whose call.
     ///   - limit: The calls that any hour may have.
     ///   - now: The present.
-    /// - Returns: One call, or none where processes have made those of an hour.
+    /// - Returns: One call, or none where processes have made those of an hour, or a 429 holds.
     /// - Throws: When the database cannot be read.
     package func noteCall(
         of account: QuotaAccount, limit: Int, at now: Timestamp
     ) async throws(StoreError) -> QuotaGrant {
         let held = await CallNotes(besideDatabaseAt: file.path).hold()
+        if let refusal = try await refusal(of: account, at: now) {
+            return QuotaGrant(during: refusal, limit: limit, at: now)
+        }
         let grant = try await quotaWindow(of: account, noted: held, at: now)
             .grant(1, limit: limit, at: now)
         // Where the notes cannot be written the call is still made: to find such faults is what

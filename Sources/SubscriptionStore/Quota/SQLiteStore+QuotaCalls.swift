@@ -11,7 +11,7 @@ extension SQLiteStore {
     ///   - limit: The calls that any hour may have.
     ///   - unused: What is left of an earlier grant.
     ///   - now: Asked inside the transaction: whoever waited for the lock books in the present.
-    /// - Returns: What was booked: as many calls as fit, up to `wanted`.
+    /// - Returns: What was booked: as many calls as fit, up to `wanted`; none while a 429 holds.
     /// - Throws: When the database cannot be written; then nothing is booked.
     package func bookCalls(
         _ wanted: Int, of account: QuotaAccount, limit: Int, givingBack unused: QuotaGrant?,
@@ -23,6 +23,9 @@ extension SQLiteStore {
             let books = QuotaBooks(db: db, account: account)
             let now = now()
             if let unused { try books.takeBack(unused) }
+            if let refusal = try books.refusal(at: now) {
+                return QuotaGrant(during: refusal, limit: limit, at: now)
+            }
             try books.forgetWhatDoesNotCount(at: now)
             let grant = try books.window(noted: held, at: now).grant(wanted, limit: limit, at: now)
             try books.enter(grant)
@@ -56,6 +59,21 @@ extension SQLiteStore {
         of account: QuotaAccount, at now: Timestamp
     ) async throws(StoreError) -> Int {
         try await quotaWindow(of: account, noted: nil, at: now).used
+    }
+
+    /// The 429 that still holds; reads only.
+    ///
+    /// - Parameters:
+    ///   - account: Whose calls.
+    ///   - now: The present.
+    /// - Returns: `nil` where calls may be made.
+    /// - Throws: When the database cannot be read.
+    func refusal(
+        of account: QuotaAccount, at now: Timestamp
+    ) async throws(StoreError) -> QuotaRefusal? {
+        try await read("reading refusals for the quota") { db in
+            try QuotaBooks(db: db, account: account).refusal(at: now)
+        }
     }
 
     /// What was booked or noted and counts at this moment; reads only.
@@ -95,6 +113,21 @@ private struct QuotaBooks {
             return QuotaWindow.Bucket(start: row["second"], calls: Int(clamping: max(0, calls)))
         }
         return QuotaWindow(booked + (held?.buckets(of: account) ?? []), at: now)
+    }
+
+    /// The 429 that still holds, whichever process was answered it.
+    func refusal(at now: Timestamp) throws -> QuotaRefusal? {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT resumes_at, rate_share FROM trueup_quota_refusals
+                WHERE \(QuotaAccount.condition)
+                """, arguments: account.arguments)
+        guard let row else { return nil }
+        let refusal = QuotaRefusal(
+            resumesAt: Timestamp(unixMilliseconds: row["resumes_at"]),
+            rateShare: row["rate_share"])
+        return refusal.holds(at: now) ? refusal : nil
     }
 
     func enter(_ grant: QuotaGrant) throws {

@@ -1,7 +1,7 @@
 import GRDB
 package import Subscriptions
 
-/// The last 429 of each endpoint, for processes that begin while it still holds.
+/// The last 429 of each endpoint: while it holds no process books a call.
 extension SQLiteStore {
     /// Keeps a 429 in place of an earlier one.
     ///

@@ -98,12 +98,27 @@ package struct QuotaGrant: Hashable, Sendable {
     package var nextFree: Timestamp?
     /// The calls of the hour that ends now, with these; 0 where none were granted.
     package var usedOfHour = 0
+    /// The 429 that some process was answered and that still holds; then no calls are granted.
+    package var refusal: QuotaRefusal?
 
     package init(calls: Int, bucket: Int64, limit: Int, nextFree: Timestamp?) {
         self.calls = calls
         self.bucket = bucket
         self.limit = limit
         self.nextFree = nextFree
+    }
+
+    /// No calls, because Apple wants none now, whatever the hour has left.
+    ///
+    /// - Parameters:
+    ///   - refusal: What some process was told.
+    ///   - limit: The calls of any hour.
+    ///   - now: The present.
+    package init(during refusal: QuotaRefusal, limit: Int, at now: Timestamp) {
+        self.init(
+            calls: 0, bucket: QuotaWindow.bucket(of: now), limit: limit,
+            nextFree: refusal.resumesAt)
+        self.refusal = refusal
     }
 }
 
@@ -116,6 +131,21 @@ package struct QuotaRefusal: Hashable, Sendable {
     package init(resumesAt: Timestamp, rateShare: Double) {
         self.resumesAt = resumesAt
         self.rateShare = rateShare
+    }
+
+    /// Apple counts by the hour, and no pause that is kept is longer.
+    package static let longestMilliseconds: Int64 = 3_600_000
+
+    /// Whether Apple wants no calls at a moment.
+    ///
+    /// What would last far longer than an hour was kept before the clock was set back: Apple says it
+    /// again where it is still so.
+    ///
+    /// - Parameter now: The moment.
+    /// - Returns: `true` before `resumesAt`.
+    package func holds(at now: Timestamp) -> Bool {
+        let wait = resumesAt.milliseconds(since: now)
+        return wait > 0 && wait < 2 * Self.longestMilliseconds
     }
 }
 

@@ -46,8 +46,11 @@ struct WorkerQuota: QuotaBook {
         await own.giveBack(unused, of: endpoint)
     }
 
-    /// A 429 is kept for this worker's next run; another worker learns it from Apple.
+    /// A 429 holds for all workers at once, and in this worker's books for its next command.
     func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) async {
+        try? await offTheCooperativeThreads {
+            try shared.keep(refusal, of: own.account(endpoint), at: own.now())
+        }
         await own.keep(refusal, of: endpoint)
     }
 
@@ -96,8 +99,9 @@ struct WorkerCalls {
         } else if try !calls.mayBeUsed() {
             // A run that only looks makes nothing in a company's database.
             remark =
-                "The calls of this check are counted in its own books alone: \(address) has no table "
-                + "trueup.calls that it may write. The first job that writes makes it."
+                "The calls of this check are counted in its own books alone: \(address) has no tables "
+                + "trueup.calls and trueup.refusals that it may write. The first job that writes "
+                + "makes them."
             return
         }
         shared = calls

@@ -40,6 +40,9 @@ final class SharedBooks: QuotaBook {
             if let unused {
                 state.booked[endpoint]?[unused.bucket, default: 0] -= unused.calls
             }
+            if let refusal = state.refusals[endpoint], refusal.holds(at: now) {
+                return QuotaGrant(during: refusal, limit: limit, at: now)
+            }
             let buckets = state.booked[endpoint, default: [:]]
             let window = QuotaWindow(
                 buckets.map { QuotaWindow.Bucket(start: $0.key, calls: $0.value) }, at: now)

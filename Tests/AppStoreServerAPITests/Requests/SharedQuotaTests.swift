@@ -190,6 +190,29 @@ import Testing
         #expect(rates == [5])
     }
 
+    @Test func `stops a process that already runs when another one is answered 429`() async throws {
+        let books = books(1_000_000)
+        let heard = Heard()
+        let other = process(books, rate: 10, heard: heard)
+        #expect(await other.ask().word == "answered {}")
+        let refused = process(books, rate: 10, deadline: .seconds(60)) { _, _ in
+            .answer(429, "", headers: [("retry-after", "600")])
+        }
+        #expect(await refused.ask().word.hasPrefix("past deadline"))
+        // What it had booked may still be made within its bucket of five seconds.
+        try await clock.sleep(until: clock.now.advanced(by: .seconds(5)), tolerance: nil)
+        #expect(await other.ask().word == "answered {}")
+        #expect(clock.elapsed >= .seconds(600) && clock.elapsed < .seconds(601))
+        #expect(heard.waits.map(\.reason) == [.rateLimited])
+        // It goes on at the reduced rate, like the one that was refused.
+        let rates = heard.all.compactMap { notice -> Double? in
+            if case .rate(let perSecond, _) = notice.event { perSecond } else { nil }
+        }
+        #expect(rates == [5])
+        // Another endpoint was never stopped.
+        #expect(await other.ask(.transactionInfo).word == "answered {}")
+    }
+
     @Test func `never waits longer than an hour for what an earlier process noted`() async {
         let future = QuotaRefusal(
             resumesAt: Timestamp(unixMilliseconds: .max), rateShare: .nan)

@@ -2,6 +2,7 @@
     import Foundation
     import PostgresDatabase
     import Subscriptions
+    import TestSupport
     import Testing
 
     @Suite(.enabled(if: TestServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"))
@@ -131,6 +132,46 @@
                 return try await group.reduce(0, +)
             }
             #expect(granted == 300)
+        }
+
+        private struct Books: RefusalBooks {
+            let calls: SharedCalls
+
+            func book(
+                _ wanted: Int, of account: QuotaAccount, limit: Int,
+                givingBack unused: QuotaGrant?, at now: Timestamp
+            ) async throws -> QuotaGrant {
+                try calls.book(wanted, of: account, limit: limit, givingBack: unused, at: now)
+            }
+
+            func keep(
+                _ refusal: QuotaRefusal, of account: QuotaAccount, at now: Timestamp
+            ) async throws {
+                try calls.keep(refusal, of: account, at: now)
+            }
+        }
+
+        @Test func `are stopped by a 429 to one of them, as the books promise`() async throws {
+            let live = try LiveCompany()
+            let promises = KeptRefusals(
+                told: Books(calls: try worker(live)), other: Books(calls: try worker(live)))
+            #expect(try await promises.brokenPromises(at: now) == [])
+        }
+
+        @Test(arguments: [-7_200_000, 7_200_000] as [Int64])
+        func `are stopped by the server's clock, whatever the worker's says`(
+            skew: Int64
+        ) throws {
+            let live = try LiveCompany()
+            let clock = now.adding(milliseconds: skew)
+            try worker(live).keep(
+                QuotaRefusal(resumesAt: clock.adding(milliseconds: 60_000), rateShare: 0.5),
+                of: account, at: clock)
+            let none = try worker(live).book(
+                1, of: account, limit: 100, givingBack: nil, at: now)
+            #expect(none.calls == 0)
+            let wait = try #require(none.refusal).resumesAt.milliseconds(since: now)
+            #expect(wait > 50_000 && wait <= 60_000)
         }
 
         @Test func `are not shared by a user who may only look`() throws {

@@ -23,6 +23,20 @@ import Testing
         #expect(booked.grant(1, limit: 7, at: Self.now).usedOfHour == 0)
     }
 
+    @Test func `grants nothing while a 429 holds`() {
+        let refusal = QuotaRefusal(resumesAt: Self.now.adding(milliseconds: 1), rateShare: 0.5)
+        #expect(refusal.holds(at: Self.now))
+        #expect(!refusal.holds(at: refusal.resumesAt))
+        #expect(!refusal.holds(at: Self.now.adding(milliseconds: -86_400_000)))
+        #expect(
+            !QuotaRefusal(resumesAt: Timestamp(unixMilliseconds: .max), rateShare: 0.5)
+                .holds(at: Self.now))
+        let none = QuotaGrant(during: refusal, limit: 7, at: Self.now)
+        #expect(none.calls == 0)
+        #expect(none.nextFree == refusal.resumesAt)
+        #expect(none.refusal == refusal)
+    }
+
     @Test func `says when the next call fits`() {
         let full = window([(1_795_144_100, 2), (1_795_144_000, 3), (1_795_144_600, 4)])
         // Of nine calls with a limit of seven, three have to leave: the first bucket is enough.
