@@ -12,7 +12,7 @@
         private static let numbers: Set = ["status", "auto_renew_status"]
 
         /// The rows of the simulated company in our table, and in one of PostgreSQL.
-        fileprivate func places(
+        func places(
             _ server: OwnServer
         ) throws -> (ours: Workplace, theirs: Workplace) {
             let simulator = try RunningSimulator([

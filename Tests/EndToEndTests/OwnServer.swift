@@ -8,6 +8,7 @@
             .appendingPathComponent("PostgresDatabaseTests/server").path
 
         static let isInstalled = (try? run(script, ["find"]))?.status == 0
+        static let hasPooler = (try? run(script, ["find-pooler"]))?.status == 0
 
         // The path of a socket is at most 107 bytes long.
         private let folder = "/tmp/trueup-night-\(UUID().uuidString.prefix(8))"
@@ -26,17 +27,33 @@
             "postgres://trueup@\(folder.replacingOccurrences(of: "/", with: "%2F"))/postgres"
         }
 
+        /// Starts PgBouncer before it.
+        ///
+        /// - Parameters:
+        ///   - mode: Of its pools.
+        ///   - size: How many sessions with the server all its clients share.
+        /// - Returns: The URL that leads through it.
+        /// - Throws: `Failure` where it does not start.
+        func pool(mode: String = "transaction", size: Int = 2) throws -> String {
+            guard try Self.run(Self.script, ["pool", folder, mode, "\(size)"]).status == 0 else {
+                throw Failure(words: "PgBouncer did not start")
+            }
+            return url.replacingOccurrences(of: "/postgres", with: "%2Fpool/postgres")
+        }
+
         func stop() {
             _ = try? Self.run(Self.script, ["stop", folder])
             try? FileManager.default.removeItem(atPath: folder)
         }
 
         @discardableResult
-        func sql(_ text: String) throws -> String {
+        func sql(_ text: String, in database: String = "postgres") throws -> String {
+            // PgBouncer answers about itself in a database of this name.
+            let host = folder + (database == "pgbouncer" ? "/pool" : "")
             let result = try Self.run(
                 "/usr/bin/env",
                 [
-                    "psql", "-h", folder, "-U", "trueup", "-d", "postgres", "-AtXq", "-v",
+                    "psql", "-h", host, "-U", "trueup", "-d", database, "-AtXq", "-v",
                     "ON_ERROR_STOP=1", "-c", text,
                 ])
             guard result.status == 0 else { throw Failure(words: text) }

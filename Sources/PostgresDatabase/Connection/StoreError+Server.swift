@@ -12,6 +12,12 @@ extension StoreError {
             failure.state.description.isEmpty
             ? "(\(failure.words))" : "(PostgreSQL \(failure.state): \(failure.words))"
         let server = address.description
+        if failure.endsSession, let refusal = PoolerRefusal(failure.words) {
+            self = .schema(
+                "PgBouncer before the database \(server) refuses \(refusal.advice) Nothing of this "
+                    + "step was written. \(said)")
+            return
+        }
         switch failure.state.meaning {
         case _ where failure.endsSession, .unavailable:
             self = .unavailable(

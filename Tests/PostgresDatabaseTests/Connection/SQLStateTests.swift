@@ -24,6 +24,29 @@ import Testing
         #expect(try status(state) == expected)
     }
 
+    @Test(arguments: [
+        ("FATAL:  unsupported startup parameter: options", "ignore_startup_parameters"),
+        ("FATAL:  unsupported startup parameter in options: geqo", "PGOPTIONS"),
+        ("transaction blocks not allowed in statement pooling mode", "pool_mode = transaction"),
+    ])
+    func `of PgBouncer that no repetition mends says what to change`(
+        words: String, advice: String
+    ) throws {
+        let address = try PostgresAddress(url: "postgres://localhost/x")
+        for state in ["", "08P01"] {
+            let error = StoreError(
+                ServerFailure(state: SQLState(state), endsSession: true, words: words),
+                doing: "connecting", at: address)
+            #expect(error.exitStatus == .config)
+            #expect(error.description.contains(advice), "\(error)")
+            #expect(error.description.contains(words))
+        }
+        // A company's trigger may say such words; then the session goes on.
+        let other = StoreError(
+            ServerFailure(state: SQLState("P0001"), words: words), doing: "testing", at: address)
+        #expect(!other.description.contains("PgBouncer"))
+    }
+
     @Test func `that ended the session is that nobody answers`() throws {
         #expect(try status("XX000", endsSession: true) == .unavailable)
     }
