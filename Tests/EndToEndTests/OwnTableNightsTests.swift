@@ -97,7 +97,13 @@ import Testing
             try? FileManager.default.removeItem(atPath: books.path + suffix)
         }
         try FileManager.default.moveItem(at: backup, to: books)
+        let doctor = try place.run("doctor")
+        #expect(
+            doctor.output.contains("the books lack the ledger there from entry"),
+            "\(doctor.output)")
+        #expect(try place.run("estimate", "nightly").status == 0)
         try night(place)
+        #expect(try !place.run("doctor").output.contains("the books lack"))
         let said = try #require(try place.summary()["messages"] as? [String])
         #expect(
             said.contains { $0.contains("were behind") && $0.contains("run \(lostRun)") },

@@ -117,7 +117,9 @@ import Testing
         try shop(theirs).writeWithoutTransaction { db in
             try db.execute(sql: "DELETE FROM trueup_corrections")
         }
-        for command in [["doctor"], ["verify", "--database"], ["run", "nightly"]] {
+        for command in [
+            ["doctor"], ["verify", "--database"], ["estimate", "nightly"], ["run", "nightly"],
+        ] {
             let ended = try theirs.run(command)
             #expect(ended.status == 78, "\(command): \(ended.errors)\n\(ended.output)")
             #expect((ended.output + ended.errors).contains("trueup restored"))

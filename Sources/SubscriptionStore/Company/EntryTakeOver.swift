@@ -12,6 +12,24 @@ struct EntryTakeOver {
 
     func take(_ entry: LedgerEntry) throws {
         let head = try Ledger(db: db).head()
+        try Self.refuse(entry, behind: head, of: mapping)
+        try Ledger(db: db).takeOver(entry)
+        try changeCopy(by: entry)
+        try settlePlanned(entry)
+        try OutboxWriter(db: db, naming: naming).append(entry)
+        if let undone = entry.undoOf { try TakenBackCorrection(db: db, entry: undone).note() }
+    }
+
+    /// Refuses an entry that does not continue the books.
+    ///
+    /// - Parameters:
+    ///   - entry: The next one of the company's ledger.
+    ///   - head: The end of the books.
+    ///   - mapping: For the name of the table.
+    /// - Throws: `.schema`.
+    static func refuse(
+        _ entry: LedgerEntry, behind head: (number: Int64, hash: String), of mapping: TableMapping
+    ) throws {
         guard entry.number > head.number, entry.previousHash == head.hash else {
             throw StoreError.schema(
                 "The ledger beside \(mapping.table) goes on at entry \(entry.number), which does "
@@ -19,11 +37,6 @@ struct EntryTakeOver {
                     + "are those of another table. Nothing was written. Put the newest books back "
                     + "that you have.")
         }
-        try Ledger(db: db).takeOver(entry)
-        try changeCopy(by: entry)
-        try settlePlanned(entry)
-        try OutboxWriter(db: db, naming: naming).append(entry)
-        if let undone = entry.undoOf { try TakenBackCorrection(db: db, entry: undone).note() }
     }
 
     /// The refresh that follows makes the copy equal anyway; this keeps the version that the entry

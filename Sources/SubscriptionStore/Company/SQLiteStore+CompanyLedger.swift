@@ -28,6 +28,28 @@ extension SQLiteStore {
             + "`trueup restored --reason TEXT` (docs/database.md)."
     }
 
+    /// Where the ledger beside the company's table goes on behind these books; it only looks.
+    ///
+    /// - Parameter company: The table that the rows here are a copy of.
+    /// - Returns: The first entry that the next run takes over; `nil` where the books have all.
+    /// - Throws: `.schema` where it does not continue the books, so that no run would take it over.
+    package func entryToTakeOver(from company: CompanyLink) async throws(StoreError) -> Int64? {
+        let (after, head) = try await read("reading the ledger's end") { db in
+            let head = try Ledger(db: db).head()
+            return (try Self.newestMapped(db)?.number ?? head.number, head)
+        }
+        let next = try await blocking { () throws(StoreError) in
+            try company.database.entries(after: after, limit: 1)
+        }.first
+        guard let next else { return nil }
+        do {
+            try EntryTakeOver.refuse(next.ledgerEntry(), behind: head, of: company.mapping)
+        } catch {
+            throw StoreError(error, doing: "reading the ledger beside \(company.mapping.table)")
+        }
+        return next.number
+    }
+
     /// Takes over what a killed run committed there and not here.
     ///
     /// - Throws: `.schema` where the company's database lacks an entry that the books have.

@@ -9,7 +9,8 @@ package struct Estimate: Verb {
         discussion: """
             Reads the database by the same scan as the run and changes nothing; makes no call to \
             Apple and needs no key. What only Apple's answers tell, such as how many pages of \
-            notifications there are, is taken from the job's last runs, or said to be unknown.
+            notifications there are, is taken from the job's last runs, or said to be unknown. Where \
+            your own table was restored behind the books, as a run would find it, ends with 78.
             """)
 
     @Argument(
@@ -38,9 +39,13 @@ package struct Estimate: Verb {
         let job = try JobSettings.load(job, beside: settings)
         let now = try invocation.clock(startingAt: now, settings: settings)()
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let ledger = await CompanyLedgerLook.look(
+            at: settings.company, beside: store, at: settings.databasePath)
+        // What no run would begin with is not worth a forecast.
+        if case .lacksEntries(let problem) = ledger { throw StoreError.schema(problem) }
         let forecast = try await RunForecast(
             of: job, settings: settings, apps: apps, at: now, in: store)
-        let report = EstimateReport(job: job, forecast: forecast)
+        let report = EstimateReport(job: job, forecast: forecast, companyLedger: ledger)
         try invocation.output.line(common.json ? report.json.rendered : report.text)
         return .ok
     }

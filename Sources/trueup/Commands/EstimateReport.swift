@@ -4,10 +4,20 @@ package import Subscriptions
 package struct EstimateReport {
     private let job: JobSettings
     private let forecast: RunForecast
+    private let companyLedger: CompanyLedgerLook?
 
     package init(job: JobSettings, forecast: RunForecast) {
+        self.init(job: job, forecast: forecast, companyLedger: nil)
+    }
+
+    /// - Parameters:
+    ///   - job: The job.
+    ///   - forecast: What a run of it would need.
+    ///   - companyLedger: What was seen of the company's own table, where there is one.
+    init(job: JobSettings, forecast: RunForecast, companyLedger: CompanyLedgerLook?) {
         self.job = job
         self.forecast = forecast
+        self.companyLedger = companyLedger
     }
 
     private var questions: QuestionForecast { forecast.questions }
@@ -103,6 +113,9 @@ package struct EstimateReport {
                 + "Apple Account, need more.",
         ]
         if forecast.readsNotifications { notes.append(notificationNote) }
+        if case .notLookedAt = companyLedger, let companyLedger {
+            notes.append(companyLedger.text)
+        }
         if questions.drawsPart {
             notes.append("The run draws another sample: its customers may be a few more or fewer.")
         }

@@ -20,14 +20,27 @@ struct CompanyChecks {
             guard let books, let path = company.booksPath,
                 let link = try CompanyConnection.link(company, booksAt: path)
             else { return lines }
-            return lines + [
-                try await books.gap(inLedgerOf: link).map {
-                    .failed("table", nil, $0, fix: nil, .config)
-                } ?? .ok("table", nil, "the ledger there has the newest entry of the books")
-            ]
+            return lines + [try await ledgers(of: link, books)]
         } catch {
             return [.failed("table", nil, error)]
         }
+    }
+
+    /// Whether the two ledgers agree, or what a run would do about it.
+    private func ledgers(
+        of link: CompanyLink, _ books: SQLiteStore
+    ) async throws(StoreError) -> Diagnosis {
+        if let gap = try await books.gap(inLedgerOf: link) {
+            return .failed("table", nil, gap, fix: nil, .config)
+        }
+        guard let entry = try await books.entryToTakeOver(from: link) else {
+            return .ok("table", nil, "the ledger there has the newest entry of the books")
+        }
+        return .warning(
+            "table", nil,
+            "the books lack the ledger there from entry \(entry) on: a run was killed, or the books "
+                + "were put back to an earlier state",
+            fix: "nothing: the next run that writes takes over what they lack, and says so")
     }
 
     private func lines(
