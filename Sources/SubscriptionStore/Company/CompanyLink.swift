@@ -6,6 +6,7 @@ package struct CompanyLink: Sendable {
     package let database: any CompanyDatabase
     package let mapping: TableMapping
     let refusals = CompanyRefusals()
+    let committed = CommittedEntries()
 
     package init(_ database: any CompanyDatabase, mapping: TableMapping) {
         self.database = database
@@ -14,6 +15,18 @@ package struct CompanyLink: Sendable {
 
     /// What a person should know of changes that the company's database refused, in sentences.
     package var remarks: [String] { refusals.remarks }
+}
+
+/// The entries that the company's database has committed in the transaction at hand, before the
+/// books commit them.
+final class CommittedEntries: Sendable {
+    private let noted = Mutex<ClosedRange<Int64>?>(nil)
+
+    /// `nil` until it has.
+    var range: ClosedRange<Int64>? {
+        get { noted.withLock(\.self) }
+        set { noted.withLock { $0 = newValue } }
+    }
 }
 
 /// Why changes were refused, each reason once.

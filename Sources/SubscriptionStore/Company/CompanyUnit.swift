@@ -102,7 +102,7 @@ final class CompanyUnit {
         guard let first = appended.first, let last = appended.last else { return rollBack() }
         isOpen = false
         switch try link.database.commit() {
-        case .committed: return
+        case .committed: return noteCommitted()
         case .refused(let reason): throw CommitRefused(reason: reason)
         case .unknown: break
         }
@@ -115,6 +115,13 @@ final class CompanyUnit {
                     + "were not written there, as its ledger shows, nor in the books. Run again: "
                     + "the run goes on where it stopped.")
         }
+        noteCommitted()
+    }
+
+    private func noteCommitted() {
+        guard let first = appended.first?.number, let last = appended.last?.number, first <= last
+        else { return }
+        link.committed.range = first...last
     }
 
     private func rollBack() {

@@ -64,7 +64,8 @@ extension SQLiteStore {
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Result<Value, PlanApplication.Undone> {
         try? await Task.sleep(for: courtesy.pause)
-        return try await retried(doing) { [connection, courtesy] in
+        return try await retried(doing) { [connection, courtesy, company] in
+            company?.committed.range = nil
             do {
                 let (value, start) = try await connection.write { db in
                     let start = ContinuousClock.now
@@ -74,6 +75,9 @@ extension SQLiteStore {
                 return .success(value)
             } catch let undone as PlanApplication.Undone {
                 return .failure(undone)
+            } catch let error as DatabaseError {
+                guard let entries = company?.committed.range else { throw error }
+                throw StoreError(error, behind: entries)
             }
         }
     }

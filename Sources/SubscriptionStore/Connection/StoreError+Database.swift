@@ -60,6 +60,23 @@ extension StoreError {
         }
     }
 
+    /// Why the books could not commit what the company's database had committed just before.
+    ///
+    /// - Parameters:
+    ///   - error: What SQLite said.
+    ///   - entries: Of the ledger there.
+    init(_ error: DatabaseError, behind entries: ClosedRange<Int64>) {
+        let range =
+            entries.count == 1
+            ? "entry \(entries.lowerBound)"
+            : "entries \(entries.lowerBound) to \(entries.upperBound)"
+        self = .notWritten(
+            "The books could not be written after your database had committed corrections (\(range) "
+                + "of the ledger there): these stand, and nothing else of this step was written. See "
+                + "whether the disk of the books is full or has failed, then run again: the run "
+                + "first takes over what the books lack. \(Self.quote(error))")
+    }
+
     var isBusy: Bool {
         if case .busy = self { true } else { false }
     }
