@@ -11,16 +11,27 @@
         static let hasPooler = (try? run(script, ["find-pooler"]))?.status == 0
 
         // The path of a socket is at most 107 bytes long.
-        private let folder = "/tmp/trueup-night-\(UUID().uuidString.prefix(8))"
+        let folder = "/tmp/trueup-night-\(UUID().uuidString.prefix(8))"
 
         struct Failure: Error {
             let words: String
         }
 
-        init() throws {
-            guard try Self.run(Self.script, ["start", folder]).status == 0 else {
-                throw Failure(words: "the server did not start")
-            }
+        /// - Parameter environment: Variables of the server's own; it is told its folder.
+        /// - Throws: When it does not start.
+        init(environment: (String) -> [String: String] = { _ in [:] }) throws {
+            try start(environment: environment(folder))
+        }
+
+        /// Starts it again after `stopAtOnce`.
+        func start(environment: [String: String] = [:]) throws {
+            let started = try Self.run(Self.script, ["start", folder], environment: environment)
+            guard started.status == 0 else { throw Failure(words: "the server did not start") }
+        }
+
+        /// Ends it as `pg_ctl stop -m immediate` does: in the midst of whatever it is doing.
+        func stopAtOnce() throws {
+            _ = try Self.run(Self.script, ["stop", folder])
         }
 
         var url: String {
@@ -42,7 +53,7 @@
         }
 
         func stop() {
-            _ = try? Self.run(Self.script, ["stop", folder])
+            try? stopAtOnce()
             try? FileManager.default.removeItem(atPath: folder)
         }
 
@@ -60,10 +71,27 @@
             return result.output.trimmingCharacters(in: .newlines)
         }
 
+        /// Waits until the sessions of a killed program have ended, with what they were doing.
+        func waitForEndOfSessions() throws {
+            for _ in 0..<Self.patience {
+                let others = try sql(
+                    "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'trueup'")
+                guard others != "0" else { return }
+                usleep(50_000)
+            }
+            throw Failure(words: "a session did not end")
+        }
+
+        private static let patience = 400
+
         private static func run(
-            _ program: String, _ arguments: [String]
+            _ program: String, _ arguments: [String], environment: [String: String] = [:]
         ) throws -> (status: Int32, output: String) {
             let process = Process()
+            if !environment.isEmpty {
+                process.environment = ProcessInfo.processInfo.environment
+                    .merging(environment) { _, new in new }
+            }
             let pipe = Pipe()
             process.executableURL = URL(fileURLWithPath: program)
             process.arguments = arguments

@@ -22,14 +22,16 @@ struct DurableSteps {
         library = try Self.compiled.get()
     }
 
-    /// Runs a command undisturbed and counts its steps.
+    /// Runs a command undisturbed and counts its steps, or those at files with a text in their path.
     func count(
-        _ kind: Kind, of arguments: [String], in folder: URL
+        _ kind: Kind, at files: String = "", of arguments: [String], in folder: URL
     ) throws -> (steps: Int, result: BuiltExecutable.Result) {
         let counter = folder.appendingPathComponent("steps")
         let result = try trueup.run(
             arguments, in: folder,
-            environment: environment(folder, kind, ["DURABLE_STEPS_COUNT": counter.path]))
+            environment: environment(
+                folder, kind,
+                ["DURABLE_STEPS_COUNT": counter.path, "DURABLE_STEPS_OF": files]))
         let bytes = try Data(contentsOf: counter)
         try FileManager.default.removeItem(at: counter)
         return (bytes.reversed().reduce(0) { $0 << 8 | Int($1) }, result)
@@ -61,13 +63,64 @@ struct DurableSteps {
             environment: environment(folder, .sync, ["DURABLE_STEPS_KILL_AT": "\(step)"]))
     }
 
-    /// Runs a command that finds the disk full from its n-th step on.
+    /// Runs a command that finds the disk full from its n-th step on: of all files, or of those with a
+    /// text in their path.
     func withFullDisk(
-        from step: Int, _ arguments: [String], in folder: URL
+        from step: Int, at files: String = "", _ arguments: [String], in folder: URL
     ) throws -> BuiltExecutable.Result {
         try trueup.run(
             arguments, in: folder,
-            environment: environment(folder, .write, ["DURABLE_STEPS_FULL_AT": "\(step)"]))
+            environment: environment(
+                folder, .write,
+                ["DURABLE_STEPS_FULL_AT": "\(step)", "DURABLE_STEPS_OF": files]))
+    }
+
+    /// What happens once the command has done something, or somebody else has.
+    enum Disturbance: String {
+        /// It is killed before it does anything else to a file.
+        case kill
+        /// The disk is full, but not for the files whose steps were counted.
+        case full
+    }
+
+    /// Runs a command that is disturbed behind its n-th sync, rename or removal of files with a text in
+    /// their path.
+    func disturbed(
+        by disturbance: Disturbance, after step: Int, at files: String, _ arguments: [String],
+        in folder: URL
+    ) throws -> BuiltExecutable.Result {
+        try trueup.run(
+            arguments, in: folder,
+            environment: environment(
+                folder, .sync,
+                [
+                    "DURABLE_STEPS_THEN": disturbance.rawValue, "DURABLE_STEPS_OF": files,
+                    "DURABLE_STEPS_AFTER": "\(step)",
+                ]))
+    }
+
+    /// Runs a command that is disturbed as soon as a file is there.
+    func disturbed(
+        by disturbance: Disturbance, once flag: String, _ arguments: [String], in folder: URL
+    ) throws -> BuiltExecutable.Result {
+        try trueup.run(
+            arguments, in: folder,
+            environment: environment(
+                folder, .write,
+                ["DURABLE_STEPS_THEN": disturbance.rawValue, "DURABLE_STEPS_WHILE": flag]))
+    }
+
+    /// The environment of another program to which the disk of a folder is full while a file is there,
+    /// but not for files with a text in their path.
+    func environment(
+        ofDiskAt folder: String, fullWhile flag: String, butNotFor files: String
+    ) -> [String: String] {
+        environment(
+            URL(fileURLWithPath: folder), .write,
+            [
+                "DURABLE_STEPS_THEN": Disturbance.full.rawValue, "DURABLE_STEPS_WHILE": flag,
+                "DURABLE_STEPS_OF": files,
+            ])
     }
 
     private func environment(

@@ -11,6 +11,14 @@
 //   DURABLE_STEPS_COMMITS   file that holds, as two numbers of 8 bytes, the commits that were written to a
 //                           write-ahead log of SQLite and the syncs of such logs
 //   DURABLE_STEPS_KIND      `sync` counts all but plain writes; `write` (default) counts writes too
+//   DURABLE_STEPS_OF        only steps at files whose path holds this text are counted
+//
+// A disturbance between two files that are written one after the other:
+//
+//   DURABLE_STEPS_AFTER     it begins after this counted step
+//   DURABLE_STEPS_WHILE     it lasts while this file is there
+//   DURABLE_STEPS_THEN      `kill`: the process is killed before its next step at any file, plain writes too;
+//                           `full`: every write to a file that DURABLE_STEPS_OF does not name finds the disk full
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,6 +44,13 @@ static _Atomic uint64_t own_count;
 static _Atomic uint64_t *count = &own_count;
 static uint64_t kill_at = UINT64_MAX, full_at = UINT64_MAX;
 static int counts_writes = 1;
+static char counted_files[NAME_MAX + 1];
+// Whether the file that this thread has just asked about is one whose steps are counted.
+static __thread int is_counted = 1;
+static uint64_t disturbed_after = UINT64_MAX;
+static const char *disturbed_while;
+static int then_kills, then_fills;
+static _Atomic int is_disturbed;
 static _Atomic uint64_t own_commits[2];
 static _Atomic uint64_t *commits = own_commits;
 
@@ -65,6 +80,12 @@ __attribute__((constructor)) static void begin(void) {
     full_at = number("DURABLE_STEPS_FULL_AT");
     const char *kind = getenv("DURABLE_STEPS_KIND");
     counts_writes = !(kind && strcmp(kind, "sync") == 0);
+    const char *files = getenv("DURABLE_STEPS_OF"), *then = getenv("DURABLE_STEPS_THEN");
+    if (files && strlen(files) < sizeof counted_files) strcpy(counted_files, files);
+    disturbed_after = number("DURABLE_STEPS_AFTER");
+    disturbed_while = getenv("DURABLE_STEPS_WHILE");
+    then_kills = then && strcmp(then, "kill") == 0;
+    then_fills = then && strcmp(then, "full") == 0;
     const char *file = getenv("DURABLE_STEPS_COUNT");
     if (!file) return;
     int descriptor = NEXT(open)(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -91,6 +112,7 @@ static int is_ours_at(int folder, const char *path) {
         return 0;
     }
     if (strncmp(whole, root, root_length) != 0 || whole[root_length] != '/') return 0;
+    is_counted = !*counted_files || strstr(whole + root_length, counted_files) != NULL;
     // What a job tells of itself each second, and is ordered, is meant for nobody after its end.
     return !strstr(whole + root_length, "-progress") && !strstr(whole + root_length, "-orders");
 }
@@ -132,19 +154,31 @@ static void note_sync(int descriptor) {
     if (is_log(descriptor)) atomic_fetch_add(&commits[1], 1);
 }
 
+static void end(void) {
+    kill(getpid(), SIGKILL);
+    for (;;) pause();
+}
+
+// Does what DURABLE_STEPS_THEN says; returns whether the disk is full for this file.
+static int disturb(void) {
+    if (!atomic_load(&is_disturbed) && !(disturbed_while && access(disturbed_while, F_OK) == 0)) return 0;
+    if (then_kills) end();
+    return then_fills && !(*counted_files && is_counted);
+}
+
 // Counts one step; returns whether the disk is full by now.
 static int step(void) {
+    int is_full = disturb();
+    if (!is_counted) return is_full;
     uint64_t mine = atomic_fetch_add(count, 1) + 1;
-    if (mine == kill_at) {
-        kill(getpid(), SIGKILL);
-        for (;;) pause();
-    }
-    return mine >= full_at;
+    if (mine == kill_at) end();
+    if (mine >= disturbed_after) atomic_store(&is_disturbed, 1);
+    return is_full || mine >= full_at;
 }
 
 static int write_step(int descriptor) {
     if (!is_our_file(descriptor)) return 0;
-    if (!counts_writes) return atomic_load(count) >= full_at;
+    if (!counts_writes) return disturb() || (is_counted && atomic_load(count) >= full_at);
     return step();
 }
 
@@ -170,6 +204,20 @@ ssize_t pwrite64(int descriptor, const void *bytes, size_t size, off64_t offset)
 ssize_t writev(int descriptor, const struct iovec *parts, int parts_count) {
     if (write_step(descriptor)) FULL(-1);
     return NEXT(writev)(descriptor, parts, parts_count);
+}
+ssize_t pwritev(int descriptor, const struct iovec *parts, int parts_count, off_t offset) {
+    if (write_step(descriptor)) FULL(-1);
+    return NEXT(pwritev)(descriptor, parts, parts_count, offset);
+}
+ssize_t pwritev64(int descriptor, const struct iovec *parts, int parts_count, off64_t offset) {
+    if (write_step(descriptor)) FULL(-1);
+    return NEXT(pwritev64)(descriptor, parts, parts_count, offset);
+}
+int posix_fallocate(int descriptor, off_t offset, off_t size) {
+    return write_step(descriptor) ? ENOSPC : NEXT(posix_fallocate)(descriptor, offset, size);
+}
+int posix_fallocate64(int descriptor, off64_t offset, off64_t size) {
+    return write_step(descriptor) ? ENOSPC : NEXT(posix_fallocate64)(descriptor, offset, size);
 }
 int ftruncate(int descriptor, off_t size) {
     if (is_our_file(descriptor)) step();

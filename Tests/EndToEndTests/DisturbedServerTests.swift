@@ -1,0 +1,237 @@
+#if PostgreSQL
+    import Foundation
+    import TestSupport
+    import Testing
+
+    /// Nights on PostgreSQL in which the program is killed, the server is stopped at once, or a disk
+    /// fills; the nights after them end where an undisturbed one ends.
+    @Suite(
+        .enabled(if: OwnServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"),
+        .serialized, .timeLimit(.minutes(30)))
+    struct `A disturbed night on PostgreSQL` {
+        private static let trials = 4
+        private static let disturbancesPerTrial = 3
+
+        @Test func `is finished after SIGKILL at random moments`() throws {
+            let night = try ServerNight(customers: 120)
+            defer { night.server.stop() }
+            let undisturbed = try night.undisturbed(slowedBy: ServerNight.slowness)
+            for trial in 1...Self.trials {
+                try night.reset(slowedBy: ServerNight.slowness)
+                let copy = try night.origin.copy()
+                defer { copy.remove() }
+                for _ in 1...Self.disturbancesPerTrial {
+                    let running = try BuiltExecutable("trueup")
+                        .start(MappedNight.command, in: copy.folder)
+                    let after = Int.random(in: 0...undisturbed.milliseconds)
+                    usleep(UInt32(after) * 1000)
+                    running.send(signal: SIGKILL)
+                    let killed = running.wait()
+                    let when = "trial \(trial), killed after \(after) ms"
+                    #expect(
+                        [137, undisturbed.status, 0].contains(killed.status),
+                        "\(when): \(killed.errors)")
+                    try night.server.waitForEndOfSessions()
+                    _ = try night.state(of: copy).isAhead(when)
+                }
+                try night.finish(copy, as: undisturbed, "trial \(trial)")
+            }
+        }
+
+        @Test func `is finished after the server was stopped at once at random moments`() throws {
+            let night = try ServerNight(customers: 120)
+            defer { night.server.stop() }
+            let undisturbed = try night.undisturbed(slowedBy: ServerNight.slowness)
+            for trial in 1...Self.trials {
+                try night.reset(slowedBy: ServerNight.slowness)
+                let copy = try night.origin.copy()
+                defer { copy.remove() }
+                for _ in 1...Self.disturbancesPerTrial {
+                    let running = try BuiltExecutable("trueup")
+                        .start(MappedNight.command, in: copy.folder)
+                    let after = Int.random(in: 0...undisturbed.milliseconds)
+                    usleep(UInt32(after) * 1000)
+                    try night.server.stopAtOnce()
+                    let left = running.wait()
+                    try night.server.start()
+                    let when = "trial \(trial), stopped after \(after) ms"
+                    #expect(
+                        [69, undisturbed.status, 0].contains(left.status),
+                        "\(when): \(left.status) \(left.errors)")
+                    _ = try night.state(of: copy).isAhead(when)
+                }
+                try night.finish(copy, as: undisturbed, "trial \(trial)")
+            }
+        }
+
+        @Test func `is finished where the books lack what the server has committed`() throws {
+            let night = try ServerNight(customers: 40)
+            defer { night.server.stop() }
+            let undisturbed = try night.undisturbed()
+            let steps = try DurableSteps()
+            for disturbance in [DurableSteps.Disturbance.kill, .full] {
+                // As the server commits, and before the answer to it.
+                try night.reset(flaggedBy: .commit)
+                let copy = try night.origin.copy()
+                defer { copy.remove() }
+                let left = try steps.disturbed(
+                    by: disturbance, once: night.flag, MappedNight.command, in: copy.folder)
+                #expect(
+                    disturbance == .kill ? left.status == 137 : [73, 74].contains(left.status),
+                    "\(left.status) \(left.errors)")
+                try night.server.waitForEndOfSessions()
+                try night.removeFlag()
+                #expect(try night.state(of: copy).isAhead("\(disturbance)"))
+                try night.finish(copy, as: undisturbed, "\(disturbance)")
+            }
+        }
+
+        @Test func `is finished after the server's disk was full in the midst of correcting`()
+            throws
+        {
+            let steps = try DurableSteps()
+            // The log of the server stands on another disk, as it should: else the server ends.
+            let night = try ServerNight(customers: 200) { folder in
+                steps.environment(
+                    ofDiskAt: folder + "/data/base", fullWhile: folder + "/flag",
+                    butNotFor: "never")
+            }
+            defer { night.server.stop() }
+            let undisturbed = try night.undisturbed()
+            // More than one transaction's worth.
+            try #require(undisturbed.state.ledgerThere.count > 130)
+            try night.reset(flaggedBy: .rows(120))
+            let copy = try night.origin.copy()
+            defer { copy.remove() }
+            let full = try copy.run(MappedNight.command)
+            #expect(full.status == 74, "\(full.status) \(full.errors)")
+            #expect(full.errors.contains("no room"), "\(full.errors)")
+            let left = try night.state(of: copy)
+            #expect(!left.isAhead("disk full"))
+            #expect(left.ledgerThere.count == 100)
+            #expect(left.books.reported.count == 100)
+            try night.removeFlag()
+            try night.finish(copy, as: undisturbed, "disk full")
+        }
+    }
+
+    /// A mapped night on a server of its own, which can be put back to its beginning.
+    private struct ServerNight {
+        let server: OwnServer
+        private let night: MappedNight
+        private let seed: String
+
+        /// What a night leaves behind where nothing disturbs it, and how long it takes.
+        struct Undisturbed {
+            let state: MappedState
+            let status: Int32
+            let milliseconds: Int
+        }
+
+        /// When the server makes the file `flag`.
+        enum Flagging {
+            case commit
+            /// At the change of this row, counted from the first.
+            case rows(Int)
+        }
+
+        /// Seconds that each change of a row takes, and again at the commit: so that a random moment
+        /// is often one of writing.
+        static let slowness = "0.008"
+
+        init(
+            customers: Int, environment: (String) -> [String: String] = { _ in [:] }
+        ) throws {
+            server = try OwnServer(environment: environment)
+            night = try MappedNight(customers: customers, url: server.url)
+            // Longer than one argument of a process may be.
+            seed = try night.place.folder.write(
+                "SET search_path TO public;\n" + night.sql(for: .postgresql), to: "seed.sql")
+        }
+
+        var flag: String { server.folder + "/flag" }
+        var origin: PreparedPlace { night.prepared }
+
+        func removeFlag() throws { try FileManager.default.removeItem(atPath: flag) }
+
+        /// Puts the company's database back to the beginning.
+        func reset(slowedBy seconds: String? = nil, flaggedBy flagging: Flagging? = nil) throws {
+            try server.sql("DROP SCHEMA IF EXISTS trueup CASCADE")
+            try server.sql("DROP TABLE IF EXISTS public.apple_subscriptions")
+            try server.sql("\\i \(seed)")
+            if let seconds {
+                try disturb("PERFORM pg_sleep(\(seconds))", at: "BEFORE UPDATE OR INSERT")
+                try disturb("PERFORM pg_sleep(\(seconds))", atCommit: true)
+            }
+            let touch = "COPY (SELECT 1) TO PROGRAM 'touch \(flag)'"
+            switch flagging {
+            case .commit: try disturb(touch, atCommit: true)
+            case .rows(let rows):
+                try server.sql("CREATE SEQUENCE IF NOT EXISTS public.changed")
+                try server.sql("ALTER SEQUENCE public.changed RESTART")
+                try disturb(
+                    "IF nextval('public.changed') = \(rows) THEN \(touch); END IF",
+                    at: "BEFORE UPDATE OR INSERT")
+            case nil: break
+            }
+        }
+
+        private func disturb(
+            _ statement: String, at event: String = "AFTER UPDATE OR INSERT",
+            atCommit: Bool = false
+        ) throws {
+            let name = atCommit ? "late" : "early"
+            try server.sql(
+                """
+                CREATE OR REPLACE FUNCTION public.\(name)() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN \(statement); RETURN NEW; END $$
+                """)
+            try server.sql(
+                """
+                CREATE \(atCommit ? "CONSTRAINT" : "") TRIGGER \(name) \(event)
+                ON public.apple_subscriptions \(atCommit ? "DEFERRABLE INITIALLY DEFERRED" : "")
+                FOR EACH ROW EXECUTE FUNCTION public.\(name)()
+                """)
+        }
+
+        func undisturbed(slowedBy seconds: String? = nil) throws -> Undisturbed {
+            try reset(slowedBy: seconds)
+            let copy = try origin.copy()
+            defer { copy.remove() }
+            let began = ContinuousClock.now
+            let run = try copy.run(MappedNight.command)
+            let took = began.duration(to: .now)
+            try #require([0, 2].contains(run.status), "\(run.errors)")
+            let state = try state(of: copy)
+            try #require(!state.ledgerThere.isEmpty)
+            #expect(!state.isAhead("undisturbed"))
+            return Undisturbed(
+                state: state, status: run.status,
+                milliseconds: Int(took.components.seconds) * 1000
+                    + Int(took.components.attoseconds / 1_000_000_000_000_000))
+        }
+
+        func state(of place: PreparedPlace) throws -> MappedState {
+            let isThere = try server.sql("SELECT to_regclass('trueup.ledger') IS NOT NULL") == "t"
+            return try MappedState(
+                of: place, table: lines(MappedState.rows.replacing("FROM ", with: "FROM public.")),
+                ledger: isThere
+                    ? lines("SELECT number, digest FROM trueup.ledger ORDER BY number") : [])
+        }
+
+        private func lines(_ query: String) throws -> [String] {
+            try server.sql(query).split(separator: "\n").map(String.init)
+        }
+
+        /// Runs the night again and holds what is left against the undisturbed one.
+        func finish(
+            _ place: PreparedPlace, as undisturbed: Undisturbed, _ when: String
+        ) throws {
+            let again = try place.run(MappedNight.command)
+            #expect([0, undisturbed.status].contains(again.status), "\(when): \(again.errors)")
+            #expect(try state(of: place).differences(from: undisturbed.state) == [], "\(when)")
+            let verified = try place.run(["verify", "--database"])
+            #expect(verified.status == 0, "\(when): \(verified.output)\(verified.errors)")
+        }
+    }
+#endif

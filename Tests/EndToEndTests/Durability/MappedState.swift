@@ -1,0 +1,120 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+/// What must be the same of a company's own table and of the books however often a job was disturbed.
+struct MappedState {
+    /// Where the company's command keeps what it was told.
+    static let toldFile = "told.jsonl"
+
+    var books: PreparedPlace.State
+    /// The company's rows: all columns but the number that its database gives them.
+    var table: [String]
+    /// Number and hash of each entry of the ledger there.
+    var ledgerThere: [String]
+    /// The same of the books, as far as the company's rows are concerned.
+    var ledgerHere: [String]
+    /// Events by name, row and entry.
+    var events: [String]
+    /// Those that were told; each idempotency key counts once.
+    var told: [String]
+
+    /// A query of `table` for either dialect.
+    static let rows = """
+        SELECT \(columns.map { "CAST(\($0) AS TEXT)" }.joined(separator: ", "))
+        FROM apple_subscriptions ORDER BY otid
+        """
+    private static let columns = [
+        "otid", "account_id", "product", "apple_status", "expires", "auto_renew",
+        "last_transaction", "lock_version", "source", "note", "score", "seen_at",
+    ]
+
+    /// - Parameters:
+    ///   - place: Where the books are.
+    ///   - table: The company's rows, as `rows` reads them.
+    ///   - ledger: The ledger beside them.
+    /// - Throws: When the books cannot be read.
+    init(of place: PreparedPlace, table: [String], ledger: [String]) throws {
+        books = try place.state()
+        self.table = table
+        ledgerThere = ledger
+        let path = place.folder.appendingPathComponent("trueup.sqlite").path
+        let database = try DatabaseQueue(path: path)
+        defer { try? database.close() }
+        (ledgerHere, events) = try database.read { db in
+            (
+                try Self.lines(
+                    db,
+                    """
+                    SELECT entry, hash FROM trueup_ledger WHERE target_table = 'subscriptions'
+                    ORDER BY entry
+                    """),
+                try Self.lines(
+                    db,
+                    """
+                    SELECT event, original_transaction_id, ledger_entry FROM trueup_outbox
+                    ORDER BY ledger_entry
+                    """)
+            )
+        }
+        told = try Self.told(in: place.folder)
+    }
+
+    /// The rows of a query, their values divided as `psql -At` divides them.
+    static func lines(_ db: Database, _ sql: String) throws -> [String] {
+        try Row.fetchAll(db, sql: sql).map { row in
+            row.databaseValues.map { $0.storage.value.map { "\($0)" } ?? "" }
+                .joined(separator: "|")
+        }
+    }
+
+    private static func told(in folder: URL) throws -> [String] {
+        let file = folder.appendingPathComponent(toldFile)
+        guard let text = try? String(contentsOf: file, encoding: .utf8) else { return [] }
+        var byKey: [String: String] = [:]
+        for line in text.split(separator: "\n") {
+            // Whoever was killed as it told leaves half a message, and tells it again.
+            guard
+                let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)),
+                let message = object as? [String: Any],
+                let key = message["idempotency_key"] as? String
+            else { continue }
+            byKey[key] = ["event", "original_transaction_id", "ledger_entry"]
+                .map { "\(message[$0] ?? "")" }.joined(separator: "|")
+        }
+        return byKey.values.sorted()
+    }
+
+    /// What is here and not there, and the other way round.
+    func differences(from other: MappedState) -> [String] {
+        let lists = [
+            ("table", table, other.table), ("events", events, other.events),
+            ("told", told, other.told), ("ledger there", ledgerThere, ledgerHere),
+        ]
+        return books.differences(from: other.books)
+            + lists.flatMap { name, mine, theirs in
+                mine.difference(from: theirs).map { change in
+                    switch change {
+                    case .insert(_, let element, _): "\(name): too many: \(element)"
+                    case .remove(_, let element, _): "\(name): missing: \(element)"
+                    }
+                }
+            }
+    }
+
+    /// Looks at what a disturbance left: the company's database is ahead of the books or level with
+    /// them, and every changed row has its entry.
+    ///
+    /// - Parameter when: For whoever reads of a failure.
+    /// - Returns: Whether the books lack something.
+    func isAhead(_ when: String) -> Bool {
+        #expect(ledgerThere.starts(with: ledgerHere), "\(when)")
+        let changes = table.reduce(0) { sum, line in
+            let values = line.split(separator: "|", omittingEmptySubsequences: false)
+            return sum + (Int(values[7]) ?? 0) + (values[8] == "trueup" ? 1 : 0)
+        }
+        #expect(changes == ledgerThere.count, "\(when)")
+        return ledgerThere.count > ledgerHere.count
+    }
+}
