@@ -1,0 +1,72 @@
+"""A service of the company: one small write to its own table after another, and how long each took.
+
+Usage: writer.py sqlite FILE ROWS | writer.py postgresql CONNECTION ROWS
+Ends when its standard input does, and prints one line of JSON. PostgreSQL is spoken to by libpq itself, so that
+nothing need be installed.
+"""
+
+import ctypes
+import json
+import random
+import sqlite3
+import sys
+import threading
+import time
+
+kind, place, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
+FIRST = 2_000_000_000_000_000
+generator = random.Random(16)
+
+
+def of_sqlite():
+    database = sqlite3.connect(place, timeout=60, isolation_level=None)
+
+    def write(key, note):
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("UPDATE subscriptions SET note = ? WHERE original_transaction_id = ?", (note, key))
+        database.execute("COMMIT")
+
+    return write
+
+
+def of_postgresql():
+    libpq = ctypes.CDLL("libpq.so.5")
+    for name in ("PQconnectdb", "PQexec"):
+        getattr(libpq, name).restype = ctypes.c_void_p
+    libpq.PQexec.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    for name in ("PQstatus", "PQresultStatus", "PQclear"):
+        getattr(libpq, name).argtypes = [ctypes.c_void_p]
+    connection = libpq.PQconnectdb(place.encode())
+    if libpq.PQstatus(connection) != 0:
+        sys.exit("the service could not connect")
+
+    def write(key, note):
+        sql = f"UPDATE public.subscriptions SET note = '{note}' WHERE original_transaction_id = '{key}'"
+        result = libpq.PQexec(connection, sql.encode())
+        if libpq.PQresultStatus(result) != 1:
+            sys.exit("the service could not write")
+        libpq.PQclear(result)
+
+    return write
+
+
+ended = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+write = {"sqlite": of_sqlite, "postgresql": of_postgresql}[kind]()
+waits = []
+while not (ended.is_set() and waits):
+    begun = time.monotonic()
+    write(str(FIRST + generator.randrange(rows)), f"seen {len(waits)}")
+    waits.append(time.monotonic() - begun)
+    time.sleep(0.005)
+waits.sort()
+
+
+def milliseconds(share):
+    return round(1000 * waits[min(len(waits) - 1, int(len(waits) * share))], 2)
+
+
+print(json.dumps({
+    "writes": len(waits), "p50_ms": milliseconds(0.5), "p99_ms": milliseconds(0.99),
+    "p999_ms": milliseconds(0.999), "max_ms": milliseconds(1),
+}))
