@@ -77,8 +77,9 @@ extension State {
     private static let passLifetime: Int64 = 24 * 60 * 60 * 1000
 
     mutating func begin(_ run: RunHeader) -> OpenPass {
-        let open = passes.filter { $0.value.standing == .open && $0.value.began.job == run.job }
+        let open = passes.filter { $0.value.standing == .open }
         let adopted = open.filter { passID, pass in
+            guard pass.began.job == run.job else { return false }
             let last = runs.last { $0.passID == passID }
             return pass.isContinued(by: run, killed: last?.conclusion == nil)
         }.keys.max()
@@ -87,13 +88,23 @@ extension State {
         if adopted == nil { passes[passID] = Pass(began: run) }
         passes[passID]?.forgetCarried()
         let gone = open.filter { passID, pass in
-            passID != adopted
-                && (pass.began.mode == run.mode && pass.began.narrowing == run.narrowing
-                    || !pass.isYoung(at: run.started, Self.passLifetime))
+            let isOfJob = pass.began.job == run.job
+            let isRepeated = pass.began.mode == run.mode && pass.began.narrowing == run.narrowing
+            let isYoung = pass.isYoung(at: run.started, Self.passLifetime)
+            return passID != adopted
+                && (isOfJob && isRepeated || (isOfJob || run.judgesRows) && !isYoung)
         }
-        for dropped in gone.keys {
+        for dropped in gone.keys.sorted() {
             passes[dropped]?.standing = .dropped
             carryNotifications(from: dropped, to: passID)
+        }
+        // Nobody may ever go on with what a run of another job has left.
+        for other in open.keys.sorted() where run.judgesRows && gone[other] == nil {
+            let last = runs.last { $0.passID == other }
+            guard other != adopted, let last, last.conclusion == nil else { continue }
+            // What a check found itself, everybody finds again.
+            carryNotifications(
+                from: other, to: passID, recoveredAlone: last.header.mode == .check)
         }
         runs.append(Run(header: run, passID: passID))
         if run.worksOffAgenda, run.coversEveryRow, rounds[run.job] == nil {
@@ -110,12 +121,18 @@ extension State {
 
     /// A notification is found missing once only, so a finding that no report has shown must not go
     /// down with its pass.
-    private mutating func carryNotifications(from dropped: Int64, to passID: Int64) {
+    private mutating func carryNotifications(
+        from dropped: Int64, to passID: Int64, recoveredAlone: Bool = false
+    ) {
         let isReported = runs.contains { $0.passID == dropped && $0.conclusion != nil }
         guard !isReported else { return }
-        for staged in passes[dropped]?.findings ?? []
-        where [.notificationMissed, .notificationLost].contains(staged.finding.kind) {
+        for (index, staged) in (passes[dropped]?.findings ?? []).enumerated()
+        where [.notificationMissed, .notificationLost].contains(staged.finding.kind)
+            && !staged.isSuperseded && (!recoveredAlone || staged.finding.action == .recovered)
+        {
             store(staged.finding, of: staged.outcome, mendedBy: nil, in: passID)
+            // Each is told once.
+            passes[dropped]?.findings[index].isSuperseded = true
         }
     }
 

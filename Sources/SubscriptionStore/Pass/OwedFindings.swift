@@ -4,8 +4,9 @@ import Subscriptions
 /// Findings of an earlier pass that no published report has shown, to be repeated by the next run.
 ///
 /// Of a run that ended these are the new, recurring and corrected ones that it listed; of a pass that
-/// was dropped, what was found of notifications, which no later run finds again, and what was
-/// corrected. They stay owed, from run to run, until a report that lists them is published.
+/// was dropped, or whose newest run was killed, what was found of notifications, which no later run
+/// finds again, and what was corrected: nobody may ever go on with that pass. They stay owed, from
+/// run to run, until a report that lists them is published.
 struct OwedFindings: Sendable {
     /// The value of `is_carried` of a finding that is repeated because no report has shown it.
     static let mark = 2
@@ -25,6 +26,8 @@ struct OwedFindings: Sendable {
     private let unpublished: [Int64]
     /// Whether nobody goes on with the source.
     private let isOver: Bool
+    /// Whether the newest run of the source may have changed something and did not come to its end.
+    private let wasKilled: Bool
     /// Whether only what was corrected is repeated: a run that judges no rows reports what it does.
     private let isMendedAlone: Bool
 
@@ -70,11 +73,19 @@ struct OwedFindings: Sendable {
                     published.append(sequence)
                 }
             }
-            let state = try String.fetchOne(
-                db, sql: "SELECT state FROM trueup_passes WHERE pass_id = ?", arguments: [source])
+            // What a check found of notifications, everybody finds again.
+            let pass = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT state <> 'open', mode = 'apply' AND (SELECT r.ended IS NULL
+                        FROM trueup_runs AS r WHERE r.pass_id = p.pass_id
+                        ORDER BY r.run_seq DESC LIMIT 1)
+                    FROM trueup_passes AS p WHERE pass_id = ?
+                    """, arguments: [source])
             return OwedFindings(
                 source: source, opened: opened, published: published, unpublished: unpublished,
-                isOver: state != "open", isMendedAlone: !run.judgesRows)
+                isOver: pass?.integer(at: 0) != 0, wasKilled: pass?.integer(at: 1) == 1,
+                isMendedAlone: !run.judgesRows)
         }
     }
 
@@ -148,6 +159,21 @@ struct OwedFindings: Sendable {
                     WHERE o.pass_id = f.pass_id)))
         """
 
+    /// That a later run of another pass told, in a published report, that it is mended.
+    ///
+    /// - Parameter sequence: A run of the finding's pass that began after that.
+    /// - Returns: A condition on the finding `f`.
+    static func wasToldMended(before sequence: Int64 = .max) -> String {
+        """
+        EXISTS (SELECT 1 FROM trueup_findings AS h
+            JOIN trueup_runs AS u ON u.run_seq = h.corrected_by
+            WHERE h.finding_id = f.finding_id AND u.pass_id <> f.pass_id
+                AND u.run_id NOT IN (SELECT run_id FROM trueup_awaited_reports)
+                AND u.run_seq > (SELECT max(o.run_seq) FROM trueup_runs AS o
+                    WHERE o.pass_id = f.pass_id AND o.run_seq < \(sequence)))
+        """
+    }
+
     private static let isMended =
         "(ifnull(c.fate, '') = 'applied' OR f.action IN ('corrected', 'inserted', 'recovered'))"
 
@@ -160,13 +186,13 @@ struct OwedFindings: Sendable {
                         AND r.state IN ('new', 'recurring', 'corrected'))
             """
         guard !isOwnPass else { return "f.is_carried = 0 AND \(isListed)" }
-        var conditions = [isListed]
-        if published.isEmpty, unpublished.isEmpty {
-            conditions.append("f.is_carried = \(Self.mark)")
-        } else {
-            conditions.append("f.is_carried = \(Self.mark) AND f.superseded_by IS NULL")
-        }
-        if isOver {
+        // What a run that did not end has put in its place, nobody has been told either.
+        let lastEnded = (published + unpublished).max() ?? 0
+        var conditions = [
+            isListed,
+            "f.is_carried = \(Self.mark) AND ifnull(f.superseded_by > \(lastEnded), 1)",
+        ]
+        if isOver || wasKilled {
             conditions.append(
                 """
                 f.is_carried = 0 AND f.superseded_by IS NULL
@@ -178,6 +204,7 @@ struct OwedFindings: Sendable {
                 AND \(isMendedAlone ? Self.isMended : "1")
                 AND NOT (\(Self.isOfNotification) AND NOT \(Self.isMended)
                     AND (\(Self.isRecovered) OR \(Self.wasListedSince)))
+                AND NOT (\(Self.isMended) AND \(Self.wasToldMended()))
                 AND NOT EXISTS (SELECT 1 FROM trueup_run_findings AS r
                     WHERE r.run_seq IN (\(Self.list(published)))
                         AND r.finding_seq = f.finding_seq

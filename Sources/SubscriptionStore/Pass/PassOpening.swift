@@ -24,13 +24,15 @@ struct PassOpening {
             db,
             sql: """
                 UPDATE trueup_passes SET state = 'dropped'
-                WHERE state = 'open' AND job = ?1 AND pass_id IS NOT ?2
-                    AND (mode = ?3 AND narrowing = ?4 OR abs(?5 - began) >= ?6)
+                WHERE state = 'open' AND pass_id IS NOT ?2
+                    AND (job = ?1 AND mode = ?3 AND narrowing = ?4
+                        OR (job = ?1 OR ?7) AND abs(?5 - began) >= ?6)
                 RETURNING pass_id
                 """,
+            // Of another job's only by a run that takes over what they found, too.
             arguments: [
                 run.job, adopted, run.mode.rawValue, TextList.encode(run.narrowing),
-                run.started.unixMilliseconds, PassLifetime.longestMilliseconds,
+                run.started.unixMilliseconds, PassLifetime.longestMilliseconds, run.judgesRows,
             ])
         let resumedFrom = try adopted.flatMap { passID in
             try String.fetchOne(
@@ -127,8 +129,10 @@ struct PassOpening {
             sql: """
                 UPDATE trueup_pass_findings AS f SET superseded_by = ?
                 WHERE f.pass_id = ? AND \(OwedFindings.isOfNotification)
-                    AND f.superseded_by IS NULL AND f.action <> 'recovered'
-                    AND \(OwedFindings.isRecovered)
+                    AND f.superseded_by IS NULL
+                    AND (f.action <> 'recovered' AND \(OwedFindings.isRecovered)
+                        OR f.action = 'recovered'
+                            AND \(OwedFindings.wasToldMended(before: sequence)))
                 """, arguments: [sequence, passID])
         guard isTold else { return }
         try db.execute(

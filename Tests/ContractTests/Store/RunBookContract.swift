@@ -225,4 +225,33 @@ import Testing
         try await third.conclude()
         #expect(try place.report(ofRun: "run-3")?.entries == [])
     }
+
+    @Test(arguments: Implementation.allCases)
+    func `what a killed run found of notifications is told by the next run of any job, once`(
+        store: Implementation
+    ) async throws {
+        let place = try place(store)
+        try await place.awaitReport(ofRun: "recover-1")
+        let killed = try await Night(
+            place, Night.header("recover-1", job: "recover") { $0.coversEveryRow = false })
+        var finding = Finding(kind: .notificationMissed, severity: .high, row: subscription("1"))
+        finding.field = "u"
+        finding.action = .recovered
+        try await killed.ports.recovery.record(
+            RecordedPage(
+                fresh: [notification("u", of: "1")], findings: [finding], intoInbox: true), of: app,
+            in: killed.pass, run: killed.run)
+        for (run, job) in [("run-1", "nightly"), ("run-2", "nightly"), ("recover-2", "recover")] {
+            let night = try await Night(
+                place,
+                Night.header(run, after: run == "recover-2" ? 5 : 1, job: job) {
+                    $0.coversEveryRow = false
+                })
+            try await night.conclude()
+            #expect(
+                try place.report(ofRun: run)?.kinds
+                    == (run == "run-1" ? [.notificationMissed] : []),
+                "\(run)")
+        }
+    }
 }

@@ -16,6 +16,9 @@ protocol StorePlace: Sendable {
     func hold(_ period: LocalTransaction) throws
     func remove(_ key: SubscriptionKey) throws
 
+    /// Says that a report of a run will be published, as the command does.
+    func awaitReport(ofRun runID: String) async throws
+
     /// The ledger as it stands.
     func ledger() throws -> [LedgerLine]
 
@@ -55,6 +58,7 @@ private struct MemoryPlace: StorePlace {
     func hold(_ row: LocalSubscription) { store.hold(row) }
     func hold(_ period: LocalTransaction) { store.hold(period) }
     func remove(_ key: SubscriptionKey) { store.remove(key) }
+    func awaitReport(ofRun runID: String) {}
 
     func ledger() -> [LedgerLine] {
         store.ledger.map {
@@ -136,6 +140,10 @@ private final class SQLitePlace: StorePlace {
                     """,
                 arguments: [key.bundleID, key.environment, key.originalTransactionID])
         }
+    }
+
+    func awaitReport(ofRun runID: String) async throws {
+        try await store.reportIsAwaited(ofRun: runID)
     }
 
     func ledger() throws -> [LedgerLine] {
