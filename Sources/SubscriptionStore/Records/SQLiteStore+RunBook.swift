@@ -7,6 +7,10 @@ extension SQLiteStore {
         try await rememberEndedRuns()
         try await discardUnendedLists()
         let doing = "recording the run \(run.runID)"
+        let decided = FindingsDecidedAnew(run: run)
+        if try await read(doing, decided.isNeeded) {
+            try await inChunks(doing, from: "", decided.ask)
+        }
         let counted = try await read(doing) { db in
             try MeasureText.encode(ControlCount(db: db, header: run).begin())
         }

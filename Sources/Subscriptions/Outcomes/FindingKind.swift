@@ -54,6 +54,24 @@ extension FindingKind {
     }
 }
 
+extension FindingKind {
+    /// Whether a run that writes mends it by Apple's answer about its row, unless its settings say
+    /// otherwise.
+    package var isMendedByAnswer: Bool {
+        switch self {
+        case .refundReversalMissed, .graceMissed, .revocationMissed, .accessMissing, .accessUnpaid,
+            .status, .expiry, .product, .renewalPreference, .revocationDate, .latestTransaction,
+            .ownership, .transactionMissing:
+            true
+        case .missingLocally, .notFound, .accountNotFound, .invalidID, .migrated,
+            .wrongEnvironment, .wrongApp, .duplicateLocal, .identity, .price, .transactionUnknown,
+            .notificationMissed, .notificationLost, .overlappingSubscriptions, .resurrected,
+            .verificationFailed, .contradiction, .unknownValue, .unreadableValue:
+            false
+        }
+    }
+}
+
 /// How much a finding matters, least first.
 package enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
     case info, low, medium, high, critical

@@ -108,4 +108,64 @@ import Testing
             try await night.conclude(acceptedRows: 1)
         }
     }
+
+    /// A difference that the settings only report, and a night that would have no reason to ask.
+    private func reported(_ place: any StorePlace) async throws {
+        for id in ["1", "2", "3"] { try place.hold(subscription(id)) }
+        let first = try await Night(place, Night.header("run-1") { $0.coversEveryRow = false })
+        var refused = drift("1", version: 1)
+        refused.corrections = []
+        refused.look = .statement
+        refused.askedBecause = .never
+        var account = outcome("2", .discrepancy)
+        account.findings = [Finding(kind: .identity, severity: .critical, row: subscription("2"))]
+        account.look = .statement
+        account.askedBecause = .never
+        try await first.stage(refused, account)
+        try await first.conclude()
+        let next = try await Night(
+            place, Night.header("run-2", after: 24) { $0.coversEveryRow = false })
+        try await next.ports.agenda.carryOpenFindings(in: next.pass, run: next.run)
+        #expect(try await next.owed() == [])
+        try await next.conclude()
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `an open finding is asked about again where the settings decide otherwise`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        try await reported(place)
+        func header(_ id: String, after hours: Int64) -> RunHeader {
+            Night.header(id, after: hours) {
+                $0.coversEveryRow = false
+                $0.settingsDigest = "another"
+            }
+        }
+        // Killed before it asked.
+        #expect(try await Night(place, header("run-3", after: 48)).owed() == ["1"])
+        let night = try await Night(place, header("run-4", after: 72))
+        #expect(try await night.owed() == ["1"])
+        try await night.stage(drift("1", version: 1))
+        #expect(try await night.apply() == 1)
+        try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+        #expect(try await night.ports.runs.unresolvedFindings(of: night.pass) == [.critical: 1])
+        try await night.conclude()
+        #expect(try await Night(place, header("run-5", after: 96)).owed() == [])
+    }
+
+    @Test(arguments: Implementation.allCases, ["check", "job", "narrowed"])
+    func `an open finding is not asked about again by a run that decides nothing of it`(
+        store: Implementation, kind: String
+    ) async throws {
+        let place = try store.place()
+        try await reported(place)
+        let header = Night.header("run-3", mode: kind == "check" ? .check : .apply, after: 48) {
+            $0.coversEveryRow = false
+            $0.settingsDigest = "another"
+            if kind == "job" { $0.job = "backfill" }
+            if kind == "narrowed" { $0.narrowing = ["limit 1"] }
+        }
+        #expect(try await Night(place, header).owed() == [])
+    }
 }
