@@ -198,6 +198,7 @@ package struct Reconciler: Sendable {
         if judges, job.steps.contains(.walk), header.leavesOutNothingOfItsApps {
             try await ports.agenda.carryOpenFindings(in: context.pass, run: header)
         }
+        await ScheduleStep.countWhatIsLeft(in: context, after: ending.end)
         let coverage = judges ? try await coverage(of: context) : nil
         let plan = try await ports.ledger.planTotals(of: context.pass)
         var decision = ExitDecision(

@@ -111,6 +111,30 @@ import Testing
         #expect(world.store.ledger.count == 2)
     }
 
+    @Test func `a night that ends before it knows what is due counts that as not judged`()
+        async throws
+    {
+        let world = World(rows: 20)
+        let ended = World.stated(World.id(3), .expired) {
+            $0.transaction.signedDate = World.start.adding(milliseconds: 10 * World.hour)
+            $0.renewal.signedDate = $0.transaction.signedDate
+        }
+        world.say([ended])
+        world.tell([World.notification("ended", ended)])
+        world.apple.change { $0.stop = (question: 1, reason: .deadlineReached) }
+        let stopped = try await world.night("run-1", after: 23, `Delta nights`.delta())
+        #expect(!stopped.closesPass)
+        #expect(stopped.coverage?.rows == 20)
+        let report = try #require(world.store.report(ofRun: "run-1"))
+        #expect(report.totals.inScope == 20)
+        #expect(report.undecidedCounts == [.deadline: 20])
+        world.apple.change { $0.stop = nil }
+        try await world.night("run-2", after: 24, `Delta nights`.delta())
+        #expect(world.apple.asked.sorted() == (0..<20).map(World.id))
+        #expect(world.status(of: World.id(3)) == 2)
+        #expect(world.store.report(ofRun: "run-2")?.totals.undecidedCount == 0)
+    }
+
     @Test func `a deadline that passes when nothing is left to be asked stops nothing`()
         async throws
     {

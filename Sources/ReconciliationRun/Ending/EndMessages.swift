@@ -46,9 +46,13 @@ extension ExitDecision {
                     + "next round looks at every row anew.")
         }
         if totals.undecidedCount > 0 {
+            // Those that the deadline kept from being judged stand in both counts.
+            let others = unreached - totals.undecided[.deadline, default: 0]
             sentences.append(
-                "\(totals.undecidedCount) rows could not be judged and were left as they are "
-                    + "(undecided.csv says why); the next run asks for them again.")
+                "\(totals.undecidedCount) rows could not be judged"
+                    + (others > 0 ? ", \(others) more were not reached, and all" : " and")
+                    + " were left as they are (undecided.csv says why); the next run asks for them "
+                    + "again.")
         }
         if let strangers = totals.excluded[.appNotConfigured] {
             sentences.append(

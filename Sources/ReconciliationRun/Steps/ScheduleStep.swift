@@ -7,6 +7,22 @@ struct ScheduleStep {
     let context: RunContext
     let settings: DeltaSettings
 
+    /// Finds out which rows were due, where a run ended before it came to that: its report counts
+    /// them as not judged, and a retry asks about them.
+    ///
+    /// Where they cannot be read any more, the report tells of those alone that were owed before.
+    static func countWhatIsLeft(in context: RunContext, after end: RunEnd) async {
+        switch end {
+        case .completed, .store: return
+        case .deadline, .signal, .stop, .unavailable, .unreadable: break
+        }
+        let job = context.job
+        guard job.obstacle == nil, job.planSource == .judgement, job.steps.contains(.walk),
+            !job.narrowing.leavesOutRows, case .delta(let settings) = job.coverage
+        else { return }
+        _ = try? await ScheduleStep(context: context, settings: settings).run()
+    }
+
     func run() async throws(RunInterruption) -> ScheduleCounts {
         let now = context.clock.now()
         var request = ScheduleRequest(
