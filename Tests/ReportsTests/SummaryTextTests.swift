@@ -94,6 +94,23 @@ import Testing
                 """)
     }
 
+    @Test func `of an empty table counts what Apple's history shows that nobody holds`() {
+        let summary = Situations.run([.empty, .findings]) {
+            $0.findings = [
+                FindingCount(kind: .missingLocally, severity: .critical, state: .new, findings: 37),
+                FindingCount(kind: .notificationMissed, severity: .high, state: .open, findings: 8),
+            ]
+            $0.corrections = [.planned: 3]
+        }
+        let text = SummaryText.render(summary, reportPath: nil)
+        #expect(
+            text.split(separator: "\n\n").first.map { $0.replacing("\n", with: " ") }
+                == "Nothing in scope (exit status 5): no row was asked about; 3 corrections planned, "
+                + "not written; 45 findings open, 37 of them new.")
+        #expect(text.contains("Check the job's narrowing and whether rows were imported."))
+        #expect(text.contains("Read discrepancies.csv"))
+    }
+
     @Test func `begins with what happened and the exit status`() {
         let lines = Situations.all.map(firstLine)
         #expect(

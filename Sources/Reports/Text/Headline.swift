@@ -107,7 +107,9 @@ private struct Facts {
             parts =
                 (isOfRows ? [counted, unread] : [unread, counted])
                 + [corrections, standing, known]
-        case .empty: parts = ["no row was asked about"]
+        case .empty:
+            // What the notification history shows of subscriptions that nobody holds.
+            parts = ["no row was asked about", corrections, standing, known]
         case .guarded: parts = [guards, written]
         case .hungUp, .interrupted, .terminated:
             parts = [rows([notJudged]), corrections, "the next run goes on from here"]

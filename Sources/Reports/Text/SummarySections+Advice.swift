@@ -7,6 +7,10 @@ extension SummarySections {
     /// themselves.
     static func advice(_ summary: RunSummary) -> [String] {
         let status = summary.conclusion.exitStatus
+        // An empty table does not make what Apple's history shows of it any less.
+        if status == .empty, summary.conclusion.statuses.contains(.findings) {
+            return [status, .findings].compactMap(\.advice)
+        }
         guard status == .incomplete else { return [status.advice].compactMap(\.self) }
         let totals = summary.totals
         var sentences: [String] = []
