@@ -11,7 +11,9 @@ package struct Init: Verb {
         abstract: "Write commented settings and job files, and create the database.",
         discussion: """
             Existing files are never overwritten, so it is safe to run twice. The settings file is \
-            the one that --config or $TRUEUP_CONFIG names; jobs are written beside it. A database \
+            the one that --config or $TRUEUP_CONFIG names; jobs are written beside it. Where settings stand \
+            already and job files cannot be written, as in a mounted ConfigMap, it names these and makes \
+            the database all the same. A database \
             of an earlier version is brought up to date; triggers and indexes that somebody \
             removed from it are put back. With --from nothing is written: the proposal is for you to \
             read, and to put into the settings (docs/mappings/README.md). Waits up to 10 seconds for a run that is going on.
@@ -32,30 +34,26 @@ package struct Init: Verb {
         if let from { return try await propose(from: from, in: invocation) }
         let file = Settings.file(flag: common.config, environment: invocation.environment)
         let directory = SettingsPath.directory(of: file)
-        var created: [String] = []
-        var kept: [String] = []
-        let write = { (text: String, path: String) throws(CommandFailure) in
-            if try StarterFile.write(text, to: path) {
-                created.append(path)
-            } else {
-                kept.append(path)
+        var parts = Parts()
+        let isNew = try StarterFile.write(SettingsTemplate.text, to: file)
+        parts.add(file, isNew: isNew)
+        let settings = try Settings.load(flag: file, environment: invocation.environment)
+        let database = settings.databasePath
+        parts.add(database, isNew: !FileManager.default.fileExists(atPath: database))
+        try StarterFile.createFolder(of: database)
+        parts.restored = try createDatabase(at: database, invocation)
+        // After the database, as jobs of a deployment may lie where nobody may write, and a run needs
+        // only the job that it is of.
+        for job in JobTemplates.all {
+            let path = SettingsPath.resolve("jobs/" + job.name, from: directory)
+            do throws(CommandFailure) {
+                parts.add(path, isNew: try StarterFile.write(job.text, to: path))
+            } catch {
+                if isNew { throw error }
+                parts.missing.append((path, error.description))
             }
         }
-        try write(SettingsTemplate.text, file)
-        for job in JobTemplates.all {
-            try write(
-                job.text, SettingsPath.resolve("jobs/" + job.name, from: directory))
-        }
-        let settings = try Settings.load(flag: file, environment: invocation.environment)
-        if FileManager.default.fileExists(atPath: settings.databasePath) {
-            kept.append(settings.databasePath)
-        } else {
-            created.append(settings.databasePath)
-        }
-        try StarterFile.createFolder(of: settings.databasePath)
-        let restored = try createDatabase(at: settings.databasePath, invocation)
-        try show(
-            created: created, kept: kept, restored: restored, settingsFile: file, in: invocation)
+        try show(parts, settingsFile: file, in: invocation)
         return .ok
     }
 
@@ -116,23 +114,30 @@ package struct Init: Verb {
         }
     }
 
-    private func show(
-        created: [String], kept: [String], restored: [String], settingsFile: String,
-        in invocation: Invocation
-    ) throws {
+    private func show(_ parts: Parts, settingsFile: String, in invocation: Invocation) throws {
         if common.json {
             let lists: [String: CanonicalJSON] = [
-                "created": .array(created.map(CanonicalJSON.string)),
-                "kept": .array(kept.map(CanonicalJSON.string)),
-                "restored": .array(restored.map(CanonicalJSON.string)),
+                "created": .array(parts.created.map(CanonicalJSON.string)),
+                "kept": .array(parts.kept.map(CanonicalJSON.string)),
+                "missing": .array(parts.missing.map { .string($0.path) }),
+                "restored": .array(parts.restored.map(CanonicalJSON.string)),
             ]
             try invocation.output.line(CanonicalJSON.object(lists).rendered)
             return
         }
-        for path in created { try invocation.output.line("created  \(path)") }
-        for path in kept { try invocation.output.line("kept     \(path) (was there already)") }
-        for part in restored { try invocation.output.line("restored \(part)") }
-        if !common.quiet, created.contains(settingsFile) {
+        for path in parts.created { try invocation.output.line("created  \(path)") }
+        for path in parts.kept {
+            try invocation.output.line("kept     \(path) (was there already)")
+        }
+        for file in parts.missing { try invocation.output.line("missing  \(file.reason)") }
+        for part in parts.restored { try invocation.output.line("restored \(part)") }
+        if !common.quiet, !parts.missing.isEmpty {
+            try invocation.output.flush()
+            invocation.say(
+                "The settings and the database are ready. A job whose file is missing cannot be run "
+                    + "until the file is put where the others are.")
+        }
+        if !common.quiet, parts.created.contains(settingsFile) {
             try invocation.output.flush()
             invocation.say(
                 """
@@ -141,6 +146,22 @@ package struct Init: Verb {
                 rows with
                 "trueup import FILE", and look before you touch: "trueup check nightly" leaves a plan, "trueup apply" applies it.
                 """)
+        }
+    }
+}
+
+extension Init {
+    /// What the command did with each file.
+    private struct Parts {
+        var created: [String] = []
+        var kept: [String] = []
+        /// Job files that could not be written, each with the sentence that says why.
+        var missing: [(path: String, reason: String)] = []
+        /// What of the database's schema was put back.
+        var restored: [String] = []
+
+        mutating func add(_ path: String, isNew: Bool) {
+            if isNew { created.append(path) } else { kept.append(path) }
         }
     }
 }

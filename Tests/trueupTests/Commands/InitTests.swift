@@ -41,6 +41,30 @@ import trueup
         #expect(await workplace.run("init").status == .cannotCreate)
     }
 
+    /// In a deployment settings and jobs may lie where nobody may write.
+    ///
+    /// A ConfigMap of Kubernetes is such a place. A file where the folder should be stands for it here, for root may
+    /// write everywhere.
+    @Test func `makes the database beside settings whose jobs cannot be written, and says so`()
+        async throws
+    {
+        _ = await workplace.run("init")
+        for left in ["jobs", "trueup.sqlite"] {
+            try FileManager.default.removeItem(atPath: workplace.folder.path + "/" + left)
+        }
+        _ = try workplace.folder.write("no folder", to: "jobs")
+        let outcome = await workplace.run("init")
+        #expect(outcome.status == .ok, "\(outcome.diagnostics)")
+        #expect(outcome.output.contains("created  \(workplace.folder.path)/trueup.sqlite"))
+        #expect(outcome.output.contains("missing  \(workplace.folder.path)/jobs"))
+        #expect(outcome.diagnostics.contains("cannot be run until the file is put"))
+        #expect(await workplace.run("status").status == .ok)
+        let again = await workplace.run("init", "--json")
+        #expect(
+            again.output.contains(
+                "\"missing\":[\"\(workplace.folder.path)/jobs/nightly.yaml\","), "\(again.output)")
+    }
+
     @Test func `leaves a file alone that is no database of ours`() async throws {
         _ = try workplace.folder.write(
             "something else entirely, and quite long", to: "trueup.sqlite")
