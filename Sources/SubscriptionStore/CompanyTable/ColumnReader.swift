@@ -9,6 +9,8 @@ import Subscriptions
 /// so that nobody takes it for a value that is not known yet.
 struct ColumnReader<Field: RowColumn> {
     let row: Row
+    /// Made once: each use of `allCases` would make a list anew.
+    private let fields = Array(Field.allCases)
     private(set) var unreadable: [Field: String] = [:]
     private(set) var emptyTexts: Set<Field> = []
 
@@ -17,15 +19,12 @@ struct ColumnReader<Field: RowColumn> {
 
     /// A part of the key, whatever stands there.
     func key(_ field: Field) -> String {
-        for (index, column) in Field.allCases.enumerated() where column == field {
-            return row.requiredText(at: index)
-        }
-        return ""
+        fields.firstIndex(of: field).map { row.requiredText(at: $0) } ?? ""
     }
 
     /// Reads every column but the key's.
     mutating func read(into target: inout Field.Row) {
-        for (index, field) in Field.allCases.enumerated() {
+        for (index, field) in fields.enumerated() {
             let definition = field.definition
             if case .key = definition.place { continue }
             // A free name is the company's own: it is shown and never compared, so any form will do.
@@ -65,11 +64,11 @@ extension Row {
     /// Whole numbers that a driver stored as floating point count as whole; text that is not UTF-8,
     /// or that a NUL cuts short, is no text.
     func reading(at index: Int, as form: FieldForm) -> ColumnReading {
-        let value: DatabaseValue = self[index]
-        switch (value.storage, form) {
+        let stored = stored(at: index)
+        switch (stored.value.storage, form) {
         case (.null, _): return .value(.null)
         case (.string(let text), _):
-            guard let bytes = brokenText(text, at: index) else {
+            guard !stored.isPlainText, let bytes = brokenText(text, at: index) else {
                 if form == .text || text.isEmpty { return .value(.text(text)) }
                 return .unreadable(StoredValueText.of(text))
             }

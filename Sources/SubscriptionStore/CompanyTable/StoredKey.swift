@@ -67,8 +67,9 @@ struct StoredKey: Hashable, Sendable {
     static func isSpelled(_ key: SubscriptionKey, in row: Row) throws -> Bool {
         let parts = [key.originalTransactionID, key.environment, key.bundleID]
         for (index, text) in parts.enumerated() {
-            let value: DatabaseValue = row[index]
-            if case .blob = value.storage { return false }
+            let value = row.stored(at: index)
+            if case .blob = value.value.storage { return false }
+            if value.isPlainText, case .string(text) = value.value.storage { continue }
             let stored = try row.withUnsafeData(atIndex: index) { $0?.count ?? 0 }
             let mayBeRepaired = text.utf8.contains(0xEF)
             guard stored == text.utf8.count, !mayBeRepaired else {

@@ -8,16 +8,17 @@ extension Row {
     /// GRDB's own conversion ends the process over a BLOB that is no UTF-8, and repairs a TEXT that
     /// is none. What a TEXT was before the repair is only seen while the row is at the cursor, not
     /// in a copy of it; rows of the company's tables are read there.
-    func text(at index: Int) -> String? {
-        let value: DatabaseValue = self[index]
-        switch value.storage {
+    func text(at index: Int) -> String? { text(of: stored(at: index), at: index) }
+
+    private func text(of stored: StoredValue, at index: Int) -> String? {
+        switch stored.value.storage {
         case .null: return nil
         case .int64(let number): return String(number)
         case .double(let number): return String(number)
         case .blob(let bytes): return ShownBytes.text(ofBlob: bytes)
         case .string(let text):
             // U+FFFD stands for what was repaired; its first byte is rare enough to look closer.
-            guard text.utf8.contains(0xEF) else { return text }
+            guard !stored.isPlainText, text.utf8.contains(0xEF) else { return text }
             let shown = try? withUnsafeData(atIndex: index) { bytes in
                 bytes.map { ShownBytes.text(ofText: $0) }
             }
@@ -27,11 +28,11 @@ extension Row {
 
     /// The same, and a text that holds a NUL in hexadecimal, too: SQLite's own reading ends there.
     func wholeText(at index: Int) -> String? {
-        let text = text(at: index)
-        let value: DatabaseValue = self[index]
-        guard let text, case .string(let stored) = value.storage, stored == text else {
-            return text
-        }
+        let value = stored(at: index)
+        let text = text(of: value, at: index)
+        guard !value.isPlainText, let text, case .string(let stored) = value.value.storage,
+            stored == text
+        else { return text }
         let shown = try? withUnsafeData(atIndex: index) { bytes in
             bytes.flatMap { $0.count == text.utf8.count ? nil : ShownBytes.text(ofText: $0) }
         }
@@ -43,8 +44,7 @@ extension Row {
 
     /// A whole number; `nil` for anything else that stands there.
     func integer(at index: Int) -> Int64? {
-        let value: DatabaseValue = self[index]
-        return switch value.storage {
+        switch stored(at: index).value.storage {
         case .int64(let number): number
         case .double(let number): Int64(exactly: number)
         default: nil
