@@ -10,9 +10,9 @@ extension SQLiteStore {
             let statement = try db.cachedStatement(sql: Self.noted)
             var notes: [SubscriptionKey: RowNotes] = [:]
             for key in Set(keys) {
-                guard let row = try Row.fetchOne(statement, arguments: key.arguments) else {
-                    continue
-                }
+                // At its cursor: to copy the row costs more than to read it.
+                let cursor = try Row.fetchCursor(statement, arguments: key.arguments)
+                guard let row = try cursor.next() else { continue }
                 let noted = try Self.notes(row, of: key, db)
                 if noted != RowNotes() { notes[key] = noted }
             }
