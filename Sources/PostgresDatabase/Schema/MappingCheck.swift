@@ -61,6 +61,7 @@ struct MappingCheck {
     }
 
     private var problemOfWriting: String? {
+        if let obstacle = mapping.obstacleToWriting(to: table) { return obstacle }
         if let denied = Self.denied(mapping.updatedColumns, table.rights.updatable) {
             return "the user may not update \(denied) (GRANT UPDATE (\(denied)) ON \(table.name))"
         }

@@ -52,7 +52,8 @@ struct TableCatalogue: Sendable {
                 ELSE format_type(a.atttypid, a.atttypmod) END),
             NOT a.attnotnull,
             a.atthasdef OR a.attidentity <> '',
-            has_column_privilege(c.oid, a.attnum, 'UPDATE')
+            has_column_privilege(c.oid, a.attnum, 'UPDATE'),
+            a.attgenerated <> '' OR a.attidentity = 'a'
         FROM pg_catalog.pg_class AS c
         JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
         JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
@@ -75,7 +76,7 @@ struct TableCatalogue: Sendable {
         """
 
     mutating func add(column row: [String?]) {
-        guard row.count == 11, let table = row[0], let name = row[6] else { return }
+        guard row.count == 12, let table = row[0], let name = row[6] else { return }
         if places[table] == nil {
             places[table] = tables.count
             tables.append(
@@ -89,7 +90,7 @@ struct TableCatalogue: Sendable {
         tables[place].columns.append(
             CompanyColumn(
                 name: name, type: row[7] ?? "", isNullable: Self.isTrue(row[8]),
-                hasDefault: Self.isTrue(row[9])))
+                hasDefault: Self.isTrue(row[9]), isGenerated: Self.isTrue(row[11])))
         if Self.isTrue(row[5]) { tables[place].rights.insertable.insert(name) }
         if Self.isTrue(row[10]) { tables[place].rights.updatable.insert(name) }
     }

@@ -29,10 +29,9 @@ extension SQLiteCompanyDatabase {
         }
         try refuseOtherBooks()
         guard mayWrite else { return }
-        guard !table.isView else {
+        if let obstacle = mapping.obstacleToWriting(to: table) {
             throw .schema(
-                "`\(mapping.table)` of \(path) is a view, and SQLite does not change rows through "
-                    + "one. Nothing was read or written. Name the table, or set mode: check.")
+                "`\(mapping.table)` of \(path): \(obstacle). Nothing was read or written.")
         }
         try makeLedger()
     }
@@ -137,14 +136,16 @@ private struct SQLiteSchemaReader {
         let found = try Row.fetchAll(
             db,
             sql: """
-                SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?)
+                SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)
                 WHERE hidden <> 1 ORDER BY cid
                 """,
             arguments: [name])
         let columns = found.map { row in
             CompanyColumn(
                 name: row.requiredText(at: 0), type: row.requiredText(at: 1).lowercased(),
-                isNullable: row.integer(at: 2) == 0, hasDefault: row.text(at: 3) != nil)
+                isNullable: row.integer(at: 2) == 0, hasDefault: row.text(at: 3) != nil,
+                // Computed when it is read, or when it is stored.
+                isGenerated: [2, 3].contains(row.integer(at: 5)))
         }
         let primaryKey = found.filter { ($0.integer(at: 4) ?? 0) > 0 }
             .sorted { ($0.integer(at: 4) ?? 0) < ($1.integer(at: 4) ?? 0) }

@@ -37,12 +37,17 @@ package struct CompanyColumn: Hashable, Sendable {
     package var type: String
     package var isNullable: Bool
     package var hasDefault: Bool
+    /// Whether the table computes or numbers it itself, so that no statement may give it a value.
+    package var isGenerated: Bool
 
-    package init(name: String, type: String, isNullable: Bool, hasDefault: Bool) {
+    package init(
+        name: String, type: String, isNullable: Bool, hasDefault: Bool, isGenerated: Bool = false
+    ) {
         self.name = name
         self.type = type
         self.isNullable = isNullable
         self.hasDefault = hasDefault
+        self.isGenerated = isGenerated
     }
 }
 

@@ -114,6 +114,9 @@ struct CompanyChecks {
             ]
         }
         guard writes else { return [.ok("table", nil, "may be read; no job writes")] }
+        if let obstacle = mapping.obstacleToWriting(to: table) {
+            return [.failed("table", nil, "\(mapping.table): \(obstacle)", fix: nil, .config)]
+        }
         let refused = mapping.updatedColumns.subtracting(table.rights.updatable).sorted()
         guard refused.isEmpty else {
             return [
@@ -167,7 +170,9 @@ struct CompanyChecks {
         // SQLite numbers the rows of a whole-number key by itself.
         let numbered = table.primaryKey.count == 1 ? Set(table.primaryKey) : []
         return table.columns
-            .filter { !$0.isNullable && !$0.hasDefault && !set.contains($0.name) }
+            .filter {
+                !$0.isNullable && !$0.hasDefault && !$0.isGenerated && !set.contains($0.name)
+            }
             .map(\.name).filter { !numbered.contains($0) }
     }
 

@@ -55,6 +55,26 @@
             #expect(try problem(try LiveCompany(preparing: change)) == "")
         }
 
+        @Test func `is refused to a run that writes where it generates a column`() throws {
+            let live = try LiveCompany(
+                preparing: """
+                    ALTER TABLE subs DROP CONSTRAINT subs_check;
+                    ALTER TABLE subs RENAME COLUMN status TO raw;
+                    ALTER TABLE subs ADD status text GENERATED ALWAYS AS (raw) STORED
+                    """)
+            #expect(try problem(live, mayWrite: false) == "")
+            #expect(try problem(live).contains("\"status\" is generated"))
+        }
+
+        @Test func `is refused to a run that writes where it is a view`() throws {
+            let live = try LiveCompany(
+                preparing: """
+                    ALTER TABLE subs RENAME TO base; CREATE VIEW subs AS SELECT * FROM base
+                    """)
+            #expect(try problem(live, mayWrite: false) == "")
+            #expect(try problem(live).contains("a view"))
+        }
+
         @Test func `is refused where a domain is over a number`() throws {
             let live = try LiveCompany(
                 .statusText,
