@@ -98,7 +98,7 @@ extension PostgresCompany {
             try self.read(doing, &state) { session throws(ServerFailure) in
                 try session.run(statement.sql, statement.parameters).rows
             }
-        }
+        }.map(JSONMembers(mapping).texts)
     }
 
     /// Reads in a transaction of its own, or within the one that is open: a second one in the same

@@ -172,10 +172,13 @@ package struct MappedStatements: Hashable, Sendable {
         case (.member(of: let name, path: let path, _), .sqlite):
             "CASE WHEN json_valid(\(column(name))) THEN CAST(json_extract(\(column(name)), "
                 + Self.quotedText("$" + path.map { ".\"\($0)\"" }.joined()) + ") AS TEXT) END"
+        // Only `jsonb` is certain to be JSON, and a cast of anything else would fail with the page.
         case (.member(of: let name, path: let path, _), .postgresql):
-            "(\(column(name))::jsonb"
+            "CASE WHEN pg_typeof(\(column(name))) = 'jsonb'::regtype THEN '\(MemberText.member)' || ("
+                + column(name) + "::jsonb"
                 + path.dropLast().map { "->" + Self.quotedText($0) }.joined()
-                + "->>" + Self.quotedText(path.last ?? "") + ")"
+                + "->>" + Self.quotedText(path.last ?? "") + ") ELSE '\(MemberText.document)' || "
+                + column(name) + "::text END"
         }
     }
 
@@ -198,6 +201,14 @@ package struct MappedStatements: Hashable, Sendable {
     private func tuple(_ parts: [String]) -> String {
         parts.count == 1 ? parts[0] : "(" + parts.joined(separator: ", ") + ")"
     }
+}
+
+/// How PostgreSQL returns a member of JSON: a letter that says what follows it.
+package enum MemberText {
+    /// What stands in the member.
+    package static let member = "m"
+    /// The whole column, in which the member is still to be looked for.
+    package static let document = "d"
 }
 
 /// Values to bind, with the marks that stand for them.

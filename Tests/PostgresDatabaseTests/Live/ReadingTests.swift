@@ -33,6 +33,26 @@
             #expect(row.values[.productID] == .text("com.example.pro"))
         }
 
+        @Test(arguments: [
+            ("text", "not json"), ("text", ""), ("text", "[1, 2]"), ("json", "[1, 2]"),
+            ("json", #"{"productId": "a\u0000b"}"#), ("jsonb", "[1, 2]"),
+        ])
+        func `reads on where one row holds no such JSON`(type: String, payload: String) throws {
+            let live = try LiveCompany(
+                .payload, preparing: "ALTER TABLE subs ALTER last_payload TYPE \(type)")
+            _ = try live.service.run(
+                "UPDATE subs SET last_payload = $1 WHERE otid = $2",
+                [payload, LiveCompany.key(1).originalTransactionID])
+            try live.company.check(mayWrite: false)
+            let rows = try live.company.rows(after: nil, limit: 100).rows
+            #expect(rows.count == 25)
+            #expect(rows.first?.values[.productID] == .null)
+            #expect(rows.first?.values[.autoRenewStatus] == .null)
+            #expect(
+                rows.dropFirst().allSatisfy { $0.values[.productID] == .text("com.example.pro") })
+            #expect(rows.dropFirst().allSatisfy { $0.values[.autoRenewStatus] == .integer(1) })
+        }
+
         @Test func `asks for no row whose key the column cannot hold`() throws {
             let live = try LiveCompany(.numbers)
             let key = SubscriptionKey(

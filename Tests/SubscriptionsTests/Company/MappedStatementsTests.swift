@@ -36,7 +36,10 @@ import Testing
         #expect(
             statement.sql == """
                 SELECT t."otid"::text, t."user id"::text, t."product"::text, t."state"::text, \
-                t."expires_at"::text, (t."payload"::jsonb->'renewal'->>'product'), \
+                t."expires_at"::text, \
+                CASE WHEN pg_typeof(t."payload") = 'jsonb'::regtype \
+                THEN 'm' || (t."payload"::jsonb->'renewal'->>'product') \
+                ELSE 'd' || t."payload"::text END, \
                 t."lock_version"::text FROM "billing"."subs" AS t WHERE t."otid" IS NOT NULL \
                 AND t."otid" > $1 ORDER BY t."otid" LIMIT $2
                 """)
