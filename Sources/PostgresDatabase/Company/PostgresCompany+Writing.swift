@@ -152,7 +152,7 @@ struct UnitWork {
                     state.keeper.drop()
                     return .unknown
                 }
-                if let words = Self.refusal(error) {
+                if let words = Self.refusalAtCommit(error) {
                     // A deferred constraint: which change broke it, the server does not say.
                     Self.giveUp(&state)
                     return .refused(words)
@@ -228,13 +228,25 @@ struct UnitWork {
                 + "state: declare that with `trueup restored --reason TEXT` (docs/backup.md).")
     }
 
-    /// The server's words where it refuses this one change; `nil` where the failure is another.
+    /// Why this one change is not made; `nil` where the failure is another.
     private static func refusal(_ failure: ServerFailure) -> String? {
         guard !failure.endsSession else { return nil }
+        if failure.isOfOneRow {
+            return failure.state == .notKept
+                ? failure.words : "\(failure.state): \(failure.words)"
+        }
+        // What was asked before the write was asked about this row, too.
         return switch failure.state.meaning {
         case .value, .duplicate, .forbidden: "\(failure.state): \(failure.words)"
         default: nil
         }
+    }
+
+    /// The server's words where it refuses at COMMIT what a change did: a deferred constraint or
+    /// trigger, which may fail in any way.
+    private static func refusalAtCommit(_ failure: ServerFailure) -> String? {
+        guard failure.state.mayBeOfOneRow, failure.state.meaning != .unavailable else { return nil }
+        return "\(failure.state): \(failure.words)"
     }
 
     private func session(

@@ -43,11 +43,11 @@ struct UnitStatements {
         """
 
     /// Writes one change where its row is as it was read.
+    ///
+    /// - Throws: A failure that `isOfOneRow` where the row does not stand as it was written: the
+    ///   transaction must be taken back.
     func write(_ change: CompanyChange) throws(ServerFailure) -> CompanyWriteFate {
-        var standing: [[String?]] = []
-        if let statement = statements.row(change.key) {
-            standing = try session.run(statement.sql, statement.parameters).rows
-        }
+        let standing = try rows(of: change.key)
         guard standing.count < 2 else {
             return .refused("two rows have this key; nothing says which is meant")
         }
@@ -56,15 +56,45 @@ struct UnitStatements {
         case .stale: return .stale
         case .refused(let words): return .refused(words)
         case .execute(let statement):
-            let returning = statements.returning(for: change.action)
-            let written = try session.run(statement.sql + returning, statement.parameters)
-            guard written.affected < 2 else {
-                throw ServerFailure(
-                    state: SQLState("21000"), words: "more than one row has this key")
+            if let look = statements.rowOfTransaction(change),
+                try session.run(look.sql, look.parameters).first != nil
+            {
+                return .refused(MappedStatements.transactionIsThere)
             }
-            return written.affected == 0
-                ? .stale : .applied(version: written.first.flatMap { Int64($0) })
+            let fate = statements.fate(
+                of: change, affected: try execute(statement), from: standing.first,
+                to: try rows(of: change.key))
+            guard case .refused(let words) = fate else { return fate }
+            var failure = ServerFailure(state: .notKept, words: words)
+            failure.isOfOneRow = true
+            throw failure
         }
+    }
+
+    private func rows(of key: SubscriptionKey) throws(ServerFailure) -> [[String?]] {
+        guard let statement = statements.row(key) else { return [] }
+        return try session.run(statement.sql, statement.parameters).rows
+            .map(JSONMembers(statements.mapping).texts)
+    }
+
+    /// Executes the write of one row.
+    ///
+    /// - Returns: How many rows the server says that it changed.
+    private func execute(_ statement: MappedStatement) throws(ServerFailure) -> Int {
+        do throws(ServerFailure) {
+            return try session.run(statement.sql, statement.parameters).affected
+        } catch {
+            var failure = error
+            failure.isOfOneRow = isOfOneRow(error)
+            throw failure
+        }
+    }
+
+    private func isOfOneRow(_ failure: ServerFailure) -> Bool {
+        guard !failure.endsSession, failure.state.mayBeOfOneRow else { return false }
+        guard failure.state.meaning == .unavailable else { return true }
+        // A pooler, too, says so before it closes. Where a server still answers, a trigger did.
+        return (try? session.script("ROLLBACK")) != nil
     }
 
     /// Adds entries to the ledger, in one statement.

@@ -9,6 +9,8 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     static let fenced = SQLState("TU001")
     /// Ours, not a server's: a lease is held.
     static let leased = SQLState("TU002")
+    /// Ours, not a server's: a row does not stand as it was written.
+    static let notKept = SQLState("TU003")
 
     /// What an error means for whoever called.
     package enum Meaning: Hashable, Sendable {
@@ -54,6 +56,20 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
         case "3F000", "3D000": .schema
         case "57P01", "57P02", "57P03", "57P05", "25P03", "53300", "53200": .unavailable
         default: meaningOfClass
+        }
+    }
+
+    /// Whether a statement that wrote one row may have failed with it because of that row alone.
+    ///
+    /// A trigger raises whatever it likes, and fails in whatever way when its own tables or functions
+    /// are gone; the statement itself was well, because the row was read by the same mapping just
+    /// before. What remains is about the server, or about other transactions.
+    package var mayBeOfOneRow: Bool {
+        switch meaning {
+        case .locked, .tooSlow, .again, .full: false
+        // Without a state, and where the server has no memory, nobody speaks of a row.
+        case .unavailable: !["", "53"].contains(description.prefix(2))
+        default: description != "25P02"
         }
     }
 

@@ -47,6 +47,8 @@ package struct ServerFailure: Error, Hashable, Sendable {
     package var endsSession: Bool
     /// The server's words, without the values that it repeats: they are personal data.
     package var words: String
+    /// Whether it is about the one row that was written, and nothing else stands in the way.
+    var isOfOneRow = false
 
     package init(state: SQLState, endsSession: Bool = false, words: String) {
         self.state = state

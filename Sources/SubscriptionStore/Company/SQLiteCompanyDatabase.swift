@@ -99,12 +99,9 @@ extension SQLiteCompanyDatabase {
                     fate = try make(change, db)
                     return fate.isApplied ? .commit : .rollback
                 }
-            } catch let error as DatabaseError
-                where error.resultCode == .SQLITE_CONSTRAINT
-            {
-                let reason = error.message ?? "a constraint"
+            } catch let refused as RowRefused {
                 // A trigger may take more back than what it refuses.
-                return db.isInsideTransaction ? .refused(reason) : .undone(reason)
+                return db.isInsideTransaction ? .refused(refused.reason) : .undone(refused.reason)
             }
             return fate
         }
@@ -119,17 +116,38 @@ extension SQLiteCompanyDatabase {
         switch statements.write(change, standing: standing.first) {
         case .stale: return .stale
         case .refused(let why): return .refused(why)
-        case .nothing: break
+        case .nothing:
+            return .applied(version: standing.first.flatMap { mapping.row(of: $0).version })
         case .execute(let statement):
+            if let look = statements.rowOfTransaction(change), try !Self.texts(look, db).isEmpty {
+                return .refused(MappedStatements.transactionIsThere)
+            }
+            try execute(statement, db)
+            return statements.fate(
+                of: change, affected: db.changesCount, from: standing.first,
+                to: try Self.texts(read, db))
+        }
+    }
+
+    /// Whatever is wrong with this one statement is about its row: those that read it were well.
+    private func execute(_ statement: MappedStatement, _ db: Database) throws {
+        do {
             try db.cachedStatement(sql: statement.sql)
                 .execute(arguments: StatementArguments(statement.arguments.map(\.bound)))
-            // It was as it was read, and nobody else writes meanwhile.
-            guard db.changesCount > 0 else { return .refused("a trigger swallowed the change") }
-            guard db.changesCount == 1 else { return .refused("several rows have its key") }
+        } catch let error as DatabaseError where Self.isOfOneRow(error) {
+            throw RowRefused(reason: error.message ?? "an error of SQLite")
         }
-        guard mapping.versionColumn != nil else { return .applied(version: nil) }
-        return .applied(
-            version: try Self.texts(read, db).first.flatMap { mapping.row(of: $0).version })
+    }
+
+    /// A trigger's function or table may be missing, as those of a service's own session are here.
+    private static func isOfOneRow(_ error: DatabaseError) -> Bool {
+        [.SQLITE_CONSTRAINT, .SQLITE_ERROR, .SQLITE_MISMATCH, .SQLITE_TOOBIG]
+            .contains(error.resultCode)
+    }
+
+    /// The company's database refuses one change.
+    private struct RowRefused: Error {
+        let reason: String
     }
 
     package func append(_ entry: CompanyLedgerEntry) throws(StoreError) {

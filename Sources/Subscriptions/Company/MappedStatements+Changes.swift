@@ -35,7 +35,7 @@ extension MappedStatements {
         }
     }
 
-    private func isSame(
+    func isSame(
         _ standing: FieldValue, _ read: FieldValue, in field: SubscriptionField
     ) -> Bool {
         (standing.isEmpty && read.isEmpty) || mapping.isReading(standing, of: read, in: field)
@@ -193,16 +193,5 @@ extension InsertedConstant {
         case .boolean(let truth): .boolean(truth)
         case .null: .null
         }
-    }
-}
-
-extension MappedStatements {
-    /// What makes a write tell the company's version of the row after it; empty without a version.
-    ///
-    /// - Parameter action: What the write does.
-    /// - Returns: The end of the statement.
-    package func returning(for action: RowAction) -> String {
-        guard let version = mapping.versionColumn, action != .delete else { return "" }
-        return " RETURNING " + quoted(version)
     }
 }

@@ -1,5 +1,6 @@
 import PostgresDatabase
 import Subscriptions
+import Synchronization
 import Testing
 
 /// What becomes of a unit when its statements fail, without a server.
@@ -23,14 +24,6 @@ import Testing
         number: 1, digest: "aa", run: "r", content: "{}",
         writtenAt: Timestamp(unixMilliseconds: 0))
 
-    /// A table where every row has status 1, and a server that does what it is told.
-    private static func obliging(_ sql: String) -> ServerRows {
-        if sql.hasPrefix("BEGIN") { return ServerRows(rows: [["77", "off"]]) }
-        if sql.hasPrefix("SELECT") { return ServerRows(rows: [["1", "1"]]) }
-        return ServerRows(
-            affected: 1, tag: sql.hasPrefix("COMMIT") ? "COMMIT" : "UPDATE 1")
-    }
-
     private func company(_ session: ScriptedSession) throws -> PostgresCompany {
         let address = try PostgresAddress(url: "postgres://localhost/x")
         return PostgresCompany(
@@ -39,7 +32,8 @@ import Testing
     }
 
     @Test func `is one transaction with its entries`() throws {
-        let session = ScriptedSession { sql, _ in Self.obliging(sql) }
+        let server = ObligingServer()
+        let session = ScriptedSession { sql, _ in server.answer(sql) }
         let company = try company(session)
         try company.begin()
         #expect(try company.write(Self.change("1")) == .applied(version: nil))
@@ -47,14 +41,15 @@ import Testing
         #expect(try company.commit() == .committed)
         #expect(
             session.asked.map { $0.split(separator: " ")[0] }
-                == ["BEGIN", "SELECT", "UPDATE", "INSERT", "COMMIT"])
+                == ["BEGIN", "SELECT", "UPDATE", "SELECT", "INSERT", "COMMIT"])
     }
 
     @Test func `goes on where one change is refused`() throws {
+        let server = ObligingServer()
         let session = ScriptedSession { sql, before throws(ServerFailure) in
             // The second UPDATE of the same text is that of the second row.
             if sql.hasPrefix("UPDATE"), before == 1 { throw ScriptedSession.failure("23514") }
-            return Self.obliging(sql)
+            return server.answer(sql)
         }
         let company = try company(session)
         try company.begin()
@@ -67,15 +62,72 @@ import Testing
         #expect(try company.commit() == .committed)
         #expect(
             session.asked.map { $0.split(separator: " ")[0] } == [
-                "BEGIN", "SELECT", "UPDATE", "SELECT", "UPDATE", "ROLLBACK",
-                "BEGIN", "SELECT", "UPDATE", "COMMIT",
+                "BEGIN", "SELECT", "UPDATE", "SELECT", "SELECT", "UPDATE", "ROLLBACK",
+                "BEGIN", "SELECT", "UPDATE", "SELECT", "COMMIT",
             ])
     }
 
+    @Test(arguments: [
+        "55000", "0A000", "XX000", "42P01", "42883", "428C9", "25006", "38000", "HV000", "TU001",
+        "72000", "08001", "28000", "57P03", "P0001", "23505", "22012",
+    ])
+    func `goes on where a trigger says no, in whatever way`(state: String) throws {
+        let server = ObligingServer()
+        let session = ScriptedSession { sql, before throws(ServerFailure) in
+            if sql.hasPrefix("UPDATE"), before == 0 { throw ScriptedSession.failure(state) }
+            return server.answer(sql)
+        }
+        let company = try company(session)
+        try company.begin()
+        guard case .refused(let words) = try company.write(Self.change("1")) else {
+            Issue.record("the change was not refused")
+            return
+        }
+        #expect(words.contains(state))
+        #expect(try company.write(Self.change("2")) == .applied(version: nil))
+        #expect(try company.commit() == .committed)
+    }
+
+    @Test func `ends where the server ended the session with a state of a trigger`() throws {
+        let server = ObligingServer()
+        let session = ScriptedSession { sql, _ throws(ServerFailure) in
+            if sql.hasPrefix("UPDATE") || sql == "ROLLBACK" {
+                throw ScriptedSession.failure("08006")
+            }
+            return server.answer(sql)
+        }
+        let company = try company(session)
+        try company.begin()
+        #expect { try company.write(Self.change("1")) } throws: { error in
+            (error as? StoreError)?.exitStatus == .unavailable
+        }
+    }
+
+    @Test(arguments: [0, 1])
+    func `takes back a change that does not stand afterwards`(affected: Int) throws {
+        let session = ScriptedSession { sql, _ in
+            // The row stays as it is, whatever the server says that it has done.
+            if sql.hasPrefix("UPDATE") { return ServerRows(affected: affected) }
+            return ObligingServer().answer(sql)
+        }
+        let company = try company(session)
+        try company.begin()
+        guard case .refused(let words) = try company.write(Self.change("1")) else {
+            Issue.record("the change was not refused")
+            return
+        }
+        #expect(!words.contains("TU003"))
+        #expect(try company.commit() == .committed)
+        #expect(
+            session.asked.map { $0.split(separator: " ")[0] }
+                == ["BEGIN", "SELECT", "UPDATE", "SELECT", "ROLLBACK", "BEGIN", "COMMIT"])
+    }
+
     @Test func `is begun again after a deadlock, and that is counted`() throws {
+        let server = ObligingServer()
         let session = ScriptedSession { sql, before throws(ServerFailure) in
             if sql.hasPrefix("UPDATE"), before == 1 { throw ScriptedSession.failure("40P01") }
-            return Self.obliging(sql)
+            return server.answer(sql)
         }
         let company = try company(session)
         try company.begin()
@@ -86,9 +138,10 @@ import Testing
     }
 
     @Test func `is given up where it deadlocks again and again`() throws {
+        let server = ObligingServer()
         let session = ScriptedSession { sql, _ throws(ServerFailure) in
             if sql.hasPrefix("UPDATE") { throw ScriptedSession.failure("40P01") }
-            return Self.obliging(sql)
+            return server.answer(sql)
         }
         let company = try company(session)
         try company.begin()
@@ -100,9 +153,10 @@ import Testing
     }
 
     @Test func `has an unknown end where COMMIT is not answered`() throws {
+        let server = ObligingServer()
         let session = ScriptedSession { sql, _ throws(ServerFailure) in
             if sql == "COMMIT" { throw ScriptedSession.failure("", ends: true) }
-            return Self.obliging(sql)
+            return server.answer(sql)
         }
         let company = try company(session)
         try company.begin()
@@ -110,10 +164,12 @@ import Testing
         #expect(try company.commit() == .unknown)
     }
 
-    @Test func `is refused where a deferred constraint says no at its end`() throws {
+    @Test(arguments: ["23503", "P0001", "22012", "55000", "42P01"])
+    func `is refused where a deferred constraint says no at its end`(state: String) throws {
+        let server = ObligingServer()
         let session = ScriptedSession { sql, before throws(ServerFailure) in
-            if sql == "COMMIT", before == 0 { throw ScriptedSession.failure("23503") }
-            return Self.obliging(sql)
+            if sql == "COMMIT", before == 0 { throw ScriptedSession.failure(state) }
+            return server.answer(sql)
         }
         let company = try company(session)
         try company.begin()
@@ -122,15 +178,16 @@ import Testing
             Issue.record("the transaction was not refused")
             return
         }
-        #expect(words.contains("23503"))
+        #expect(words.contains(state))
         try company.begin()
         #expect(try company.write(Self.change("2")) == .applied(version: nil))
         #expect(try company.commit() == .committed)
     }
 
     @Test func `was not written where the server answers ROLLBACK`() throws {
+        let server = ObligingServer()
         let session = ScriptedSession { sql, _ in
-            sql == "COMMIT" ? ServerRows(tag: "ROLLBACK") : Self.obliging(sql)
+            sql == "COMMIT" ? ServerRows(tag: "ROLLBACK") : server.answer(sql)
         }
         let company = try company(session)
         try company.begin()
@@ -139,12 +196,30 @@ import Testing
     }
 
     @Test func `does not begin on a standby`() throws {
+        let server = ObligingServer()
         let session = ScriptedSession { sql, _ in
-            sql.hasPrefix("BEGIN") ? ServerRows(rows: [[nil, "on"]]) : Self.obliging(sql)
+            sql.hasPrefix("BEGIN") ? ServerRows(rows: [[nil, "on"]]) : server.answer(sql)
         }
         let company = try company(session)
         #expect { try company.begin() } throws: { error in
             (error as? StoreError)?.exitStatus == .unavailable
         }
+    }
+}
+
+/// A server that does what it is told, with a table where every row has status 1; what was just
+/// written is read again as it was written.
+private final class ObligingServer: Sendable {
+    private let hasWritten = Mutex(false)
+
+    func answer(_ sql: String) -> ServerRows {
+        if sql.hasPrefix("BEGIN") { return ServerRows(rows: [["77", "off"]]) }
+        let isWrite = sql.hasPrefix("UPDATE")
+        let hadWritten = hasWritten.withLock { written in
+            defer { written = isWrite }
+            return written
+        }
+        if sql.hasPrefix("SELECT") { return ServerRows(rows: [["1", hadWritten ? "2" : "1"]]) }
+        return ServerRows(affected: 1, tag: sql.hasPrefix("COMMIT") ? "COMMIT" : "UPDATE 1")
     }
 }

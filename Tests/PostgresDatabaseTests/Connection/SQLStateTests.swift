@@ -50,4 +50,14 @@ import Testing
     @Test func `that ended the session is that nobody answers`() throws {
         #expect(try status("XX000", endsSession: true) == .unavailable)
     }
+
+    @Test(arguments: [
+        ("55000", true), ("0A000", true), ("XX000", true), ("42P01", true), ("428C9", true),
+        ("25006", true), ("P0001", true), ("38000", true), ("08001", true), ("57P03", true),
+        ("55P03", false), ("57014", false), ("40001", false), ("40P01", false), ("53100", false),
+        ("53200", false), ("58030", false), ("25P02", false), ("", false),
+    ])
+    func `of a write is that of its row, or of the server`(state: String, isOfRow: Bool) {
+        #expect(SQLState(state).mayBeOfOneRow == isOfRow)
+    }
 }

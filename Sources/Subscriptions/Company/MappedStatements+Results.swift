@@ -1,0 +1,104 @@
+/// What has become of a write, seen in the transaction that made it.
+///
+/// A database may take a statement and do something else: a trigger changes or skips what is
+/// written, a rule replaces it, a policy hides the row. Nothing counts as written that does not
+/// stand there afterwards.
+extension MappedStatements {
+    /// The fate of a write that was executed.
+    ///
+    /// - Parameters:
+    ///   - change: In our columns and forms.
+    ///   - affected: How many rows the database says that it changed.
+    ///   - before: The texts of `TableMapping.readColumns` that the write was made from; `nil` where
+    ///     no row had the key.
+    ///   - after: The same of the rows that have the key now, read again.
+    /// - Returns: Where it is `.refused`, the write must be taken back.
+    package func fate(
+        of change: CompanyChange, affected: Int, from before: [String?]?, to after: [[String?]]
+    ) -> CompanyWriteFate {
+        guard affected < 2, after.count < 2 else {
+            return .refused("several rows have its key")
+        }
+        guard affected == 1 else {
+            // Whoever changed it meanwhile has the newer value; else the database itself skipped it.
+            return after.first == before
+                ? .refused(
+                    "the table took the change and stayed as it was: a trigger, a rule or a policy "
+                        + "of the table skips it")
+                : .stale
+        }
+        guard change.action != .delete else {
+            return after.isEmpty
+                ? .applied(version: nil)
+                : .refused("the row still stands after it was deleted")
+        }
+        guard let texts = after.first else {
+            return .refused(
+                "no row has its key after the change: a trigger, a rule or a policy of the table "
+                    + "takes it away")
+        }
+        let row = mapping.row(of: texts)
+        if let other = otherLatest(than: change, from: before, in: row) { return .refused(other) }
+        let changed = SubscriptionField.allCases.first { !isKept(change, $0, in: row) }
+        if let changed {
+            return .refused(
+                "another value than the one that was written stands in the column for "
+                    + "\(changed.rawValue) afterwards: a trigger or a rule of the table changes it")
+        }
+        return .applied(version: row.version)
+    }
+
+    /// Whether the value of a column stands as it was written, as far as the column keeps it.
+    private func isKept(
+        _ change: CompanyChange, _ field: SubscriptionField, in row: CompanyRow
+    ) -> Bool {
+        guard let value = change.after[field], mapping.writable.contains(field) else { return true }
+        // What was not there and need not be is not part of an inserted row: a default may stand.
+        if value.isEmpty, (change.before[field] ?? .null).isEmpty { return true }
+        return row.unreadable[field] == nil
+            && isSame(row.values[field] ?? .null, value, in: field)
+    }
+
+    /// Why the row that was written is not the one that counts for the subscription, in a table with a
+    /// row for each transaction; `nil` where it is.
+    private func otherLatest(
+        than change: CompanyChange, from before: [String?]?, in row: CompanyRow
+    ) -> String? {
+        guard let latest = mapping.latestBy, mapping.columns[.latestTransactionID] != nil else {
+            return nil
+        }
+        let wanted =
+            change.after[.latestTransactionID]
+            ?? before.flatMap { mapping.row(of: $0).values[.latestTransactionID] } ?? .null
+        let found = row.values[.latestTransactionID] ?? .null
+        guard !wanted.isEmpty, !isSame(found, wanted, in: .latestTransactionID) else { return nil }
+        return
+            "the row of another transaction stays the latest of the subscription by `\(latest)`, "
+            + "and the one of Apple's transaction would not count; correct that row by hand, or "
+            + "delete it"
+    }
+
+    /// Looks for a row of the transaction that a change would insert: it would stand there twice.
+    ///
+    /// - Parameter change: In our columns and forms.
+    /// - Returns: A query that finds a row where there is one; `nil` where no transaction is inserted.
+    package func rowOfTransaction(_ change: CompanyChange) -> MappedStatement? {
+        guard mapping.latestBy != nil, change.action == .update,
+            let transaction = change.after[.latestTransactionID], !transaction.isEmpty,
+            case .column(let name, _) = mapping.columns[.latestTransactionID],
+            let literal = mapping.literal(transaction, in: .latestTransactionID)
+        else { return nil }
+        var list = ArgumentList(dialect: dialect)
+        guard let terms = identity(of: change.key, &list) else { return nil }
+        let mark = list.mark(literal)
+        return MappedStatement(
+            sql: "SELECT 1 FROM \(table) AS t WHERE "
+                + (terms + ["\(column(name)) = \(mark)"]).joined(separator: " AND ") + " LIMIT 1",
+            arguments: list.arguments)
+    }
+
+    /// Why nothing is inserted where `rowOfTransaction` finds a row.
+    package static let transactionIsThere =
+        "the table has a row of Apple's transaction, which is not the latest of the subscription; "
+        + "correct the rows by hand"
+}
