@@ -16,8 +16,14 @@ extension MappedStatements {
     package func fate(
         of change: CompanyChange, affected: Int, from before: [String?]?, to after: [[String?]]
     ) -> CompanyWriteFate {
-        guard affected < 2, after.count < 2 else {
-            return .refused("several rows have its key")
+        guard affected < 2 else { return .refused("several rows have its key") }
+        guard after.count < 2 else {
+            guard let latest = mapping.latestBy else {
+                return .refused("several rows have its key")
+            }
+            return .refused(
+                "several rows of the subscription would be its latest by `\(latest)`, and nothing "
+                    + "would say which counts; correct the rows by hand")
         }
         guard affected == 1 else {
             // Whoever changed it meanwhile has the newer value; else the database itself skipped it.

@@ -126,6 +126,10 @@ import Testing
         #expect(
             try #require(reason(fate(Self.next, standing))).contains("stays the latest"))
         #expect(fate(Self.next, inserted) == .applied(version: nil))
+        // With one time of both nobody could tell which counts, in any later run, either.
+        let tie = purchases.fate(
+            of: Self.next, affected: 1, from: standing, to: [standing, inserted])
+        #expect(try #require(reason(tie)).contains("several rows of the subscription"))
         // An earlier end makes the row of another transaction the latest.
         var shorter = Self.next
         shorter.after[.latestTransactionID] = nil
