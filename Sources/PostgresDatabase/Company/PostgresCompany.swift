@@ -57,11 +57,9 @@ extension PostgresCompany {
     package func rows(
         after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]? = nil
     ) throws(StoreError) -> CompanyPage {
-        let statement = statements.page(after: cursor, limit: limit, of: apps)
+        let statement = statements.page(after: cursor, limit: limit &+ 1, of: apps)
         let rows = try read("reading \(mapping.table)", statement)
-        return CompanyPage(
-            rows: rows.map { mapping.row(of: $0) },
-            next: rows.count < limit ? nil : rows.last.map { statements.cursor(of: $0) })
+        return CompanyPage(of: rows, limit: limit, by: statements)
     }
 
     /// The row of a key as it stands; `nil` for none.

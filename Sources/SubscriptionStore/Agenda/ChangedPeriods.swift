@@ -1,7 +1,8 @@
 import GRDB
 import Subscriptions
 
-/// Rows with an open finding about their stored periods, where these have changed since.
+/// Rows with an open finding about their stored periods, where these have changed since, and rows
+/// whose key another one has by now.
 ///
 /// The values of the row itself say nothing of them: without this, a finding that the company has mended
 /// would stay open until a sweep or the sample reaches the row.
@@ -30,6 +31,7 @@ struct ChangedPeriods {
     /// - Throws: What reading the database throws.
     func rows(readsHistories: Bool) throws -> Set<SubscriptionKey> {
         try (readsHistories ? comparedRows() : []).union(rowsWithOtherPrice())
+            .union(DoubledKeys(db: db).unreported())
     }
 
     /// By the digest that stood as the history was last compared with the periods.

@@ -158,6 +158,7 @@ struct CompanyRowMark {
     }
 
     func forget() throws {
+        try DoubledKeys(db: db).forget(key)
         try db.cachedStatement(
             sql: """
                 DELETE FROM trueup_company_rows

@@ -16,12 +16,19 @@ struct CopyWriter {
     /// Every row is marked as seen, because the two databases do not sort keys alike.
     func take(_ rows: ArraySlice<CompanyRow>) throws -> CopyRefresh {
         var counts = CopyRefresh()
-        for row in rows { try take(row, &counts) }
+        var doubled = DoubledKeys(db: db)
+        for row in rows {
+            try take(row, &counts)
+            try doubled.note(row)
+        }
         return counts
     }
 
     private func take(_ row: CompanyRow, _ counts: inout CopyRefresh) throws {
+        counts.doubled &+= Int64(row.twins)
+        if row.twins > 0 { counts.firstDoubled = counts.firstDoubled ?? row.key }
         guard try mark(row) else {
+            // Keys that the company's database sorts apart and we read alike.
             counts.doubled &+= 1
             counts.firstDoubled = counts.firstDoubled ?? row.key
             return

@@ -69,13 +69,11 @@ extension SQLiteCompanyDatabase {
     package func rows(
         after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]? = nil
     ) throws(StoreError) -> CompanyPage {
-        let statement = statements.page(after: cursor, limit: limit, of: apps)
+        let statement = statements.page(after: cursor, limit: limit &+ 1, of: apps)
         let found = try perform("reading the table \(mapping.table)") { db in
             try Self.texts(statement, db)
         }
-        let last = found.count < limit ? nil : found.last
-        return CompanyPage(
-            rows: found.map(mapping.row), next: last.map(statements.cursor))
+        return CompanyPage(of: found, limit: limit, by: statements)
     }
 
     package func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow? {

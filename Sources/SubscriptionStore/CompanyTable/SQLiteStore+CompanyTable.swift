@@ -127,9 +127,10 @@ struct HeldRows {
         \(hasDuplicates)
         """
 
-    /// Whether another row holds the original transaction or the line item of the row `s`.
+    /// Whether another row holds the original transaction or the line item of the row `s`, here or
+    /// in the table that this one is a copy of.
     static let hasDuplicates = """
-        (EXISTS (SELECT 1 FROM subscriptions AS d
+        (\(DoubledKeys.isDoubled) OR EXISTS (SELECT 1 FROM subscriptions AS d
             WHERE d.original_transaction_id = s.original_transaction_id
                 AND (d.bundle_id <> s.bundle_id OR d.environment <> s.environment))
         OR EXISTS (SELECT 1 FROM subscriptions AS d
@@ -233,6 +234,8 @@ struct HeldRows {
         var keys: [SubscriptionKey] = []
         let cursor = try Row.fetchCursor(statement, arguments: arguments)
         while let row = try cursor.next() { keys.append(SubscriptionKey(row, at: 0)) }
+        // Another row with the very same key, in the table that this one is a copy of.
+        if try DoubledKeys(db: db).contains(key) { keys.append(key) }
         return keys
     }
 }

@@ -7,6 +7,8 @@ package struct CompanyRow: Hashable, Sendable {
     package var version: Int64?
     /// What stands in columns that could not be read, as printable text.
     package var unreadable: [SubscriptionField: String]
+    /// How many other rows of the table have the same key.
+    package var twins = 0
 
     package init(
         key: SubscriptionKey, values: [SubscriptionField: FieldValue], version: Int64? = nil,
