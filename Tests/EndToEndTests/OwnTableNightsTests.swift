@@ -5,10 +5,10 @@ import Testing
 
 /// Nights over a table of the company's own that keeps times to the second.
 @Suite(.timeLimit(.minutes(30))) struct `A table with whole seconds` {
-    private func place() throws -> Workplace {
-        let simulator = try RunningSimulator([
-            "--customers", "60", "--drift", "0.4", "--seed", "11",
-        ])
+    private func place(at now: String? = nil) throws -> Workplace {
+        let simulator = try RunningSimulator(
+            ["--customers", "60", "--drift", "0.4", "--seed", "11"]
+                + (now.map { ["--now", $0] } ?? []))
         let ours = try Workplace(on: simulator)
         try #require(ours.run("init").status == 0)
         try #require(ours.run("import", try #require(simulator.ready.tableFile)).status == 0)
@@ -119,6 +119,31 @@ import Testing
         #expect([0, 2].contains(undo.status), "\(undo.output)\(undo.errors)")
         #expect(try place.reportLines("corrections.jsonl").count == lost.count)
         #expect(try place.run("verify", "--database").status == 0)
+    }
+
+    /// Rehearsals have a clock of their own, here one that is behind the machine's.
+    @Test func `payloads that are lost with the books are lost by the run's clock`() throws {
+        let day = "2026-01-15T"
+        let place = try place(at: day + "02:00:00Z")
+        try night(place, "--limit", "20", "--now", day + "02:00:00Z")
+        let books = place.folder.url.appendingPathComponent("trueup.sqlite")
+        let backup = place.folder.url.appendingPathComponent("backup.sqlite")
+        try DatabaseQueue(path: books.path).backup(to: DatabaseQueue(path: backup.path))
+        try night(place, "--now", day + "03:00:00Z")
+        try #require(!place.reportLines("corrections.jsonl").isEmpty)
+
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: books.path + suffix)
+        }
+        try FileManager.default.moveItem(at: backup, to: books)
+        let settings = try place.folder.text("trueup.yaml")
+        try place.folder.write(
+            settings.replacing("directory: reports", with: "directory: elsewhere"),
+            to: "trueup.yaml")
+        // It verifies its own report, with the tombstones of what is in no report at hand.
+        try night(place, "--now", day + "04:00:00Z")
+        let evidence = try place.folder.text("elsewhere/latest/evidence.jsonl")
+        #expect(evidence.contains("\"lost\""))
     }
 
     @Test func `a table that is locked as the run begins leaves a report that says so`() throws {

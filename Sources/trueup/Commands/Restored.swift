@@ -65,7 +65,7 @@ package struct Restored: Verb {
                 identity: try store.databaseIdentity(), path: settings.databasePath)
             let claim = try ReportFolderClaim.take(
                 settings.reportDirectory, for: books, holder: holder, replacing: true)
-            _ = try await BooksBehind(settings: settings).catchUp(store, at: invocation.now())
+            _ = try await BooksBehind(settings: settings).catchUp(store, at: nil)
             try claim.bind(books)
             _ = consume claim
             _ = consume lock

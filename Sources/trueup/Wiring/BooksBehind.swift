@@ -24,10 +24,10 @@ struct BooksBehind {
     ///
     /// - Parameters:
     ///   - store: The books, which have taken over what the company's ledger has.
-    ///   - now: When.
+    ///   - started: When the run began, by its own clock; `nil` outside of a run.
     /// - Returns: What a run says of it; `nil` where the books lacked nothing.
     /// - Throws: `StoreError` when the books cannot be read or written.
-    func catchUp(_ store: SQLiteStore, at now: Timestamp) async throws -> String? {
+    func catchUp(_ store: SQLiteStore, at started: Timestamp?) async throws -> String? {
         var page = try await store.unreportedEntries(after: nil, limit: Self.entriesPerPage)
         guard let first = page.first?.entry.number else { return nil }
         let head = ReportedLedger.newestHead(in: settings.reportDirectory)
@@ -36,9 +36,15 @@ struct BooksBehind {
         let reports =
             first <= shownThrough ? try? ReportedLedger(settings.reportDirectory) : nil
         var counts = Counts()
+        var noticed = started ?? Timestamp(unixMilliseconds: 0)
         while let last = page.last?.entry.number {
-            let recovered = page.compactMap {
-                recover($0, from: $0.entry.number <= shownThrough ? reports : nil, at: now, &counts)
+            // Not before a correction was written: then its payload was still there. And by no other
+            // clock than the run's, whose report is held against it.
+            noticed = page.map(\.entry.writtenAt).reduce(noticed, max)
+            let time = noticed
+            let recovered = page.compactMap { unreported in
+                let shown = unreported.entry.number <= shownThrough
+                return recover(unreported, from: shown ? reports : nil, at: time, &counts)
             }
             if !recovered.isEmpty { try await store.keep(recovered) }
             page = try await store.unreportedEntries(after: last, limit: Self.entriesPerPage)
@@ -50,7 +56,7 @@ struct BooksBehind {
     ///
     /// `reports` are given for an entry up to which all were reported.
     private func recover(
-        _ unreported: UnreportedEntry, from reports: ReportedLedger?, at now: Timestamp,
+        _ unreported: UnreportedEntry, from reports: ReportedLedger?, at time: Timestamp,
         _ counts: inout Counts
     ) -> RecoveredEntry? {
         let entry = unreported.entry
@@ -71,8 +77,7 @@ struct BooksBehind {
             case .erased(let time): recovered.tombstones.append(tombstone(digest, at: time))
             case nil:
                 counts.lostPayloads += 1
-                // Not before the correction was written: then its payload was still there.
-                recovered.tombstones.append(tombstone(digest, at: max(now, entry.writtenAt)))
+                recovered.tombstones.append(tombstone(digest, at: time))
             }
         }
         return recovered

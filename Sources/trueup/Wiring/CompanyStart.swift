@@ -67,7 +67,8 @@ extension RunSession {
         var reading = await copy(start, into: store, at: now, until: stop, telling: terminal)
         guard run.settings.company.table != nil else { return reading }
         // Also where the reading failed later: what was taken over must not be reported twice.
-        reading.notice = try await BooksBehind(settings: run.settings).catchUp(store, at: now)
+        reading.notice = try await BooksBehind(settings: run.settings)
+            .catchUp(store, at: run.header.started)
         return reading
     }
 
