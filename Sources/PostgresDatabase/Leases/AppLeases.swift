@@ -11,6 +11,7 @@ package final class AppLeases: Sendable {
     private let keeper: Mutex<SessionKeeper>
     private let books: String
     private let holder: String
+    private let place: String
     private let lifetimeMilliseconds: Int64
 
     /// - Parameters:
@@ -18,16 +19,18 @@ package final class AppLeases: Sendable {
     ///   - books: The identity of the worker's books: only one run at a time works with them, so a
     ///     lease that they hold already is that of a run that died.
     ///   - holder: Who works, for whoever is refused.
+    ///   - place: Machine and file of the books: a run that has them elsewhere has a copy of them.
     ///   - lifetimeMilliseconds: How long a worker may not be heard of.
     ///   - limits: How long a statement may take and wait.
     package init(
-        _ connector: PostgresConnector, books: String, holder: String,
+        _ connector: PostgresConnector, books: String, holder: String, place: String,
         lifetimeMilliseconds: Int64 = AppLeases.lifetimeMilliseconds,
         limits: SessionLimits = SessionLimits()
     ) {
         keeper = Mutex(SessionKeeper(connector, limits: limits))
         self.books = books
         self.holder = holder
+        self.place = place
         self.lifetimeMilliseconds = lifetimeMilliseconds
     }
 
@@ -48,6 +51,7 @@ package final class AppLeases: Sendable {
             let order = apps.sorted()
             return try keeper.write("taking the leases of a job") {
                 session throws(ServerFailure) in
+                try self.refuseCopies(session)
                 var fences: [LeaseFence] = []
                 for app in order {
                     fences.append(try self.take(app, job: job, in: session))
@@ -57,23 +61,49 @@ package final class AppLeases: Sendable {
         }
     }
 
+    /// Two runs with copies of the same books would each number their corrections alike.
+    ///
+    /// Books that were moved are at one place only, and a run of theirs that was killed at the other
+    /// place holds its leases no longer than these last.
+    private func refuseCopies(_ session: any ServerSession) throws(ServerFailure) {
+        // Of two that begin at once the second one sees the first one's leases.
+        _ = try session.run(
+            "SELECT pg_advisory_xact_lock(hashtextextended($1, $2))",
+            [books, String(OurSchema.lock)])
+        let other = try session.run(
+            """
+            SELECT place, holder, to_char(taken_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+            FROM trueup.leases
+            WHERE books = $1 AND place <> $2 AND expires_at > clock_timestamp()
+            ORDER BY taken_at, bundle_id LIMIT 1
+            """, [books, place]
+        ).rows.first
+        guard let other, other.count == 3, let there = other[0] else { return }
+        throw ServerFailure(
+            state: .leased,
+            words: "since \(other[2] ?? "just now") \(other[1] ?? "a run") works with the books at "
+                + "\(there), and those at \(place) are a copy of them. Each worker needs books of "
+                + "its own: where both are workers, name a new file in `store.books` of one, and "
+                + "run `trueup init` there")
+    }
+
     private func take(
         _ app: AppIdentity, job: String, in session: any ServerSession
     ) throws(ServerFailure) -> LeaseFence {
         let taken = try session.run(
             """
             INSERT INTO trueup.leases AS l
-                (bundle_id, environment, job, books, holder, fence, taken_at, expires_at)
-            VALUES ($1, $2, $3, $6, $4, 1, clock_timestamp(), \(Self.end))
+                (bundle_id, environment, job, books, place, holder, fence, taken_at, expires_at)
+            VALUES ($1, $2, $3, $6, $7, $4, 1, clock_timestamp(), \(Self.end))
             ON CONFLICT (bundle_id, environment, job) DO UPDATE SET books = excluded.books,
-                holder = excluded.holder, fence = l.fence + 1, taken_at = excluded.taken_at,
+                place = excluded.place, holder = excluded.holder, fence = l.fence + 1, taken_at = excluded.taken_at,
                 expires_at = excluded.expires_at
             WHERE l.expires_at <= clock_timestamp() OR l.books = excluded.books
             RETURNING fence
             """,
             [
                 app.bundleID, app.environment.rawValue, job, holder,
-                String(lifetimeMilliseconds), books,
+                String(lifetimeMilliseconds), books, place,
             ])
         if let number = taken.first.flatMap({ Int64($0) }) {
             return LeaseFence(app: app, job: job, number: number)

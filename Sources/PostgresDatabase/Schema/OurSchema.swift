@@ -125,6 +125,8 @@ enum OurSchema {
                 COMMENT ON TABLE trueup.refusals IS
                     'The last 429 of Apple, to whatever worker: no call is booked before resumes_at'
                 """),
+        // Where the holder's books are, so that copies of them are not used at once.
+        Step(number: 6, statements: "ALTER TABLE trueup.leases ADD COLUMN place text"),
     ]
 
     static let newest = steps.map(\.number).max() ?? 0

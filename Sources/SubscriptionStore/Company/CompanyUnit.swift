@@ -48,9 +48,11 @@ final class CompanyUnit {
         isOpen = true
         let head = try Ledger(db: db).head().number
         guard try link.database.entries(after: head, limit: 1).isEmpty else {
-            throw StoreError.inconsistent(
-                "The ledger beside \(link.mapping.table) holds entries that the books lack. "
-                    + "Nothing of this step was written. Run again: they are taken over first.")
+            throw StoreError.busy(
+                "The ledger beside \(link.mapping.table) got entries during this run that the "
+                    + "books lack: another run works with a copy of them. Nothing of this step was "
+                    + "written. Run again: the entries are taken over first. Give each worker "
+                    + "books of its own (`store.books`).")
         }
     }
 

@@ -17,7 +17,8 @@ package enum RunningUser {
         return (name ?? String(number)) + "@" + host
     }
 
-    private static var host: String {
+    /// The machine, as it calls itself.
+    static var host: String {
         var name = [CChar](repeating: 0, count: 256)
         guard unsafe gethostname(&name, name.count - 1) == 0 else { return "unknown" }
         return String(

@@ -25,7 +25,9 @@ struct WorkerLeases: Sendable {
         let leases = AppLeases(
             try .libpq(address),
             books: try CompanyConnection.identity(ofBooksAt: run.settings.databasePath),
-            holder: holder)
+            holder: holder,
+            place: RunningUser.host + ":"
+                + FileSystemFacts.realPath(run.settings.databasePath))
         let fences = try leases.take(run.apps, job: run.header.job)
         company.hold(fences)
         return WorkerLeases(leases: leases, fences: fences)

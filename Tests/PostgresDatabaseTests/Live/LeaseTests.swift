@@ -9,12 +9,13 @@
         private let two = AppIdentity(bundleID: "com.example.two", environment: .production)
 
         private func leases(
-            _ live: LiveCompany, _ holder: String, lifetime: Int64 = 60_000
+            _ live: LiveCompany, _ holder: String, at place: String = "/books",
+            lifetime: Int64 = 60_000
         ) throws -> AppLeases {
             let address = try PostgresAddress(url: TestServer.url(database: live.database))
             return AppLeases(
                 try .libpq(address), books: "books of \(holder)", holder: holder,
-                lifetimeMilliseconds: lifetime)
+                place: place, lifetimeMilliseconds: lifetime)
         }
 
         @Test func `is held by one worker at a time, app by app`() throws {
@@ -39,6 +40,26 @@
             let died = try leases(live, "first").take([one], job: "nightly")
             #expect(try leases(live, "first").take([one], job: "nightly").map(\.number) == [2])
             #expect(try leases(live, "first").renew(died) == died)
+        }
+
+        @Test func `is held by no copy of the books of a run that goes on`() throws {
+            let live = try LiveCompany()
+            let first = try leases(live, "first", at: "one:/books")
+            let held = try first.take([one], job: "nightly")
+            let copy = try leases(live, "first", at: "two:/books")
+            // Neither of the same app nor of another one.
+            for app in [one, two] {
+                #expect { try copy.take([app], job: "nightly") } throws: { error in
+                    let error = error as? StoreError
+                    return error?.exitStatus == .busy
+                        && error?.description.contains("one:/books") == true
+                        && error?.description.contains("store.books") == true
+                }
+            }
+            #expect(try first.renew(held).isEmpty)
+            // Books that were moved go on.
+            try first.giveBack(held)
+            #expect(try copy.take([one], job: "nightly").map(\.number) == [2])
         }
 
         @Test func `lasts as long as its holder says so`() throws {

@@ -172,7 +172,7 @@
             try live.company.check(mayWrite: true)
             #expect(
                 try live.text("SELECT string_agg(number::text, ',') FROM trueup.migrations")
-                    == "1,2,3,4,5")
+                    == "1,2,3,4,5,6")
             _ = try live.service.script("INSERT INTO trueup.migrations (number) VALUES (99)")
             #expect(try problem(live).contains("version 99"))
         }
