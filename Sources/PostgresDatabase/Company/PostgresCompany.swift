@@ -62,6 +62,19 @@ extension PostgresCompany {
         return CompanyPage(of: rows, limit: limit, by: statements)
     }
 
+    /// The rows that no key leads to, because a column of it is NULL.
+    ///
+    /// - Parameter apps: Whose rows; `nil` for all.
+    /// - Returns: How many, and which columns.
+    /// - Throws: `StoreError` when they cannot be counted.
+    package func keylessRows(
+        of apps: [AppIdentity]? = nil
+    ) throws(StoreError) -> KeylessRows {
+        guard let statement = statements.keyless(of: apps) else { return KeylessRows() }
+        return statements.keyless(
+            of: try read("counting rows without a key in \(mapping.table)", statement).first)
+    }
+
     /// The row of a key as it stands; `nil` for none.
     ///
     /// - Parameter key: Ours.

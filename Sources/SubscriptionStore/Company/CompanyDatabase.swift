@@ -32,6 +32,9 @@ package protocol CompanyDatabase: CompanySchema {
         after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]?
     ) throws(StoreError) -> CompanyPage
 
+    /// The rows that no key leads to, because a column of it is NULL.
+    func keylessRows(of apps: [AppIdentity]?) throws(StoreError) -> KeylessRows
+
     /// The row of a key as it stands, outside of any transaction of ours; `nil` for none.
     func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow?
 

@@ -13,6 +13,8 @@ package struct CopyRefresh: Hashable, Sendable {
     /// Rows whose key another row has, too; only the first of each counts.
     package var doubled: Int64 = 0
     package var firstDoubled: SubscriptionKey?
+    /// Rows that have no key, and so stand in no copy.
+    package var keyless = KeylessRows()
     /// Whether the table was read to its end; what was read before a stop stands in the copy.
     package var isWhole = true
 
@@ -43,6 +45,13 @@ package struct CopyRefresh: Hashable, Sendable {
                 "\(doubled) rows of your table have the key of another row, for example "
                     + "\(firstDoubled.originalTransactionID): one of each is judged, and none is "
                     + "written.")
+        }
+        if keyless.count > 0 {
+            let columns = keyless.columns.map { "`" + $0 + "`" }.joined(separator: " or ")
+            remarks.append(
+                "\(keyless.count) rows of your table have no value (NULL) in \(columns), by which "
+                    + "a subscription is found: they are not read, not judged and in no total. "
+                    + "Fill the column in, or take these rows out of the table.")
         }
         return remarks
     }

@@ -76,6 +76,16 @@ extension SQLiteCompanyDatabase {
         return CompanyPage(of: found, limit: limit, by: statements)
     }
 
+    package func keylessRows(
+        of apps: [AppIdentity]? = nil
+    ) throws(StoreError) -> KeylessRows {
+        guard let statement = statements.keyless(of: apps) else { return KeylessRows() }
+        return statements.keyless(
+            of: try perform("counting rows without a key in \(mapping.table)") { db in
+                try Self.texts(statement, db).first
+            })
+    }
+
     package func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow? {
         guard let statement = statements.row(key) else { return nil }
         return try perform("reading a row of \(mapping.table)") { db in

@@ -76,6 +76,9 @@ extension SQLiteStore {
                 return counts
             }
         } while cursor != nil
+        counts.keyless = try await blocking { () throws(StoreError) in
+            try company.database.keylessRows(of: apps)
+        }
         counts.deleted = try await deleteUnseen(by: refresh, of: apps)
         let rows = apps == nil ? counts.rows : try await expectedRows(of: nil)
         try await write("noting that \(company.mapping.table) was read") { db in

@@ -54,7 +54,8 @@ package struct MappedStatements: Hashable, Sendable {
             arguments: list.arguments)
     }
 
-    private func isOf(_ apps: [AppIdentity], _ list: inout ArgumentList) -> [String] {
+    /// The terms that name rows of some apps; none where no column tells apps apart.
+    func isOf(_ apps: [AppIdentity], _ list: inout ArgumentList) -> [String] {
         var alternatives: [String] = []
         for app in apps {
             let parts = [

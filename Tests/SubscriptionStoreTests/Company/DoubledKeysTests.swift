@@ -2,7 +2,7 @@ import SubscriptionStore
 import Subscriptions
 import Testing
 
-@Suite struct `Rows of a company's table with one key` {
+@Suite struct `Rows of a company's table with one key, or with none` {
     private let now = Timestamp(unixMilliseconds: Night.start)
 
     /// A table without a unique key, with rows of one id in the given order.
@@ -45,6 +45,20 @@ import Testing
         try company.execute("DELETE FROM subs WHERE product = 'silver'")
         _ = try await store.refreshCopy(for: .check, at: now)
         #expect(try await store.rows(holding: ["2"]).map(\.duplicates) == [[]])
+    }
+
+    @Test func `without a key are counted and said`() async throws {
+        let database = try TemporaryDatabase()
+        let company = try company(beside: database, products: ["gold"])
+        try company.execute("UPDATE subs SET otid = NULL WHERE otid <> '2'")
+        let store = try company.open(database)
+        let refresh = try #require(try await store.refreshCopy(for: .check, at: now))
+        #expect(refresh.rows == 1)
+        #expect(refresh.keyless == KeylessRows(count: 2, columns: ["otid"]))
+        #expect(refresh.remarks.contains { $0.hasPrefix("2 rows of your table have no value") })
+        try company.execute("UPDATE subs SET otid = product || rowid WHERE otid IS NULL")
+        let filled = try #require(try await store.refreshCopy(for: .check, at: now))
+        #expect(filled.keyless.count == 0 && filled.remarks.isEmpty)
     }
 
     @Test func `are met together, wherever a page ends`() throws {
