@@ -29,6 +29,8 @@ package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
     case written(version: Int64, was: Int64)
     /// A later correction changed the row again.
     case corrected(entry: Int64, runID: String)
+    /// The company's own table does not allow it.
+    case table(String)
 
     package var description: String {
         switch self {
@@ -39,6 +41,7 @@ package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
             "the row was written to since (version \(version), was \(was))"
         case .corrected(let entry, let runID):
             "corrected again by ledger entry \(entry); undo run \(runID) first"
+        case .table(let why): why
         }
     }
 }

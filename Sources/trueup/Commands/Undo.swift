@@ -59,7 +59,8 @@ package struct Undo: Verb {
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
         var counts = UndoCounts()
         do {
-            try store.forEachUndo(ofRun: runID) { item in
+            try store.forEachUndo(ofRun: runID) { known in
+                let item = known.allowed(by: settings.company.mapping)
                 counts.add(item)
                 try body(item)
             }

@@ -198,6 +198,20 @@ import Testing
         #expect(statements.page(after: nil, limit: 1).sql.contains("NOT EXISTS"))
     }
 
+    @Test func `with a row for each transaction no row is deleted by an undo`() {
+        var mapping = Self.mapping
+        mapping.columns[.latestTransactionID] = .column("txid", .text)
+        #expect(mapping.obstacle(toUndoBy: .delete, of: []) == nil)
+        #expect(mapping.obstacle(toUndoBy: .update, of: [.latestTransactionID]) == nil)
+        #expect(mapping.obstacle(toUndoBy: .insert, of: [])?.contains("insert") == true)
+        mapping.latestBy = "expires_at"
+        #expect(mapping.obstacle(toUndoBy: .delete, of: [])?.contains("by hand") == true)
+        #expect(
+            mapping.obstacle(toUndoBy: .update, of: [.status, .latestTransactionID])?
+                .contains("by hand") == true)
+        #expect(mapping.obstacle(toUndoBy: .update, of: [.status]) == nil)
+    }
+
     @Test func `what is kept of a value is what is read again`() {
         let mapping = Self.mapping
         #expect(mapping.kept(.integer(3), in: .status) == .integer(2))
