@@ -21,7 +21,8 @@ package protocol RunBook: Sendable {
     ///
     /// Where the conclusion says so, rows that the pass did not settle become undecided
     /// (`deadline`) in this run's report; a run that continues the pass asks them after all.
-    /// Planned corrections that were not applied leave their findings' action as `planned`.
+    /// Planned corrections that were not applied leave their findings' action as `planned`. Notes about
+    /// rows that the company deleted go where the table's size was accepted.
     func conclude(
         _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError)

@@ -165,6 +165,7 @@ extension SQLiteStore {
         do {
             try await rememberEndedRuns()
             if conclusion.closesPass { try await purgeEndedPasses() }
+            try await forgetGoneRows(after: conclusion, of: run)
         } catch {}
     }
 }
