@@ -22,13 +22,7 @@ extension SQLiteStore {
                     runs: try listRuns("ORDER BY run_seq DESC LIMIT ?", [limit], db),
                     lastCompletePass: try Self.lastCompletePass(db),
                     watermarks: try Self.watermarks(db),
-                    openFindings: try FindingCount.read(
-                        db,
-                        sql: """
-                            SELECT kind, severity, state, count(*) FROM trueup_findings
-                            WHERE state IN ('new', 'open', 'recurring')
-                            GROUP BY kind, severity, state
-                            """))
+                    openFindings: try Self.openFindings(at: now, db))
                 overview.completePasses = try Self.completePasses(db)
                 overview.judgedRows =
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_checks") ?? 0
@@ -139,6 +133,22 @@ extension SQLiteStore {
                 exitStatus: row.text(at: 5).flatMap(ExitStatus.init(rawValue:)),
                 totals: try RunSummaryReader.totals(of: row.integer(at: 6) ?? 0, db))
         }
+    }
+
+    /// What is not mended, nor acknowledged: an acknowledgement ends with its day, also before the next
+    /// run says what the finding is then called.
+    private static func openFindings(at now: Timestamp, _ db: Database) throws -> [FindingCount] {
+        try FindingCount.read(
+            db,
+            sql: """
+                SELECT kind, severity, iif(state = 'acknowledged', 'open', state) AS standing,
+                    count(*)
+                FROM trueup_findings AS h
+                WHERE state IN ('new', 'open', 'recurring') OR (state = 'acknowledged'
+                    AND NOT EXISTS (SELECT 1 FROM trueup_decisions AS d
+                        WHERE d.finding_id = h.finding_id AND \(Acknowledgements.isStanding)))
+                GROUP BY kind, severity, standing
+                """, arguments: [now.unixMilliseconds])
     }
 
     private static func lastCompletePass(_ db: Database) throws -> Timestamp? {

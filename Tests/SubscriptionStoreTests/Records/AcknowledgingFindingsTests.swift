@@ -81,6 +81,25 @@ import Testing
         }
     }
 
+    @Test func `the finding is open again from its date on, whether a run came or not`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1")])
+        let id = try await night(store, 1).finding.findingID
+        _ = try await store.acknowledge(id, reason: "known", until: at(3), by: "ops", at: at(1))
+        #expect(try await night(store, 2).finding.state == .acknowledged)
+        for hour in [Int64(2), 3] {
+            let overview = try store.overview(runs: 1, at: at(hour))
+            #expect(overview.acknowledged.map(\.findingID) == (hour < 3 ? [id] : []))
+            #expect(overview.openFindings.map(\.state) == (hour < 3 ? [] : [.open]))
+        }
+        // Acknowledged anew it is in the other list again.
+        _ = try await store.acknowledge(id, reason: "known", until: nil, by: "ops", at: at(4))
+        #expect(try store.overview(runs: 1, at: at(4)).openFindings.isEmpty)
+    }
+
     @Test func `a finding is named by the beginning of its id`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()
