@@ -29,6 +29,11 @@ extension InMemoryStore {
                             && $0.appleSignedDate == state.table.rows[key]?.signedDate
                     }
             }
+            let updates = planned.filter {
+                $0.correction.action == .update && $0.correction.undoOf == nil
+            }
+            totals.totals.filled = Dictionary(grouping: updates, by: \.key).values
+                .count { $0.allSatisfy(\.correction.kinds.isEmpty) }
             state.cover(&totals, as: staged)
             totals.lastRun =
                 state.runs.last {

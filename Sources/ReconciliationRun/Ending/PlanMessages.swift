@@ -59,11 +59,23 @@ extension ExitDecision {
     /// Where most rows only gain values, guards that are sized for a night object rightly, and lifting
     /// them is the wrong way.
     private var firstFill: String? {
-        guard totals.filled > totals.inScope / 2, planned == nil else { return nil }
+        guard isFirstFill else { return nil }
+        let others =
+            totals.discrepant > 0
+            ? " It corrects what differs as well: discrepancies.csv has these rows, read it first."
+            : ""
         return "\(totals.filled) of \(totals.inScope) rows only gain values that were empty: this "
             + "is a first fill. The job for that is jobs/backfill.yaml, whose guards are sized for it: "
             + "\(commands.command("estimate", "backfill")), then "
-            + "\(commands.command("run", "backfill"))."
+            + "\(commands.command("run", "backfill"))." + others
+    }
+
+    /// Of most rows in scope nothing is corrected and something filled, or of most rows that a plan of
+    /// suspicious size would change.
+    private var isFirstFill: Bool {
+        if case .undo? = planned?.source { return false }
+        return totals.filled > totals.inScope / 2
+            || (totals.filled > changes / 2 && plan.breaches.contains(where: \.name.isAboutSize))
     }
 
     /// How to get past the guards of a first fill that do not object to its size: they hold in the job

@@ -22,16 +22,8 @@ struct PlanCount {
                 reason: row.requiredText(at: 1))
             notFound += row.number(at: 3) ?? 0
         }
-        let changes = try Int.fetchOne(
-            db,
-            sql: """
-                SELECT count(*) FROM (
-                    SELECT DISTINCT bundle_id, environment, original_transaction_id
-                    FROM trueup_pass_corrections
-                    WHERE pass_id = ? AND superseded_by IS NULL
-                        AND fate IN ('planned', 'applied'))
-                """,
-            arguments: [passID])
+        let changes = try changes()
+        totals.filled = changes.filled
         let failures = try Int.fetchOne(
             db,
             sql: """
@@ -44,7 +36,7 @@ struct PlanCount {
         let before = try Int.fetchOne(
             db, sql: "SELECT rows FROM trueup_table_sizes ORDER BY run_seq DESC LIMIT 1")
         var plan = PlanTotals(
-            totals: totals, changes: changes ?? 0, notFound: notFound,
+            totals: totals, changes: changes.subscriptions, notFound: notFound,
             verificationFailures: failures ?? 0, tableRows: rows ?? 0,
             tableRowsBefore: before)
         plan.inFlightByOurselves = try inFlightByOurselves()
@@ -59,6 +51,25 @@ struct PlanCount {
         }
         plan.routine = try scheduled.map { _ in try routine() }
         return plan
+    }
+
+    /// Subscriptions that the plan changes, and those of them that it only fills.
+    ///
+    /// The second are counted as the run's summary counts them (`RunSummaryReader`): of updates none mends a finding.
+    private func changes() throws -> (subscriptions: Int, filled: Int) {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT count(*), ifnull(sum(mends = 0), 0) FROM (
+                    SELECT max(CASE WHEN target IN ('update', 'update_period') AND undo_of IS NULL
+                        THEN kinds <> '' END) AS mends
+                    FROM trueup_pass_corrections
+                    WHERE pass_id = ? AND superseded_by IS NULL
+                        AND fate IN ('planned', 'applied')
+                    GROUP BY bundle_id, environment, original_transaction_id)
+                """,
+            arguments: [passID])
+        return (row?.number(at: 0) ?? 0, row?.number(at: 1) ?? 0)
     }
 
     /// Rows in the table, or of the apps that a run is for alone, of which only the due ones were asked

@@ -146,6 +146,22 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func `rows that the plan only fills are counted before anything is written`(
+        store: Implementation
+    ) async throws {
+        let (_, night) = try await night(store, ["1", "2"])
+        var fill = drift("2", version: 1)
+        fill.verdict = .match
+        fill.findings = []
+        fill.corrections[0].kinds = []
+        try await night.stage(drift("1", version: 1), fill)
+        let totals = try await night.ports.ledger.planTotals(of: night.pass)
+        #expect(totals.changes == 2)
+        #expect(totals.totals.filled == 1)
+        #expect(totals.totals.matched == 1)
+    }
+
+    @Test(arguments: Implementation.allCases)
     func `what was lifted for a killed run holds for the one that goes on`(
         store: Implementation
     ) async throws {

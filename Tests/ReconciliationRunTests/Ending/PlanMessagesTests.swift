@@ -51,8 +51,22 @@ import Testing
             #expect(all.contains("trueup run backfill"))
             #expect(!all.contains("--lift-guard"))
         }
-        let half = decision(PlanOutcome(breaches: breaches), filled: 5).messages
-        #expect(half.contains { $0.contains("--lift-guard") })
+        var half = decision(PlanOutcome(breaches: breaches), filled: 5)
+        half.changes = 10
+        #expect(half.messages.contains { $0.contains("--lift-guard") })
+    }
+
+    @Test func `a plan that mostly fills is a first fill, too, and so is one that is applied`() {
+        var beside = decision(PlanOutcome(breaches: [breaches[0]]), filled: 4)
+        beside.totals.discrepant = 3
+        beside.changes = 7
+        #expect(beside.messages.contains { $0.contains("trueup run backfill") })
+        #expect(beside.messages.contains { $0.contains("corrects what differs as well") })
+        beside.planned = PlannedEnding(
+            source: .plan("p"), unwritten: UnwrittenCorrections(), undo: nil)
+        #expect(beside.messages.contains { $0.contains("trueup run backfill") })
+        beside.plan = PlanOutcome(breaches: [breaches[1]])
+        #expect(!beside.messages.contains { $0.contains("backfill") })
     }
 
     @Test func `a first fill that another guard objects to as well is told how to lift that one`() {
