@@ -193,6 +193,9 @@ import Testing
             var reported = Samples.finding
             reported.finding.key = Samples.key(id)
             reported.finding.kind = kind
+            reported.finding.field = "status"
+            reported.finding.localValue = .integer(kind == .revocationMissed ? 1 : 2)
+            reported.finding.localAsOf = nil
             reported.finding.changedAt = daysAgo.map {
                 Samples.started.adding(milliseconds: -$0 * 86_400_000 - 1)
             }
@@ -203,12 +206,44 @@ import Testing
             words.contains(
                 "Access that Apple grants was withheld from 3 subscriptions "
                     + "(refund_reversal_missed 1, grace_missed 1, access_missing 2); 41 days in all "
-                    + "since it began at Apple, as far as dated (2 of them); the longest known since "
-                    + "2026-11-20; 3 corrected."))
+                    + "since it began at Apple or, where that is later, Apple signed what the row "
+                    + "rests on, as far as dated (2 of them); the longest known since 2026-11-20; 3 "
+                    + "corrected."))
         #expect(
             words.contains(
                 "Access that Apple has ended was given to 1 subscription (revocation_missed 1); less "
-                    + "than a day in all since it began at Apple; the longest known"))
+                    + "than a day in all since it began at Apple or, where that is later, Apple "
+                    + "signed what the row rests on; the longest known"))
+    }
+
+    @Test
+    func `counts days of access no further back than the row was right, and no row that gives it`()
+        throws
+    {
+        func ago(_ days: Int64) -> Timestamp {
+            Samples.started.adding(milliseconds: -days * 86_400_000)
+        }
+        var run = try Samples.run()
+        let sides: [(id: String, kind: FindingKind, ours: Int64)] = [
+            ("1", .accessMissing, 2), ("2", .graceMissed, 1), ("3", .graceMissed, 3),
+            ("4", .revocationMissed, 2), ("5", .accessUnpaid, 1),
+        ]
+        run.findings = sides.map { id, kind, ours in
+            var reported = Samples.finding
+            reported.finding.key = Samples.key(id)
+            reported.finding.kind = kind
+            reported.finding.field = "status"
+            reported.finding.localValue = .integer(ours)
+            reported.finding.changedAt = ago(217)
+            reported.finding.localAsOf = ago(8)
+            return reported
+        }
+        let words = words(try page(run))
+        #expect(
+            words.contains(
+                "withheld from 2 subscriptions (grace_missed 1, access_missing 1); 16 days in all"))
+        #expect(
+            words.contains("given to 1 subscription (access_unpaid 1); 8 days in all"), "\(words)")
     }
 
     @Test func `the digits of an amount are its currency's`() throws {

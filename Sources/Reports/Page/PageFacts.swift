@@ -86,8 +86,15 @@ struct PageFacts {
         }
         switch finding.kind {
         case .accessMissing, .graceMissed, .refundReversalMissed:
+            // A row in billing grace that we call active, or whose grace ends on another day, gives
+            // access as Apple does.
+            guard
+                finding.givesAccess == false
+                    || (finding.givesAccess == nil && finding.kind != .graceMissed)
+            else { break }
             withheld.add(reported, until: summary.header.started)
         case .accessUnpaid, .revocationMissed:
+            guard finding.givesAccess != false else { break }
             unpaid.add(reported, until: summary.header.started)
         default: break
         }
@@ -107,7 +114,7 @@ struct AccessHarm {
     private(set) var corrected = 0
     private(set) var kinds: [FindingKind: Int] = [:]
     private(set) var firstSeen: Timestamp?
-    /// Of them, those for which a signed date says since when, and the sum of these times until the run.
+    /// Of them, those for which signed dates say since when at most, and the sum of these times until the run.
     private(set) var dated = 0
     private(set) var milliseconds: Int64 = 0
     private var last: SubscriptionKey?
@@ -120,7 +127,10 @@ struct AccessHarm {
         last = finding.key
         subscriptions += 1
         if reported.state == .corrected { corrected += 1 }
-        guard let began = finding.changedAt, began <= started else { return }
+        guard let changed = finding.changedAt else { return }
+        // As of Apple's statement that the row rests on, the row was right.
+        let began = max(changed, finding.localAsOf ?? changed)
+        guard began <= started else { return }
         dated += 1
         let (sum, overflow) = milliseconds.addingReportingOverflow(
             started.milliseconds(since: began))
@@ -129,6 +139,13 @@ struct AccessHarm {
 
     /// Whole days, of all that are dated.
     var days: Int { Int(clamping: milliseconds / Milliseconds.perDay) }
+}
+
+extension Finding {
+    /// Whether our status gives access; `nil` where the finding is not about it.
+    fileprivate var givesAccess: Bool? {
+        field == SubscriptionField.status.rawValue ? localValue.isEntitlingStatus : nil
+    }
 }
 
 /// Two sides of a status; what is no status of Apple's counts together, so that there are few pairs.

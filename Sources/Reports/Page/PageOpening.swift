@@ -115,7 +115,7 @@ struct PageOpening {
         if harm.dated > 0 {
             let days = harm.days > 0 ? harm.days.of("day") : "less than a day"
             parts.append(
-                "\(days) in all since it began at Apple"
+                "\(days) in all since it began at Apple or, where that is later, Apple signed what the row rests on"
                     + (harm.dated < harm.subscriptions
                         ? ", as far as dated (\(harm.dated.grouped) of them)" : ""))
         }
