@@ -25,6 +25,9 @@ struct FaultOptions: ParsableArguments {
         guard (0...65_535).contains(ocspPort) else {
             throw ValidationError("--ocsp-port must be from 0 to 65535.")
         }
+        guard ocspPort == 0 || ocsp != nil else {
+            throw ValidationError("--ocsp-port needs --ocsp: without it nobody listens there.")
+        }
     }
 }
 

@@ -44,6 +44,9 @@ struct TableOptions: ParsableArguments {
         if let drift, !(0...1).contains(drift) {
             throw ValidationError("--drift must be from 0 to 1.")
         }
+        if driftKinds != nil, drift == nil {
+            throw ValidationError("--drift-kinds needs --drift: without it there is no table.")
+        }
         _ = try plantedKinds()
     }
 

@@ -39,5 +39,8 @@ struct ListeningOptions: ParsableArguments {
         ] where !(0...65_535).contains(value) {
             throw ValidationError("\(name) must be from 0 to 65535.")
         }
+        guard !tlsNames.contains("") else {
+            throw ValidationError("--tls-name is a host name or an address, and not empty.")
+        }
     }
 }

@@ -65,6 +65,16 @@ import Testing
         ("{at: -20d, buy: news.monthly}|{at: '', cancel: true}", 5, "must be like"),
         // The future is refused when the file is read, not when it comes.
         ("{at: -20d, buy: news.monthly}|{at: +90d, refund: 100, period: 77}", 5, "period 77"),
+        // Apple extends at most twice within 365 days, and none that is in a free offer.
+        (
+            "{at: -20d, buy: news.monthly}|{at: -9d, extend: 3}|{at: -8d, extend: 3}|"
+                + "{at: -7d, extend: 3}", 7, "An extension is refused"
+        ),
+        (
+            "{at: -2d, buy: video.basic.monthly, offer: introductory_trial}|{at: -1d, extend: 3}",
+            5,
+            "An extension is refused"
+        ),
     ])
     func `in a customer's life is refused with its line`(steps: String, line: Int, reason: String)
         throws
@@ -101,6 +111,7 @@ import Testing
         ("faults: [{fault: html, after_seconds: -3}]", "after_seconds"),
         ("faults: [{fault: html, for_seconds: -3}]", "for_seconds"),
         ("faults: [{fault: html, code: 5000000}]", "code"),
+        ("faults: [{fault: delay}]", "delay_ms"),
         ("faults:\n  - {fault: html}\n  - {fault: nonsense}", "line 3"),
     ])
     func `in a plan of faults is refused by name`(plan: String, reason: String) throws {
@@ -118,6 +129,7 @@ import Testing
         ("notifications", "{}", "address"), ("limits", #"{"statuses": -5}"#, "statuses"),
         ("limits", #"{"status": 5}"#, "status"), ("advance?fast=1", #"{"days": 1}"#, "fast"),
         ("faults", #"{"faults": [], "x": 1}"#, "x"),
+        ("reset", #"{"environment": "production"}"#, "no body"),
     ])
     func `in a control call is refused by name`(call: String, body: String, name: String) throws {
         let client = try SimulatorClient(customers: 1)

@@ -65,6 +65,26 @@ import Testing
         #expect(told.transaction["inAppOwnershipType"] as? String == "FAMILY_SHARED")
     }
 
+    /// Whoever is not told of a refund keeps what is stated.
+    @Test func `shared with the family is not changed by the refund of an earlier period`() throws {
+        let client = try SimulatorClient(
+            scenario: """
+                customers:
+                  - name: parent
+                    life:
+                      - {at: -70d, buy: video.premium.monthly}
+                      - {at: -69d, share_with: child}
+                      - {at: -1d, refund: 100, period: 2}
+                  - name: child
+                """)
+        let child = try client.id("child")
+        #expect(try client.statement(child).status == 1)
+        let periods = try client.history(child)
+        #expect(periods.count >= 3)
+        #expect(periods.allSatisfy { $0["revocationDate"] == nil }, "\(periods)")
+        #expect(!(try names(client, child)).contains("REVOKE"))
+    }
+
     @Test(arguments: [
         ("news.yearly", "introductory_half_price", "P1Y"),
         ("news.weekly", "introductory_half_price", "P1W"),

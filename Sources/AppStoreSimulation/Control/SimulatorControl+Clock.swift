@@ -54,7 +54,10 @@ extension SimulatorControl {
     }
 
     /// Makes everything as it was at the start, except keys, certificates and ports.
-    func reset() throws(SimulatorError) -> ServiceAnswer {
+    func reset(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
+        guard request.body.isEmpty || request.body.elementsEqual("{}".utf8) else {
+            throw .badOption("\"reset\" takes no body: it is of everything.")
+        }
         // Both environments share the settings of retention messaging.
         try services.first?.retention.reset()
         clock.reset()

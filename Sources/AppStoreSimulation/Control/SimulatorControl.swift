@@ -78,14 +78,14 @@ struct SimulatorControl: Sendable {
             case ("POST", "advance"): return try advance(request)
             case ("GET", "clock"): return clockReport()
             case ("POST", "clock"): return try setClock(request)
-            case ("POST", "reset"): return try reset()
+            case ("POST", "reset"): return try reset(request)
             case ("POST", "app"): return try setApp(request)
             case ("POST", "notifications"): return try setAddress(request)
             case ("POST", "retention"): return try setRetentionAddress(request)
             case ("POST", "retention/review"): return try review(request)
             case ("POST", "retention/request"):
                 throw .badOption("Only a network connection waits for the app's server.")
-            case ("GET", "ocsp"): return ocsp?.service.report() ?? .noSuchPath
+            case ("GET", "ocsp"): return try revocationService().report()
             case ("POST", "ocsp"): return try setRevocation(request)
             default: return .noSuchControl(request)
             }
@@ -194,12 +194,17 @@ struct SimulatorControl: Sendable {
 
     /// Sets what the OCSP responder answers from now on.
     private func setRevocation(_ request: ServiceRequest) throws(SimulatorError) -> ServiceAnswer {
+        let service = try revocationService()
+        let change = try decode(OCSPChange.self, request, form: #"{"mode": "revoked"}"#)
+        try service.apply(change)
+        return service.report()
+    }
+
+    private func revocationService() throws(SimulatorError) -> OCSPService {
         guard let ocsp else {
             throw .badOption("Start the simulator with --ocsp MODE: certificates name its address.")
         }
-        let change = try decode(OCSPChange.self, request, form: #"{"mode": "revoked"}"#)
-        try ocsp.service.apply(change)
-        return ocsp.service.report()
+        return ocsp.service
     }
 
     func decode<Value: Decodable>(

@@ -98,6 +98,9 @@ struct FaultRuleText: Decodable {
         rule.forSeconds =
             try values.number("for_seconds", in: 0...Double.infinity) ?? .infinity
         rule.delayMilliseconds = Int64(try values.number("delay_ms", in: 0...3_600_000) ?? 0)
+        if case .delay = rule.fault, rule.delayMilliseconds == 0 {
+            throw values.refused("\"delay\" needs \"delay_ms\", in milliseconds.")
+        }
         rule.combines = try values.value(Bool.self, "combine") ?? false
         return rule
     }

@@ -110,6 +110,14 @@ extension World {
             }
             let mine = chains[member].transactions[place]
             period.purchaseDate = mine.purchaseDate
+            if index != chains[leader].transactions.count - 1 {
+                // The refund of an earlier period changes nothing for the members, who are not told.
+                period.revocation = mine.revocation
+                period.revocationDate = mine.revocationDate
+                period.revocationPercent = mine.revocationPercent
+                period.revocationReason = mine.revocationReason
+                period.modifiedDate = mine.modifiedDate
+            }
             period.modifiedDate = max(mine.modifiedDate, period.modifiedDate)
             period.isRenewal = mine.isRenewal
             period.isFinished = mine.isFinished

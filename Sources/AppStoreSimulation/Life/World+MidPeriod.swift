@@ -54,8 +54,9 @@ extension World {
             changeNextProduct(chain: index, to: product, at: moment)
         case .priceIncrease: increasePriceByChance(chain: index, at: moment)
         case .extend:
-            extendRenewal(
-                chain: index, days: Int(chains[index].random.integer(in: 3...30)), at: moment)
+            let days = Int(chains[index].random.integer(in: 3...30))
+            guard extensionRefusal(chain: index, at: moment) == nil else { return }
+            extendRenewal(chain: index, days: days, at: moment)
         case .withdraw:
             chains[index].renewal.willRenew = false
             chains[index].renewal.expirationIntent = 4

@@ -55,6 +55,9 @@ extension World {
             acceptPriceIncrease(chain: chain, at: date)
         case .extend(let days):
             try require(chain, in: [.active], for: "An extension")
+            if let refusal = extensionRefusal(chain: chain, at: date) {
+                throw .badOption("An extension is refused here as by the API: \(refusal.message)")
+            }
             extendRenewal(chain: chain, days: days, at: date)
         case .redeemOffer(let offer):
             try require(chain, in: [.active], for: "An offer for the next renewal")
