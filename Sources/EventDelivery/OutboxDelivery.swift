@@ -59,8 +59,8 @@ package struct OutboxDelivery: Sendable {
                 break
             }
         }
-        summary.totals = try await outbox.outboxTotals()
         summary.ended = now()
+        summary.totals = try await outbox.outboxTotals(at: summary.ended)
         return summary
     }
 

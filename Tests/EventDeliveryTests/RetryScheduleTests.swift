@@ -15,6 +15,11 @@ import Testing
         #expect(RetrySchedule.maximumAttempts == 6)
     }
 
+    @Test func `never waits as long as only a wrong clock would`() {
+        let longest = max(RetrySchedule.delaysMinutes.max() ?? 0, 60)
+        #expect(longest * 60_000 < OutboxEvent.farthestAttemptMilliseconds)
+    }
+
     @Test func `waits longer where the receiver asks for it, never less long`() {
         #expect(minutes(1, retryAfter: .seconds(1800)) == 30)
         #expect(minutes(3, retryAfter: .seconds(1)) == 20)

@@ -12,6 +12,12 @@ package final class InMemoryOutbox: Outbox {
         package var lastError: String?
 
         var waits: Bool { !isTold && !isGivenUp }
+
+        /// One that lies further ahead than any may is due.
+        func nextAttempt(at now: Timestamp) -> Timestamp {
+            let ahead = nextAttempt.milliseconds(since: now)
+            return ahead > OutboxEvent.farthestAttemptMilliseconds ? now : nextAttempt
+        }
     }
 
     private let state: Mutex<[Entry]>
@@ -33,16 +39,20 @@ package final class InMemoryOutbox: Outbox {
 
     package var entries: [Entry] { state.withLock { $0 } }
 
-    package func dueEvents(
-        at now: Timestamp, limit: Int
-    ) async throws(StoreError) -> [OutboxEvent] {
-        let waiting = entries.filter(\.waits)
+    /// What waits, and no older event of its subscription.
+    private var heads: [Entry] {
         var heads: [Entry] = []
-        for entry in waiting
+        for entry in entries.filter(\.waits)
         where !heads.contains(where: { $0.event.subscription == entry.event.subscription }) {
             heads.append(entry)
         }
-        let due = heads.filter { $0.nextAttempt <= now }.sorted {
+        return heads
+    }
+
+    package func dueEvents(
+        at now: Timestamp, limit: Int
+    ) async throws(StoreError) -> [OutboxEvent] {
+        let due = heads.filter { $0.nextAttempt(at: now) <= now }.sorted {
             ($0.event.attempts, $0.event.ledgerEntry) < ($1.event.attempts, $1.event.ledgerEntry)
         }
         return due.prefix(limit).map(\.event)
@@ -68,7 +78,7 @@ package final class InMemoryOutbox: Outbox {
     }
 
     package func postpone(until moment: Timestamp) async throws(StoreError) {
-        change(\.waits) { $0.nextAttempt = max($0.nextAttempt, moment) }
+        change(\.waits) { $0.nextAttempt = max($0.nextAttempt(at: moment), moment) }
     }
 
     package func retryGivenUp(at now: Timestamp) async throws(StoreError) -> Int {
@@ -79,12 +89,12 @@ package final class InMemoryOutbox: Outbox {
         }
     }
 
-    package func outboxTotals() async throws(StoreError) -> OutboxTotals {
+    package func outboxTotals(at now: Timestamp) async throws(StoreError) -> OutboxTotals {
         var totals = OutboxTotals()
         totals.told = entries.count { $0.isTold }
         totals.givenUp = entries.count { $0.isGivenUp }
         totals.waiting = entries.count { $0.waits }
-        totals.nextAttempt = entries.filter(\.waits).map(\.nextAttempt).min()
+        totals.nextAttempt = heads.map { $0.nextAttempt(at: now) }.min()
         totals.lastError = entries.last { !$0.isTold && $0.lastError != nil }?.lastError
         return totals
     }

@@ -12,18 +12,14 @@ extension SQLiteStore {
                     SELECT o.ledger_entry, o.idempotency_key, o.event, o.bundle_id, o.environment,
                         o.original_transaction_id, o.body, o.attempts
                     FROM trueup_outbox AS o
-                    WHERE o.told_at IS NULL AND o.given_up_at IS NULL AND o.next_attempt_at <= ?
-                        AND NOT EXISTS (
-                            SELECT 1 FROM trueup_outbox AS older
-                            WHERE older.told_at IS NULL AND older.given_up_at IS NULL
-                                AND older.bundle_id = o.bundle_id
-                                AND older.environment = o.environment
-                                AND older.original_transaction_id = o.original_transaction_id
-                                AND older.ledger_entry < o.ledger_entry)
-                    ORDER BY o.attempts, o.ledger_entry LIMIT ?
+                    WHERE \(OutboxTotals.isNext)
+                        AND (o.next_attempt_at <= ?1 OR o.next_attempt_at > ?2)
+                    ORDER BY o.attempts, o.ledger_entry LIMIT ?3
                     """)
-            return try Row.fetchAll(statement, arguments: [now.unixMilliseconds, limit]).map {
-                row in
+            let arguments: StatementArguments = [
+                now.unixMilliseconds, now.farthestAttempt.unixMilliseconds, limit,
+            ]
+            return try Row.fetchAll(statement, arguments: arguments).map { row in
                 OutboxEvent(
                     ledgerEntry: row.integer(at: 0) ?? 0, idempotencyKey: row.requiredText(at: 1),
                     event: row.requiredText(at: 2), subscription: SubscriptionKey(row, at: 3),
@@ -65,9 +61,10 @@ extension SQLiteStore {
             try db.execute(
                 sql: """
                     UPDATE trueup_outbox SET next_attempt_at = ?1
-                    WHERE told_at IS NULL AND given_up_at IS NULL AND next_attempt_at < ?1
+                    WHERE told_at IS NULL AND given_up_at IS NULL
+                        AND (next_attempt_at < ?1 OR next_attempt_at > ?2)
                     """,
-                arguments: [moment.unixMilliseconds])
+                arguments: [moment.unixMilliseconds, moment.farthestAttempt.unixMilliseconds])
         }
     }
 
@@ -84,33 +81,59 @@ extension SQLiteStore {
         }
     }
 
-    package func outboxTotals() async throws(StoreError) -> OutboxTotals {
-        try await read("counting the events to tell") { db in try OutboxTotals(db) }
+    package func outboxTotals(at now: Timestamp) async throws(StoreError) -> OutboxTotals {
+        try await read("counting the events to tell") { db in try OutboxTotals(db, at: now) }
+    }
+}
+
+extension Timestamp {
+    /// A next attempt after this was noted under a wrong clock.
+    fileprivate var farthestAttempt: Timestamp {
+        adding(milliseconds: OutboxEvent.farthestAttemptMilliseconds)
     }
 }
 
 extension OutboxTotals {
-    /// Counts the outbox as it stands.
-    init(_ db: Database) throws {
+    /// That the event `o` waits, and no older one of its subscription.
+    fileprivate static let isNext = """
+        o.told_at IS NULL AND o.given_up_at IS NULL
+            AND NOT EXISTS (
+                SELECT 1 FROM trueup_outbox AS older
+                WHERE older.told_at IS NULL AND older.given_up_at IS NULL
+                    AND older.bundle_id = o.bundle_id
+                    AND older.environment = o.environment
+                    AND older.original_transaction_id = o.original_transaction_id
+                    AND older.ledger_entry < o.ledger_entry)
+        """
+
+    /// Counts the outbox as it stands at a moment.
+    init(_ db: Database, at now: Timestamp) throws {
         self.init()
         let row = try Row.fetchOne(
             db,
             sql: """
-                SELECT count(told_at), count(given_up_at), count(*),
-                    min(CASE WHEN told_at IS NULL AND given_up_at IS NULL
-                        THEN next_attempt_at END)
+                SELECT count(told_at), count(iif(body IS NULL, NULL, given_up_at)),
+                    count(iif(body IS NULL, given_up_at, NULL)), count(*)
                 FROM trueup_outbox
                 """)
         guard let row else { return }
         told = row.number(at: 0) ?? 0
         givenUp = row.number(at: 1) ?? 0
-        waiting = (row.number(at: 2) ?? 0) - told - givenUp
-        nextAttempt = row.time(at: 3)
+        erased = row.number(at: 2) ?? 0
+        waiting = (row.number(at: 3) ?? 0) - told - givenUp - erased
+        nextAttempt = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT min(iif(o.next_attempt_at > ?2, ?1, o.next_attempt_at))
+                FROM trueup_outbox AS o WHERE \(Self.isNext)
+                """,
+            arguments: [now.unixMilliseconds, now.farthestAttempt.unixMilliseconds]
+        ).map(Timestamp.init(unixMilliseconds:))
         lastError = try String.fetchOne(
             db,
             sql: """
                 SELECT last_error FROM trueup_outbox
-                WHERE told_at IS NULL AND last_error IS NOT NULL
+                WHERE told_at IS NULL AND body IS NOT NULL AND last_error IS NOT NULL
                 ORDER BY last_attempt_at DESC, ledger_entry DESC LIMIT 1
                 """)
     }

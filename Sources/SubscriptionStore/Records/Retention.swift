@@ -26,11 +26,13 @@ struct Retention {
             arguments: [min(limit, shown).unixMilliseconds])
     }
 
+    /// Events that were told, or can be told no more because their message was erased.
     func oldToldEvents() throws -> [Int64] {
         try Int64.fetchAll(
             db,
             sql: """
-                SELECT ledger_entry FROM trueup_outbox WHERE told_at < ?
+                SELECT ledger_entry FROM trueup_outbox
+                WHERE told_at < ?1 OR (body IS NULL AND given_up_at < ?1)
                 LIMIT \(StoreLimits.rowsPerChunk)
                 """,
             arguments: [limit.unixMilliseconds])

@@ -29,7 +29,7 @@ extension SQLiteStore {
                 overview.oldestCheck = try SweepOrder.oldestCheck(db)
                 overview.owed =
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_agenda") ?? 0
-                overview.outbox = try OutboxTotals(db)
+                overview.outbox = try OutboxTotals(db, at: now)
                 overview.bookkeeping = try BookkeepingCount.all(db)
                 overview.acknowledged = try Acknowledgements(db: db).all(at: now)
                 return overview

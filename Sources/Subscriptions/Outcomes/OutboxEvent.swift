@@ -12,6 +12,11 @@ package struct OutboxEvent: Hashable, Sendable {
     /// Failed attempts so far.
     package var attempts: Int
 
+    /// How far ahead a next attempt may lie: more than the longest wait, which is 80 minutes.
+    ///
+    /// One that lies further ahead was noted under a wrong clock, so the event is due.
+    package static let farthestAttemptMilliseconds: Int64 = 2 * 60 * 60_000
+
     package init(
         ledgerEntry: Int64, idempotencyKey: String, event: String, subscription: SubscriptionKey,
         body: String, attempts: Int
@@ -38,12 +43,14 @@ package struct OutboxTotals: Hashable, Sendable {
     package var waiting = 0
     /// Attempted as often as the schedule allows, without success; kept.
     package var givenUp = 0
-    /// When the next waiting event is due.
+    /// Not told before their message was erased; nothing can tell them any more.
+    package var erased = 0
+    /// When the next event is due that no older one of its subscription holds back.
     package var nextAttempt: Timestamp?
     /// Why the latest attempt failed; `nil` when nothing waits and nothing was given up.
     package var lastError: String?
 
     package init() {}
 
-    package var isEmpty: Bool { told + waiting + givenUp == 0 }
+    package var isEmpty: Bool { told + waiting + givenUp + erased == 0 }
 }

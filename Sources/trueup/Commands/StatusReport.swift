@@ -103,6 +103,9 @@ package struct StatusReport {
         if outbox.givenUp > 0 {
             parts.append("\(outbox.givenUp) given up (\"trueup tell --retry-given-up\")")
         }
+        if outbox.erased > 0 {
+            parts.append("\(outbox.erased) erased before anybody was told")
+        }
         if let error = outbox.lastError { parts.append("last failure: \(error)") }
         return parts.joined(separator: "; ")
     }

@@ -107,7 +107,8 @@ extension OutboxTotals {
     var json: CanonicalJSON {
         .object([
             "told": .integer(Int64(told)), "waiting": .integer(Int64(waiting)),
-            "given_up": .integer(Int64(givenUp)), "next_attempt": .time(nextAttempt),
+            "given_up": .integer(Int64(givenUp)), "erased": .integer(Int64(erased)),
+            "next_attempt": .time(nextAttempt),
             "last_error": .text(lastError),
         ])
     }

@@ -54,7 +54,7 @@ import trueup
         #expect(due.last?.attempts == 1)
         #expect(due.last?.idempotencyKey == first.idempotencyKey)
         #expect(due.last?.body == first.body)
-        #expect(try await outbox.outboxTotals().lastError == "answered 500")
+        #expect(try await outbox.outboxTotals(at: now).lastError == "answered 500")
         withExtendedLifetime(folder) {}
     }
 
@@ -65,7 +65,7 @@ import trueup
         let (outbox, folder) = try outbox(store, ["a", "b"])
         let first = try #require(try await outbox.dueEvents(at: now, limit: 1).first)
         try await outbox.record(.failed("answered 410", nextAttempt: nil), of: first, at: now)
-        let totals = try await outbox.outboxTotals()
+        let totals = try await outbox.outboxTotals(at: now)
         #expect((totals.told, totals.waiting, totals.givenUp) == (0, 1, 1))
         #expect(try await outbox.dueEvents(at: now, limit: 9).map(\.ledgerEntry) == [2])
         #expect(try await outbox.retryGivenUp(at: now) == 1)
@@ -82,11 +82,47 @@ import trueup
         let later = now.adding(milliseconds: 5000)
         try await outbox.postpone(until: later)
         #expect(try await outbox.dueEvents(at: now, limit: 9).isEmpty)
-        #expect(try await outbox.outboxTotals().nextAttempt == later)
+        #expect(try await outbox.outboxTotals(at: now).nextAttempt == later)
         #expect(try await outbox.dueEvents(at: later, limit: 9).map(\.ledgerEntry) == [1, 2])
         // It never brings anything forward.
         try await outbox.postpone(until: now)
         #expect(try await outbox.dueEvents(at: now, limit: 9).isEmpty)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `what failed under a wrong clock is due once the clock is right`(
+        store: Implementation
+    ) async throws {
+        let (outbox, folder) = try outbox(store, ["a", "b", "a"])
+        let wrong = now.adding(milliseconds: 400 * 86_400_000)
+        let next = wrong.adding(milliseconds: 300_000)
+        for event in try await outbox.dueEvents(at: wrong, limit: 9) {
+            try await outbox.record(
+                .failed("answered 500", nextAttempt: next), of: event, at: wrong)
+        }
+        try await outbox.postpone(until: next)
+        #expect(try await outbox.dueEvents(at: wrong, limit: 9).isEmpty)
+        #expect(try await outbox.outboxTotals(at: wrong).nextAttempt == next)
+        #expect(try await outbox.dueEvents(at: now, limit: 9).map(\.ledgerEntry) == [1, 2])
+        #expect(try await outbox.outboxTotals(at: now).nextAttempt == now)
+        // A receiver that is still not well has its rest.
+        let rest = now.adding(milliseconds: 300_000)
+        try await outbox.postpone(until: rest)
+        #expect(try await outbox.dueEvents(at: now, limit: 9).isEmpty)
+        #expect(try await outbox.dueEvents(at: rest, limit: 9).map(\.ledgerEntry) == [1, 2])
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `the next attempt is of an event that no older one holds back`(
+        store: Implementation
+    ) async throws {
+        let (outbox, folder) = try outbox(store, ["a", "a"])
+        let first = try #require(try await outbox.dueEvents(at: now, limit: 1).first)
+        let later = now.adding(milliseconds: 300_000)
+        try await outbox.record(.failed("answered 500", nextAttempt: later), of: first, at: now)
+        #expect(try await outbox.outboxTotals(at: now).nextAttempt == later)
         withExtendedLifetime(folder) {}
     }
 }

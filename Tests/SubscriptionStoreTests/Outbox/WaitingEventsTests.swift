@@ -119,7 +119,7 @@ import Testing
     @Test func `are not written for anybody when nobody is told, nor by a check`() async throws {
         let database = try TemporaryDatabase()
         let store = try await corrected(database, naming: nil)
-        #expect(try await store.outboxTotals().isEmpty)
+        #expect(try await store.outboxTotals(at: Self.start).isEmpty)
 
         let checked = try TemporaryDatabase()
         let other = try SQLiteStore.open(
@@ -128,7 +128,7 @@ import Testing
         let night = try await Night.begin(other, Night.header("run-1", mode: .check))
         try await night.stage(drift("1"))
         try await night.conclude()
-        #expect(try await other.outboxTotals().isEmpty)
+        #expect(try await other.outboxTotals(at: Self.start).isEmpty)
     }
 
     @Test func `go with their correction when that is rolled back`() async throws {
@@ -185,7 +185,7 @@ import Testing
         let event = try #require(try await due(store).first)
         try await store.record(.failed("answered 500", nextAttempt: nil), of: event, at: Self.start)
         #expect(try await due(store).map(\.ledgerEntry) == [2])
-        var totals = try await store.outboxTotals()
+        var totals = try await store.outboxTotals(at: Self.start)
         #expect(totals.givenUp == 1)
         #expect(totals.waiting == 1)
         #expect(totals.lastError == "answered 500")
@@ -194,7 +194,7 @@ import Testing
         #expect(again.map(\.ledgerEntry) == [1])
         #expect(again.first?.attempts == 0)
         #expect(again.first?.body == event.body)
-        totals = try await store.outboxTotals()
+        totals = try await store.outboxTotals(at: Self.start)
         #expect(totals.givenUp == 0)
     }
 
@@ -206,12 +206,12 @@ import Testing
         }
         #expect(
             try database.rows("SELECT body IS NULL FROM trueup_outbox") == [["1"], ["1"], ["0"]])
-        let totals = try await store.outboxTotals()
+        let totals = try await store.outboxTotals(at: Self.start)
         #expect(totals.told == 2)
         #expect(totals.waiting == 1)
         #expect(totals.nextAttempt == Self.start)
         #expect(totals.lastError == nil)
-        #expect(try store.overview(runs: 1).outbox == totals)
+        #expect(try store.overview(runs: 1, at: Self.start).outbox == totals)
     }
 
     @Test func `wait together when the receiver is not well, none less long than before`()

@@ -56,6 +56,18 @@ import Testing
         #expect(try await expire(store) == 0)
     }
 
+    @Test func `an event whose message was erased goes like one that was told`() async throws {
+        let (database, store) = try await threeNights()
+        try database.execute("UPDATE trueup_outbox SET body = NULL WHERE ledger_entry = 9")
+        let totals = try await store.outboxTotals(at: Self.later)
+        #expect((totals.told, totals.waiting) == (1, 1))
+        #expect((totals.givenUp, totals.erased) == (0, 1))
+        #expect(try await store.retryGivenUp(at: Self.later) == 0)
+        _ = try await expire(store)
+        #expect(
+            try database.rows("SELECT idempotency_key FROM trueup_outbox") == [["waiting"]])
+    }
+
     @Test func `what is open, and what proves what was written, stays`() async throws {
         let (database, store) = try await threeNights()
         let before = try database.rows("SELECT * FROM trueup_findings ORDER BY finding_id")

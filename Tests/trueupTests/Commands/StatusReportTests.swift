@@ -158,16 +158,18 @@ import trueup
             overview.outbox.told = 59
             overview.outbox.waiting = 3
             overview.outbox.givenUp = 1
+            overview.outbox.erased = 2
             overview.outbox.nextAttempt = Self.now.adding(milliseconds: 300_000)
             overview.outbox.lastError = "the receiver answered 500"
         }
         let line =
             "\nTelling    59 told; 3 waiting, next attempt 2026-11-18T11:11:40.000Z; 1 given up "
-            + "(\"trueup tell --retry-given-up\"); last failure: the receiver answered 500\n"
+            + "(\"trueup tell --retry-given-up\"); 2 erased before anybody was told; "
+            + "last failure: the receiver answered 500\n"
         #expect(status.text.contains(line), "\(status.text)")
         #expect(
             status.json.rendered.contains(
-                #""outbox":{"given_up":1,"last_error":"the receiver answered 500","#
+                #""outbox":{"erased":2,"given_up":1,"last_error":"the receiver answered 500","#
                     + #""next_attempt":"2026-11-18T11:11:40.000Z","told":59,"waiting":3}"#))
     }
 

@@ -176,7 +176,7 @@ import trueup
         #expect(await workplace.run("tell", "--quiet").output.isEmpty)
         #expect(
             await workplace.run("tell", "--json").output
-                == #"{"failed":0,"gave_up":0,"outbox":{"given_up":0,"last_error":null,"#
+                == #"{"failed":0,"gave_up":0,"outbox":{"erased":0,"given_up":0,"last_error":null,"#
                 + #""next_attempt":null,"told":0,"waiting":0},"retried":0,"told":0}"# + "\n")
     }
 
