@@ -117,6 +117,7 @@ package final class SQLiteStore: Sendable {
     ) throws(StoreError) -> SQLiteStore {
         let file = DatabaseFile(path: path)
         guard file.exists else {
+            if let missing = file.missingFolder { throw .unavailable(missing) }
             throw .unavailable(
                 "There is no database at \(path). Run `trueup init` to create it, correct "
                     + "`store.url`, or restore a backup if there was one.")

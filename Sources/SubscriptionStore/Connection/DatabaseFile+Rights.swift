@@ -9,6 +9,13 @@ extension DatabaseFile {
 
     private var folder: String { URL(fileURLWithPath: realPath).deletingLastPathComponent().path }
 
+    /// What to say where the folder of the database is not there; `nil` where it is.
+    var missingFolder: String? {
+        guard !FileManager.default.fileExists(atPath: folder) else { return nil }
+        return "The folder \(folder) of the database is not there. Nothing was changed. Correct "
+            + "`store.url`, mount the folder, or run `trueup init`, which makes it with an empty database."
+    }
+
     /// Refuses to read where that would leave files behind which the job's user cannot write.
     ///
     /// In WAL mode SQLite makes `-wal` and `-shm` even to read, for the user who reads. One who may

@@ -41,6 +41,7 @@ package struct RunLock: ~Copyable {
         switch LockFile.open(lockPath, creating: true) {
         case .success(let descriptor): file = LockFile(owning: descriptor)
         case .failure(let failure):
+            if let missing = DatabaseFile(path: path).missingFolder { throw .noFolder(missing) }
             throw .cannotLock(
                 "The lock file \(lockPath) cannot be opened: \(failure.text). Nothing was changed. "
                     + "Check the rights on its folder and the free space.")
@@ -78,6 +79,8 @@ package enum RunLockError: Error, Hashable, Sendable, CustomStringConvertible {
     case held(by: String, since: Timestamp?)
     /// The lock file cannot be used; the text says why.
     case cannotLock(String)
+    /// There is no folder to lock in; the text names it.
+    case noFolder(String)
 
     package var description: String {
         switch self {
@@ -85,7 +88,7 @@ package enum RunLockError: Error, Hashable, Sendable, CustomStringConvertible {
             "Another run holds the lock: \(holder)"
                 + (since.map { ", since \($0.rfc3339)" } ?? "")
                 + ". Nothing was changed. Wait for it to end, or stop it."
-        case .cannotLock(let reason): reason
+        case .cannotLock(let reason), .noFolder(let reason): reason
         }
     }
 }

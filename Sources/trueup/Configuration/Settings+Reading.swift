@@ -1,3 +1,4 @@
+import Glibc
 import PostgresDatabase
 import Subscriptions
 
@@ -19,7 +20,24 @@ extension Settings {
         let file = file(flag: flag, environment: environment)
         let text = try SettingsFile.text(
             ofFileAt: file, absent: "run \"trueup init\", or name the file with --config")
-        return try Settings(yaml: text, file: file, environment: environment)
+        let settings = try Settings(yaml: text, file: file, environment: environment)
+        try settings.refuseMissingAuthorities()
+        return settings
+    }
+
+    /// A file of TLS roots that cannot be read: no call could be made, and the error of one would not say why.
+    private func refuseMissingAuthorities() throws(ConfigurationError) {
+        let named =
+            apps.enumerated().map { ("apps[\($0.offset)].ca_file", $0.element.caFile) }
+            + [("tell.ca_file", notify?.caFile)]
+        for (key, path) in named {
+            guard let path, unsafe access(path, R_OK) != 0 else { continue }
+            let code = errno
+            throw ConfigurationError(
+                file: file, line: nil, key: key,
+                problem: "\(path) cannot be read: \(SettingsFile.reason(code))",
+                suggestion: "write the path of the PEM file of the rehearsal, or leave the key out")
+        }
     }
 
     /// The settings in a text; `file` is only named in errors and tells where paths start.

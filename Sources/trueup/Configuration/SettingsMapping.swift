@@ -65,11 +65,12 @@ struct SettingsMapping {
 
     /// The value of a key that has no default.
     func required(_ key: String, example: String) throws(ConfigurationError) -> SettingsValue {
-        guard let value = values[key] else {
+        guard var value = values[key] else {
             throw ConfigurationError(
                 file: file, line: line, key: fullPath(of: key), problem: "is missing",
                 suggestion: "add \"\(key): \(example)\"")
         }
+        value.isRequired = true
         return value
     }
 

@@ -8,6 +8,8 @@ struct SettingsValue {
     /// The whole path of its key, for example `recover.overlap`.
     let key: String
     let line: Int?
+    /// Whether the file is refused without the key.
+    var isRequired = false
 
     init(node: Node, file: String, key: String, line: Int?) {
         self.node = node
@@ -33,7 +35,9 @@ struct SettingsValue {
         switch node {
         case .scalar(let scalar):
             if scalar.style == .plain, ["", "~", "null", "Null", "NULL"].contains(scalar.string) {
-                throw error("has no value", suggestion: "write \(what) or leave the key out")
+                throw error(
+                    "has no value",
+                    suggestion: "write \(what)" + (isRequired ? "" : " or leave the key out"))
             }
             return scalar
         case .mapping: throw error("must be \(what), not keys and values")

@@ -102,6 +102,8 @@ package struct ErrorReport {
         switch error {
         case .held: .busy
         case .cannotLock: .output
+        // As a database that is not there.
+        case .noFolder: .unavailable
         }
     }
 

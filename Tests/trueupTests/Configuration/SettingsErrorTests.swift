@@ -43,7 +43,7 @@ struct SettingsMistake: Sendable, CustomTestStringConvertible {
             says: "stands twice (first in line 6)", "keep one"),
         SettingsMistake(
             SettingsText.production(replacing: "key_id: 2X9R4HXF34", by: "key_id:"), line: 6,
-            key: "apps[0].key_id", says: "has no value"),
+            key: "apps[0].key_id", says: "has no value", "write a text"),
         SettingsMistake(
             SettingsText.production(replacing: "key_id: 2X9R4HXF34", by: "key_id: [1]"), line: 6,
             key: "apps[0].key_id", says: "not a list"),
