@@ -6,6 +6,10 @@ package enum CommandRunner {
     /// Runs one command line; `arguments` come without the program's name.
     package static func run(_ arguments: [String], in invocation: Invocation) async -> ExitStatus {
         if arguments == ["help", "exit-status"] { return exitStatusPage(in: invocation) }
+        // The parser would show the overview, as if that had been asked for.
+        if arguments.first == "help", let problem = unknownVerb(in: arguments) {
+            return refuse(problem, arguments: arguments, in: invocation)
+        }
         let verb: any ParsableCommand
         do {
             verb = try TrueUp.parseAsRoot(arguments)
@@ -39,7 +43,8 @@ package enum CommandRunner {
 
     /// What is wrong with the name of the command, if it is none; the parser would not suggest any.
     private static func unknownVerb(in arguments: [String]) -> String? {
-        guard let name = arguments.first, !name.hasPrefix("-"), name != "help" else { return nil }
+        let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
+        guard let name = words.first, !name.hasPrefix("-"), name != "help" else { return nil }
         let verbs = TrueUp.configuration.subcommands.flatMap {
             [$0._commandName] + $0.configuration.aliases
         }
@@ -47,6 +52,15 @@ package enum CommandRunner {
         let suggestion = NearestName.suggestion(for: name, among: verbs)
             .map { "did you mean \"\($0)\"? " }
         return "there is no command \"\(name)\"; \(suggestion ?? "")\"trueup --help\" lists them."
+    }
+
+    private static func refuse(
+        _ problem: String, arguments: [String], in invocation: Invocation
+    ) -> ExitStatus {
+        let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+        invocation.say(
+            isJSON ? ErrorReport.json(status: .usage, message: problem) : "Error: " + problem)
+        return .usage
     }
 
     private static func exitStatusPage(in invocation: Invocation) -> ExitStatus {
@@ -64,11 +78,7 @@ package enum CommandRunner {
         _ error: any Error, arguments: [String], in invocation: Invocation
     ) -> ExitStatus {
         if let problem = unknownVerb(in: arguments) {
-            let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
-            invocation.say(
-                isJSON
-                    ? ErrorReport.json(status: .usage, message: problem) : "Error: " + problem)
-            return .usage
+            return refuse(problem, arguments: arguments, in: invocation)
         }
         let text = HelpLines.wrappingUsage(of: TrueUp.fullMessage(for: error))
         guard TrueUp.exitCode(for: error).isSuccess else {

@@ -49,6 +49,13 @@ import trueup
         }
     }
 
+    @Test func `help of a command that there is not is refused, with the nearest one`() async {
+        let outcome = await workplace.run("help", "statis")
+        #expect(outcome.status == .usage)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.diagnostics.contains("did you mean \"status\"?"), "\(outcome.diagnostics)")
+    }
+
     @Test func `tells its version`() async {
         let outcome = await workplace.run(["--version"])
         #expect(outcome.status == .ok)
@@ -93,7 +100,8 @@ import trueup
             (StoreError.busy("x"), .busy), (StoreError.schema("x"), .config),
             (StoreError.inconsistent("x"), .internal),
             (RunLockError.held(by: "x", since: nil), .busy),
-            (RunLockError.cannotLock("x"), .output), (RunStop.denied("x"), .denied),
+            (RunLockError.cannotLock("x"), .output), (RunLockError.noFolder("x"), .unavailable),
+            (RunStop.denied("x"), .denied),
             (RunStop.misconfigured("x"), .config), (RunStop.store(.busy("x")), .busy),
             (RunStop.quotaWaitPastDeadline(until: Timestamp(unixMilliseconds: 0)), .busy),
             (RunStop.deadlineReached, .incomplete), (RunStop.cancelled, .terminated),
