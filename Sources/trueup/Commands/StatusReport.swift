@@ -151,7 +151,7 @@ package struct StatusReport {
         guard !overview.runs.isEmpty else { return ["Runs: none yet"] }
         let head = [
             "run", "job", "mode", "took", "status", "in scope", "matched", "discrepant",
-            "undecided",
+            "undecided", "excluded",
         ]
         let rows = overview.runs.map { run in
             [
@@ -164,9 +164,10 @@ package struct StatusReport {
                 } ?? "not ended",
                 String(run.totals.inScope), String(run.totals.matched),
                 String(run.totals.discrepant), String(run.totals.undecidedCount),
+                String(run.totals.excludedCount),
             ]
         }
-        return ["Last runs"] + TextTable.lines([head] + rows, rightAligned: [5, 6, 7, 8])
+        return ["Last runs"] + TextTable.lines([head] + rows, rightAligned: [5, 6, 7, 8, 9])
     }
 
     func moment(_ time: Timestamp) -> String {

@@ -93,6 +93,7 @@ import trueup
             var totals = RunTotals()
             totals.matched = 1990
             totals.undecided = [.inFlight: 10]
+            totals.excluded = [.inFlight: 4]
             overview.runs = [
                 RunListing(
                     runID: "20261118T000000Z-7f3c9a", job: "nightly", mode: .apply,
@@ -107,6 +108,10 @@ import trueup
         #expect(text.contains("(1 d 1 h ago)"))
         #expect(text.contains("(10 min ago)"))
         #expect(text.contains("3 incomplete"))
+        // So that the line adds up.
+        let line = text.split(separator: "\n").first { $0.contains("20261118T000000Z-7f3c9a") }
+        #expect(
+            line?.split(separator: " ").suffix(5) == ["2004", "1990", "0", "10", "4"], "\(text)")
         #expect(text.contains("not ended"))
         let critical = text.firstRange(of: "access_missing")?.lowerBound
         let medium = text.firstRange(of: "price")?.lowerBound
