@@ -5,6 +5,8 @@ enum OurSchema {
     /// A released step is frozen: it describes the past.
     struct Step: Hashable, Sendable {
         let number: Int
+        /// The table or column by which it shows that the step was done.
+        let makes: String
         let statements: String
     }
 
@@ -36,7 +38,7 @@ enum OurSchema {
         // Every write to a row has its entry here, in one transaction with the row. The number is a
         // part of the key: no two transactions can both commit one.
         Step(
-            number: 1,
+            number: 1, makes: "ledger",
             statements: """
                 CREATE TABLE trueup.ledger (
                     books text NOT NULL,
@@ -53,7 +55,7 @@ enum OurSchema {
         // Who works on which app. The fencing number rises with every holder: a write transaction
         // holds the row and ends when the number is no longer its own.
         Step(
-            number: 2,
+            number: 2, makes: "leases",
             statements: """
                 CREATE TABLE trueup.leases (
                     bundle_id text NOT NULL,
@@ -68,7 +70,7 @@ enum OurSchema {
                 """),
         // The calls to Apple of the last hour, by all workers: one quota for each app and endpoint.
         Step(
-            number: 3,
+            number: 3, makes: "calls",
             statements: """
                 CREATE TABLE trueup.calls (
                     bundle_id text NOT NULL,
@@ -82,7 +84,7 @@ enum OurSchema {
                 """),
         // A line for each run of each worker, so that one place tells of the night of all.
         Step(
-            number: 4,
+            number: 4, makes: "runs",
             statements: """
                 CREATE TABLE trueup.runs (
                     books text NOT NULL,
@@ -113,7 +115,7 @@ enum OurSchema {
                 """),
         // What one worker is told by Apple holds for all: nobody asks before that time.
         Step(
-            number: 5,
+            number: 5, makes: "refusals",
             statements: """
                 CREATE TABLE trueup.refusals (
                     bundle_id text NOT NULL,
@@ -126,7 +128,9 @@ enum OurSchema {
                     'The last 429 of Apple, to whatever worker: no call is booked before resumes_at'
                 """),
         // Where the holder's books are, so that copies of them are not used at once.
-        Step(number: 6, statements: "ALTER TABLE trueup.leases ADD COLUMN place text"),
+        Step(
+            number: 6, makes: "leases.place",
+            statements: "ALTER TABLE trueup.leases ADD COLUMN place text"),
     ]
 
     static let newest = steps.map(\.number).max() ?? 0

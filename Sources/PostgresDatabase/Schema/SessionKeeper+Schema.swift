@@ -41,7 +41,23 @@ extension SessionKeeper {
         }
         // Without it, it cannot even be told how far the schema has come.
         guard standing.mayUse || !standing.isThere else { return standing.obstacle }
-        return try version() < OurSchema.newest ? standing.obstacle : nil
+        let version = try version()
+        if version == 0, let obstacle = try obstacleOfForgottenSteps() { return obstacle }
+        return version < OurSchema.newest ? standing.obstacle : nil
+    }
+
+    /// What to do where the tables are there and nothing says how far they have come: a step that is
+    /// done again would fail at what it finds.
+    private mutating func obstacleOfForgottenSteps() throws(StoreError) -> String? {
+        let there = try read("looking at the tables of the schema trueup") {
+            session throws(ServerFailure) in
+            try session.run("SELECT to_regclass('trueup.ledger')", []).first
+        }
+        guard there != nil else { return nil }
+        let steps = OurSchema.steps.map { "\($0.number) \($0.makes)" }.joined(separator: ", ")
+        return "trueup.migrations is empty, though the tables beside it are there. Put its rows "
+            + "back: INSERT INTO trueup.migrations (number) VALUES (1), (2), …, for each step of "
+            + "which the table or column is there (\(steps))"
     }
 
     /// How far our schema has come; 0 where there is none.

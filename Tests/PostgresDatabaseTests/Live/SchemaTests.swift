@@ -177,6 +177,17 @@
             #expect(try problem(live).contains("version 99"))
         }
 
+        @Test func `says what to do where nobody knows how far ours has come`() throws {
+            let live = try LiveCompany()
+            try live.company.check(mayWrite: true)
+            _ = try live.service.script("DELETE FROM trueup.migrations")
+            #expect(try problem(live).contains("trueup.migrations is empty"))
+            #expect(try live.company.obstacleToLedger()?.contains("5 leases.place") == true)
+            _ = try live.service.script(
+                "INSERT INTO trueup.migrations (number) VALUES (1), (2), (3), (4), (5)")
+            try live.company.check(mayWrite: true)
+        }
+
         @Test func `is described, without ours`() throws {
             let live = try LiveCompany(
                 .perTransaction, preparing: "CREATE VIEW seen AS SELECT 1 AS one")
