@@ -93,6 +93,16 @@ package struct CopyState: Hashable, Sendable {
         self.rows = rows
     }
 
+    /// What a command says that reads the copy before there is one; `nil` where there is one.
+    ///
+    /// - Parameter job: One that would read the table.
+    /// - Returns: A sentence that says what to do.
+    package func notRead(job: String = "JOB") -> String? {
+        guard refreshedAt == nil else { return nil }
+        return "Your table \(table) was not read to its end yet, and rows are those of the copy "
+            + "that a run makes of it: \"trueup check \(job)\" reads it, and changes nothing there."
+    }
+
     package var json: CanonicalJSON {
         .object([
             "table": .string(table), "read": .time(refreshedAt),

@@ -45,7 +45,9 @@ package struct Estimate: Verb {
         if case .lacksEntries(let problem) = ledger { throw StoreError.schema(problem) }
         let forecast = try await RunForecast(
             of: job, settings: settings, apps: apps, at: now, in: store)
-        let report = EstimateReport(job: job, forecast: forecast, companyLedger: ledger)
+        let report = EstimateReport(
+            job: job, forecast: forecast, copy: try settings.company.copy(in: store),
+            companyLedger: ledger)
         try invocation.output.line(common.json ? report.json.rendered : report.text)
         return .ok
     }

@@ -5,16 +5,21 @@ package struct EstimateReport {
     private let job: JobSettings
     private let forecast: RunForecast
     private let companyLedger: CompanyLedgerLook?
+    private let copy: CopyState?
 
-    package init(job: JobSettings, forecast: RunForecast) {
-        self.init(job: job, forecast: forecast, companyLedger: nil)
+    package init(job: JobSettings, forecast: RunForecast, copy: CopyState? = nil) {
+        self.init(job: job, forecast: forecast, copy: copy, companyLedger: nil)
     }
 
     /// - Parameters:
-    ///   - job: The job.
-    ///   - forecast: What a run of it would need.
+    ///   - job: The job's settings.
+    ///   - forecast: What its run would need.
+    ///   - copy: How old the copy of a company's own table is.
     ///   - companyLedger: What was seen of the company's own table, where there is one.
-    init(job: JobSettings, forecast: RunForecast, companyLedger: CompanyLedgerLook?) {
+    init(
+        job: JobSettings, forecast: RunForecast, copy: CopyState?, companyLedger: CompanyLedgerLook?
+    ) {
+        self.copy = copy
         self.job = job
         self.forecast = forecast
         self.companyLedger = companyLedger
@@ -108,7 +113,7 @@ package struct EstimateReport {
     /// What the numbers rest on, a sentence each.
     private var notes: [String] {
         var notes = [
-            "Rows and questions were counted in the database just now; nothing was asked of Apple.",
+            counted,
             "One status call answers for a customer. Retries, and customers who buy with a second "
                 + "Apple Account, need more.",
         ]
@@ -135,6 +140,19 @@ package struct EstimateReport {
                     + "the run may need less.")
         }
         return notes
+    }
+
+    private var counted: String {
+        if let missing = copy?.notRead(job: job.name) {
+            return missing + " Until then nothing is known of its calls."
+        }
+        guard let copy, let read = copy.refreshedAt else {
+            return
+                "Rows and questions were counted in the database just now; nothing was asked of "
+                + "Apple."
+        }
+        return "Rows and questions were counted just now in the copy of your table \(copy.table) "
+            + "that was read \(read.rfc3339); nothing was asked of Apple."
     }
 
     private var notificationNote: String {

@@ -26,6 +26,7 @@ package struct Export: Verb {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
         let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        if let missing = try settings.company.copy(in: store)?.notRead() { invocation.say(missing) }
         var batch: [UInt8] = []
         let output = invocation.output
         let handOn = { (batch: inout [UInt8], limit: Int) throws(CommandFailure) in

@@ -30,8 +30,8 @@ package struct Status: Verb {
                 return StatusReport.Running(
                     holder: lock.holder, since: lock.since, live: live,
                     resumption: live.map { common.command("resume", $0.job) })
-            }, apps: settings.identities, now: invocation.now(), copy: try store.copyState(),
-            others: others.runs, gap: others.gap)
+            }, apps: settings.identities, now: invocation.now(),
+            copy: try settings.company.copy(in: store), others: others.runs, gap: others.gap)
         try invocation.output.line(common.json ? report.json.rendered : report.text)
         return .ok
     }

@@ -86,6 +86,9 @@ package struct StatusReport {
 
     private var rows: String {
         guard overview.subscriptions > 0 else {
+            if let copy {
+                return copy.refreshedAt == nil ? "none; \"trueup check JOB\" reads them" : "none"
+            }
             return "none; load them with \"trueup import FILE\""
         }
         guard overview.notYetKnown > 0 else { return "\(overview.subscriptions)" }

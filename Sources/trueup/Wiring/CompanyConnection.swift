@@ -62,6 +62,18 @@ extension Policy {
 }
 
 extension CompanySettings {
+    /// How old the copy in the books is; `nil` where the rows stand in our own table.
+    ///
+    /// - Parameter store: The books.
+    /// - Returns: Without a time before the first reading.
+    /// - Throws: `StoreError` when the books cannot be read.
+    func copy(in store: SQLiteStore) throws(StoreError) -> CopyState? {
+        try store.copyState()
+            ?? mapping.map {
+                CopyState(table: $0.table.description, refreshedAt: nil, rows: nil)
+            }
+    }
+
     /// What a run says of a copy: what is not judged, and what was met when it was read.
     func remarks(after refresh: CopyRefresh?) -> [String] {
         guard let mapping, let refresh else { return [] }

@@ -168,5 +168,11 @@ import Testing
         #expect(json.contains(#""percent_of_hour":"3.4""#), "\(json)")
         #expect(json.contains(#""endpoint":"notification_history","environment":"Production","#))
         #expect(json.contains(#""questions":{"round":3000}"#))
+        // Before a company's own table was read there is nothing to count.
+        let unread = EstimateReport(
+            job: nightly, forecast: RunForecast(questions, job: nightly, apps: [], rows: []),
+            copy: CopyState(table: "subs", refreshedAt: nil, rows: nil))
+        #expect(unread.text.contains("Your table subs was not read to its end yet"))
+        #expect(unread.text.contains("trueup check nightly"))
     }
 }

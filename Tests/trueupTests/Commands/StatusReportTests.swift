@@ -30,6 +30,22 @@ import trueup
         #expect(text.contains("Runs: none yet"))
     }
 
+    @Test func `names what reads a table of the company's own that was not read yet`() {
+        let overview = StoreOverview(
+            subscriptions: 0, notYetKnown: 0, runs: [], lastCompletePass: nil, watermarks: [:],
+            openFindings: [])
+        func rows(_ read: Timestamp?) -> String {
+            StatusReport(
+                overview: overview, running: nil, apps: [Self.app], now: Self.now,
+                copy: CopyState(table: "subs", refreshedAt: read, rows: 0)
+            ).text.split(separator: "\n").first.map(String.init) ?? ""
+        }
+        #expect(
+            rows(nil).contains("none; \"trueup check JOB\" reads them; a copy of your table subs"))
+        #expect(!rows(nil).contains("import"))
+        #expect(rows(Self.now).contains("none; a copy of your table subs, read"))
+    }
+
     @Test func `lists what other workers did last, or says why that is not known`() {
         let begun = WorkerRun(
             books: "two", worker: "ops@two", apps: ["com.example.two/production"],
