@@ -55,9 +55,10 @@ extension SessionKeeper {
         }
         guard there != nil else { return nil }
         let steps = OurSchema.steps.map { "\($0.number) \($0.makes)" }.joined(separator: ", ")
-        return "trueup.migrations is empty, though the tables beside it are there. Put its rows "
-            + "back: INSERT INTO trueup.migrations (number) VALUES (1), (2), …, for each step of "
-            + "which the table or column is there (\(steps))"
+        let table = OurSchema.opening.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return "trueup.migrations lists no step, though the tables beside it are there. Put its "
+            + "rows back, one for each step of which the table or column is there (\(steps)): "
+            + "\(table); INSERT INTO trueup.migrations (number) VALUES (1), (2), …"
     }
 
     /// How far our schema has come; 0 where there is none.
