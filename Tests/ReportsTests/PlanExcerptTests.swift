@@ -52,6 +52,24 @@ import Testing
         #expect(text.contains("transactions 60 inserted"))
     }
 
+    @Test func `shows what mends a finding before what fills, with the finding's column first`()
+        throws
+    {
+        var fill = Samples.update
+        fill.kinds = []
+        var mend = Samples.update
+        mend.kinds = [.revocationDate]
+        mend.changes = .subscription([
+            .appAccountToken: FieldChange(before: .null, after: .text("t")),
+            .revocationDate: FieldChange(before: .time(Samples.started), after: .null),
+        ])
+        let lines = firstLines(
+            try text(of: Array(repeating: fill, count: 25) + [mend, Samples.insert]))
+        #expect(lines[0].hasPrefix("  ~ 2000000000000001 revocation_date 2026"), "\(lines[0])")
+        #expect(lines[1].hasPrefix("  + "))
+        #expect(lines.count == 20)
+    }
+
     @Test func `takes two lines for a change, however many columns it has`() throws {
         let lines = try text(of: [period(1)]).split(separator: "\n")
         let start = try #require(lines.firstIndex { $0.hasPrefix("  + ") })

@@ -126,6 +126,33 @@ import Testing
             ])
     }
 
+    private func words(_ summary: RunSummary) -> String {
+        SummaryText.render(summary, reportPath: nil).split(whereSeparator: \.isWhitespace)
+            .joined(separator: " ")
+    }
+
+    @Test func `tells corrections, fills and new periods apart`() {
+        var check = Situations.check
+        check.totals.discrepant = 50
+        check.totals.matched = 384
+        check.corrections = [.planned: 433]
+        check.fills = [.planned: FillCounts(filled: 383, periods: 3)]
+        let text = words(check)
+        #expect(
+            text.contains(
+                "50 of 434 rows differ; 47 corrections, 383 fills and 3 new periods planned, not "
+                    + "written;"))
+        #expect(text.contains("fills 383 of these only fill what was empty"))
+        var night = Situations.filled
+        night.fills = [.applied: FillCounts(filled: 1_000)]
+        #expect(words(night).contains("contradicts Apple; 1,000 fills written."))
+        var guarded = Situations.guarded
+        guarded.fills = [.planned: FillCounts(filled: 800)]
+        #expect(
+            words(guarded).contains(
+                "nothing of the plan was written: 12 corrections and 800 fills"))
+    }
+
     @Test(arguments: Subscriptions.ExitStatus.allCases)
     func `names every exit status`(status: Subscriptions.ExitStatus) {
         let summary = Situations.run([status]) { _ in }

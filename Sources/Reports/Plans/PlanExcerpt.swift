@@ -7,12 +7,14 @@ package struct PlanExcerpt: Hashable, Sendable {
 
     /// Which changes are shown first.
     private enum Part: Int, CaseIterable {
-        case changedRows, newRows, deletedRows, periods
+        case changedRows, newRows, deletedRows, periods, filledRows, filledPeriods
 
         init(of correction: PlannedCorrection) {
             self =
                 switch correction.action {
-                case _ where correction.transactionID != nil: .periods
+                case _ where correction.transactionID != nil:
+                    correction.isFill ? .filledPeriods : .periods
+                case .update where correction.isFill: .filledRows
                 case .update: .changedRows
                 case .insert: .newRows
                 case .delete: .deletedRows
@@ -62,4 +64,9 @@ package struct PlanExcerpt: Hashable, Sendable {
         }
         return block
     }
+}
+
+extension PlannedCorrection {
+    /// Whether it mends no finding: it fills what was empty, or takes in a period with the first fill.
+    fileprivate var isFill: Bool { kinds.isEmpty && undoOf == nil }
 }

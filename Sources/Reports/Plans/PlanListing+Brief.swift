@@ -23,6 +23,15 @@ extension PlanListing {
             // That Apple signed it later is true of every change.
             let others = named.filter { $0.column != "signed_date" }
             if !others.isEmpty { shown = others }
+            // What the correction is for, before what is written with it.
+            var reasons: [String] = []
+            for column in correction.kinds.flatMap(\.columns)
+            where !reasons.contains(column.rawValue) {
+                reasons.append(column.rawValue)
+            }
+            shown =
+                reasons.compactMap { reason in shown.first { $0.column == reason } }
+                + shown.filter { !reasons.contains($0.column) }
         } else {
             let chosen = telling.compactMap { column in named.first { $0.column == column } }
             if !chosen.isEmpty { shown = chosen }
@@ -38,5 +47,24 @@ extension PlanListing {
         let more = named.count - told.count
         if more > 0 { told.append(more.of("more column")) }
         return line(of: correction, fate: fate, telling: told)
+    }
+}
+
+extension FindingKind {
+    /// The columns of a row that findings of this kind are about.
+    fileprivate var columns: [SubscriptionField] {
+        switch self {
+        case .accessMissing, .accessUnpaid, .status, .refundReversalMissed, .revocationMissed:
+            [.status]
+        case .graceMissed: [.status, .gracePeriodExpiresDate]
+        case .expiry: [.expiresDate]
+        case .product: [.productID]
+        case .renewalPreference: [.autoRenewStatus, .autoRenewProductID]
+        case .revocationDate: [.revocationDate]
+        case .latestTransaction: [.latestTransactionID, .webOrderLineItemID]
+        case .ownership: [.inAppOwnershipType]
+        case .identity: [.appAccountToken]
+        default: []
+        }
     }
 }

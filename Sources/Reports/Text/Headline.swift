@@ -48,6 +48,7 @@ private struct Facts {
     let findings: Int
     let applied: Int
     let planned: Int
+    let fills: [CorrectionFate: FillCounts]
     let meaning: String
     /// Whether the run worked off a plan, or took a run back: then nothing was judged by it.
     let judgesNothing: Bool
@@ -75,6 +76,7 @@ private struct Facts {
             .reduce(0) { $0 + $1.findings }
         applied = summary.corrections[.applied] ?? 0
         planned = summary.corrections[.planned] ?? 0
+        fills = summary.fills
         let unresolved = summary.findings.filter { [.new, .open, .recurring].contains($0.state) }
         open = unresolved.reduce(0) { $0 + $1.findings }
         new = unresolved.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
@@ -139,7 +141,8 @@ private struct Facts {
     private var work: String {
         let written =
             isUndo
-            ? "\(applied.of("correction")) taken back" : "\(applied.of("correction")) written"
+            ? "\(applied.of("correction")) taken back"
+            : "\(parts(applied, .applied) ?? applied.of("correction")) written"
         return left > 0
             ? written + ", \(left.of("row")) left \(left == 1 ? "as it is" : "as they are")"
             : written
@@ -150,7 +153,20 @@ private struct Facts {
         guard applied == 0 else { return corrections }
         return planned == 0
             ? "nothing was planned or written"
-            : "none of the \(planned.of("planned correction")) was written"
+            : fills[.planned] == nil
+                ? "none of the \(planned.of("planned correction")) was written"
+                : "nothing of the plan was written: " + (parts(planned, .planned) ?? "")
+    }
+
+    /// Corrections and what only fills, each by itself; `nil` for none.
+    private func parts(_ all: Int, _ fate: CorrectionFate) -> String? {
+        let beside = fills[fate] ?? FillCounts()
+        let counts = [
+            (all - beside.all, "correction"), (beside.filled, "fill"),
+            (beside.periods, "new period"),
+        ].filter { $0.0 > 0 }.map { $0.of($1) }
+        guard let last = counts.last else { return nil }
+        return counts.count == 1 ? last : counts.dropLast().joined(separator: ", ") + " and " + last
     }
 
     /// Says how many rows there are in all with the first number only.
@@ -211,9 +227,9 @@ private struct Facts {
     }
 
     private var corrections: String {
-        var parts: [String] = []
-        if applied > 0 { parts.append("\(applied.of("correction")) written") }
-        if planned > 0 { parts.append("\(planned.of("correction")) planned, not written") }
-        return parts.joined(separator: "; ")
+        [
+            parts(applied, .applied).map { $0 + " written" },
+            parts(planned, .planned).map { $0 + " planned, not written" },
+        ].compactMap(\.self).joined(separator: "; ")
     }
 }

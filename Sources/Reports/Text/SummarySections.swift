@@ -137,6 +137,13 @@ enum SummarySections {
                 .init(
                     [fate.rawValue, rows.grouped, fate.meaning],
                     ink: fate == .applied ? .good : .notable))
+            guard let fills = summary.fills[fate] else { continue }
+            for (count, name, what) in [
+                (fills.filled, "fills", "of these only fill what was empty, and mend no finding"),
+                (fills.periods, "new periods", "of these take in periods with a first fill"),
+            ] where count > 0 {
+                section.rows.append(.init(["  " + name, count.grouped, what]))
+            }
         }
         return section
     }

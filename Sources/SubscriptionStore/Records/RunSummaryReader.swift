@@ -37,6 +37,7 @@ struct RunSummaryReader {
                 passID: row.integer(at: 18) ?? 0, runID: header.runID),
             ledgerHead: row.text(at: 17) ?? LedgerEntry.firstPreviousHash,
             evidence: try EvidenceAccount(db: db).cost(ofRun: sequence))
+        summary.fills = try fills(passID: row.integer(at: 18) ?? 0, runID: header.runID)
         summary.totals.filled = try filled(passID: row.integer(at: 18) ?? 0)
         summary.plan = try PlanReader(db: db).seal(ofRun: sequence)
         summary.undoOf = try String.fetchOne(
@@ -159,6 +160,34 @@ struct RunSummaryReader {
                     HAVING max(kinds <> '') = 0)
                 """,
             arguments: [sequence, passID]) ?? 0
+    }
+
+    /// Counted as `corrections` are: of the plan what is not written, and of the ledger what is reported.
+    private func fills(passID: Int64, runID: String) throws -> [CorrectionFate: FillCounts] {
+        let planned = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT ifnull(sum(target <> 'insert_period'), 0),
+                    ifnull(sum(target = 'insert_period'), 0)
+                FROM trueup_pass_corrections
+                WHERE pass_id = ?2 AND staged_by <= ?1 AND ifnull(superseded_by > ?1, 1)
+                    AND kinds = '' AND undo_of IS NULL
+                    AND CASE WHEN fate_by <= ?1 THEN fate ELSE 'planned' END = 'planned'
+                """,
+            arguments: [sequence, passID])
+        let applied = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) - ifnull(sum(e.action = 'insert' AND e.target_table = 'transactions'), 0),
+                    ifnull(sum(e.action = 'insert' AND e.target_table = 'transactions'), 0)
+                FROM \(ReportedEntries.source) AS r JOIN trueup_ledger AS e ON e.entry = r.entry
+                WHERE r.run_id = ? AND e.kinds = '' AND e.undo_of IS NULL
+                """,
+            arguments: [runID])
+        let counts = [(CorrectionFate.planned, planned), (.applied, applied)].map { fate, row in
+            (fate, FillCounts(filled: row?.number(at: 0) ?? 0, periods: row?.number(at: 1) ?? 0))
+        }
+        return Dictionary(counts.filter { $0.1.all > 0 }) { first, _ in first }
     }
 
     /// `applied` is what the report lists: entries that a killed run wrote are among them, those

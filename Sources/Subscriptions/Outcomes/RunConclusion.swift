@@ -56,6 +56,8 @@ package struct RunSummary: Hashable, Sendable {
     package var money: [MoneyTotal]
     /// Corrections of this pass by fate; `applied` includes those of a killed run before.
     package var corrections: [CorrectionFate: Int]
+    /// Those of them that mend no finding, of the fates applied and planned.
+    package var fills: [CorrectionFate: FillCounts] = [:]
     /// Hash of the newest ledger entry; 64 zeros when the ledger is empty.
     package var ledgerHead: String
     /// The size of the evidence that this run added.
@@ -106,4 +108,19 @@ package struct EvidenceCost: Hashable, Sendable {
         self.receivedBytes = receivedBytes
         self.storedBytes = storedBytes
     }
+}
+
+/// Corrections that mend no finding.
+package struct FillCounts: Hashable, Sendable {
+    /// Rows and periods of which only empty columns are filled.
+    package var filled = 0
+    /// Periods that were taken in with the first fill of their subscription.
+    package var periods = 0
+
+    package init(filled: Int = 0, periods: Int = 0) {
+        self.filled = filled
+        self.periods = periods
+    }
+
+    package var all: Int { filled + periods }
 }

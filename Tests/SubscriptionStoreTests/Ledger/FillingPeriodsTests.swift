@@ -86,6 +86,7 @@ import Testing
         )
         let summary = try record.summary()
         #expect(summary.totals.filled == 1)
+        #expect(summary.fills == [.applied: FillCounts(filled: 1)])
         #expect(summary.totals.matched == 1)
         #expect(summary.totals.discrepant == 0)
     }
