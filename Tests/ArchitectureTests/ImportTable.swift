@@ -57,7 +57,7 @@ enum ImportTable {
         // build with the trait PostgreSQL.
         ImportRule(
             "PostgresDatabase", ours: ["CPostgres", "Subscriptions"],
-            outside: ["Glibc", "Synchronization"]),
+            outside: ["FoundationEssentials", "Glibc", "Synchronization"]),
         // Delivers events that others wrote, and knows neither rules nor rows. Crypto for the
         // signature; Subprocess, with the paths of SystemPackage, to run a command, and the C library
         // to see that it has ended.
