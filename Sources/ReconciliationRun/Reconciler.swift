@@ -83,7 +83,13 @@ package struct Reconciler: Sendable {
                 ending.end = error.end
             }
         }
-        return try await conclude(ending, in: context)
+        do throws(StoreError) {
+            return try await conclude(ending, in: context)
+        } catch {
+            // What stopped the run says more than that its end could not be written down either.
+            guard case .store(let first) = ending.end else { throw error }
+            throw first
+        }
     }
 
     /// The results of the stages, for the conclusion.

@@ -3,8 +3,8 @@
     import TestSupport
     import Testing
 
-    /// Nights on PostgreSQL in which the program is killed, the server is stopped at once, or a disk
-    /// fills; the nights after them end where an undisturbed one ends.
+    /// Nights on PostgreSQL in which the program is killed, the server is stopped at once, or the
+    /// disk of the books fills; the nights after them end where an undisturbed one ends.
     @Suite(
         .enabled(if: OwnServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"),
         .serialized, .timeLimit(.minutes(30)))
@@ -72,8 +72,7 @@
             let undisturbed = try night.undisturbed()
             let steps = try DurableSteps()
             for disturbance in [DurableSteps.Disturbance.kill, .full] {
-                // As the server commits, and before the answer to it.
-                try night.reset(flaggedBy: .commit)
+                try night.reset(flagsCommit: true)
                 let copy = try night.origin.copy()
                 defer { copy.remove() }
                 let left = try steps.disturbed(
@@ -86,34 +85,6 @@
                 #expect(try night.state(of: copy).isAhead("\(disturbance)"))
                 try night.finish(copy, as: undisturbed, "\(disturbance)")
             }
-        }
-
-        @Test func `is finished after the server's disk was full in the midst of correcting`()
-            throws
-        {
-            let steps = try DurableSteps()
-            // The log of the server stands on another disk, as it should: else the server ends.
-            let night = try ServerNight(customers: 400) { folder in
-                steps.environment(
-                    ofDiskAt: folder + "/data/base", fullWhile: folder + "/flag",
-                    butNotFor: "never")
-            }
-            defer { night.server.stop() }
-            let undisturbed = try night.undisturbed()
-            // More than one transaction's worth.
-            try #require(undisturbed.state.ledgerThere.count > 130)
-            try night.reset(flaggedBy: .rows(120))
-            let copy = try night.origin.copy()
-            defer { copy.remove() }
-            let full = try copy.run(MappedNight.command)
-            #expect(full.status == 74, "\(full.status) \(full.errors)")
-            #expect((full.output + full.errors).contains("no room"), "\(full.output)")
-            let left = try night.state(of: copy)
-            #expect(!left.isAhead("disk full"))
-            #expect(left.ledgerThere.count == 100)
-            #expect(left.books.reported.count == 100)
-            try night.removeFlag()
-            try night.finish(copy, as: undisturbed, "disk full")
         }
     }
 
@@ -130,21 +101,12 @@
             let milliseconds: Int
         }
 
-        /// When the server makes the file `flag`.
-        enum Flagging {
-            case commit
-            /// At the change of this row, counted from the first.
-            case rows(Int)
-        }
-
         /// Seconds that each change of a row takes, and again at the commit: so that a random moment
         /// is often one of writing.
         static let slowness = "0.008"
 
-        init(
-            customers: Int, environment: (String) -> [String: String] = { _ in [:] }
-        ) throws {
-            server = try OwnServer(environment: environment)
+        init(customers: Int) throws {
+            server = try OwnServer()
             night = try MappedNight(customers: customers, url: server.url)
             // Longer than one argument of a process may be.
             seed = try night.place.folder.write(
@@ -157,7 +119,7 @@
         func removeFlag() throws { try FileManager.default.removeItem(atPath: flag) }
 
         /// Puts the company's database back to the beginning.
-        func reset(slowedBy seconds: String? = nil, flaggedBy flagging: Flagging? = nil) throws {
+        func reset(slowedBy seconds: String? = nil, flagsCommit: Bool = false) throws {
             try server.sql("DROP SCHEMA IF EXISTS trueup CASCADE")
             try server.sql("DROP TABLE IF EXISTS public.apple_subscriptions")
             try server.sql("\\i \(seed)")
@@ -165,17 +127,8 @@
                 try disturb("PERFORM pg_sleep(\(seconds))", at: "BEFORE UPDATE OR INSERT")
                 try disturb("PERFORM pg_sleep(\(seconds))", atCommit: true)
             }
-            let touch = "COPY (SELECT 1) TO '\(flag)'"
-            switch flagging {
-            case .commit: try disturb(touch, atCommit: true)
-            case .rows(let rows):
-                try server.sql("CREATE SEQUENCE IF NOT EXISTS public.changed")
-                try server.sql("ALTER SEQUENCE public.changed RESTART")
-                try disturb(
-                    "IF nextval('public.changed') = \(rows) THEN \(touch); END IF",
-                    at: "BEFORE UPDATE OR INSERT")
-            case nil: break
-            }
+            // As the server commits, and before the answer to it.
+            if flagsCommit { try disturb("COPY (SELECT 1) TO '\(flag)'", atCommit: true) }
         }
 
         private func disturb(
@@ -231,7 +184,8 @@
         ) throws {
             let again = try place.run(MappedNight.command)
             #expect([0, undisturbed.status].contains(again.status), "\(when): \(again.errors)")
-            #expect(try state(of: place).differences(from: undisturbed.state) == [], "\(when)")
+            let differences = try state(of: place).differences(from: undisturbed.state)
+            #expect(differences.isEmpty, "\(when): \(differences)")
             let verified = try place.run(["verify", "--database"])
             #expect(verified.status == 0, "\(when): \(verified.output)\(verified.errors)")
         }

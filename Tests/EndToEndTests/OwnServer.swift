@@ -17,16 +17,13 @@
             let words: String
         }
 
-        /// - Parameter environment: Variables of the server's own; it is told its folder.
-        /// - Throws: When it does not start.
-        init(environment: (String) -> [String: String] = { _ in [:] }) throws {
-            try start(environment: environment(folder))
-        }
+        init() throws { try start() }
 
-        /// Starts it again after `stopAtOnce`.
-        func start(environment: [String: String] = [:]) throws {
-            let started = try Self.run(Self.script, ["start", folder], environment: environment)
-            guard started.status == 0 else { throw Failure(words: "the server did not start") }
+        /// Starts it, also after `stopAtOnce`.
+        func start() throws {
+            guard try Self.run(Self.script, ["start", folder]).status == 0 else {
+                throw Failure(words: "the server did not start")
+            }
         }
 
         /// Ends it as `pg_ctl stop -m immediate` does: in the midst of whatever it is doing.
@@ -85,13 +82,9 @@
         private static let patience = 400
 
         private static func run(
-            _ program: String, _ arguments: [String], environment: [String: String] = [:]
+            _ program: String, _ arguments: [String]
         ) throws -> (status: Int32, output: String) {
             let process = Process()
-            if !environment.isEmpty {
-                process.environment = ProcessInfo.processInfo.environment
-                    .merging(environment) { _, new in new }
-            }
             let pipe = Pipe()
             process.executableURL = URL(fileURLWithPath: program)
             process.arguments = arguments

@@ -110,19 +110,6 @@ struct DurableSteps {
                 ["DURABLE_STEPS_THEN": disturbance.rawValue, "DURABLE_STEPS_WHILE": flag]))
     }
 
-    /// The environment of another program to which the disk of a folder is full while a file is there,
-    /// but not for files with a text in their path.
-    func environment(
-        ofDiskAt folder: String, fullWhile flag: String, butNotFor files: String
-    ) -> [String: String] {
-        environment(
-            URL(fileURLWithPath: folder), .write,
-            [
-                "DURABLE_STEPS_THEN": Disturbance.full.rawValue, "DURABLE_STEPS_WHILE": flag,
-                "DURABLE_STEPS_OF": files,
-            ])
-    }
-
     private func environment(
         _ folder: URL, _ kind: Kind, _ more: [String: String]
     ) -> [String: String] {

@@ -149,7 +149,8 @@ import Testing
         let isAhead = try state(of: copy).isAhead(when)
         let again = try copy.run(MappedNight.command)
         #expect([0, night.status].contains(again.status), "\(when): \(again.errors)")
-        #expect(try state(of: copy).differences(from: night.state) == [], "\(when)")
+        let differences = try state(of: copy).differences(from: night.state)
+        #expect(differences.isEmpty, "\(when): \(differences)")
         let verified = try copy.run(["verify", "--database"])
         #expect(verified.status == 0, "\(when): \(verified.output)\(verified.errors)")
         return isAhead
