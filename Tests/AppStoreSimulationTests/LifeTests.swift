@@ -74,7 +74,7 @@ import Testing
                     life:
                       - {at: -70d, buy: video.premium.monthly}
                       - {at: -69d, share_with: child}
-                      - {at: -1d, refund: 100, period: 2}
+                      - {at: -1d, refund: 100, period: 1}
                   - name: child
                 """)
         let child = try client.id("child")

@@ -103,8 +103,9 @@ import Testing
             $0.corrections = [.planned: 3]
         }
         let text = SummaryText.render(summary, reportPath: nil)
+        let first = text.split(separator: "\n\n").first.map(String.init) ?? ""
         #expect(
-            text.split(separator: "\n\n").first.map { $0.replacing("\n", with: " ") }
+            first.split(separator: "\n").joined(separator: " ")
                 == "Nothing in scope (exit status 5): no row was asked about; 3 corrections planned, "
                 + "not written; 45 findings open, 37 of them new.")
         #expect(text.contains("Check the job's narrowing and whether rows were imported."))

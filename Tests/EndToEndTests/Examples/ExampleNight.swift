@@ -110,6 +110,7 @@ struct ExampleJudgement {
             let action = text(line["action"])
             guard text(line["table"]) == "subscriptions", isCompared(id) else { continue }
             if isReference, action == "insert", !example.takesInserts { continue }
+            if isReference, wouldNotBeLatest(line) { continue }
             let before = line["before"] as? [String: Any] ?? [:]
             for (field, value) in line["after"] as? [String: Any] ?? [:]
             where example.kept.contains(field) {
@@ -125,6 +126,9 @@ struct ExampleJudgement {
 
     /// What was found; a kind of finding is compared only where the company's words tell it apart.
     func findings(of place: Workplace, isReference: Bool = false) throws -> Set<String> {
+        let refused = try Set(
+            place.reportLines("corrections.jsonl").filter(wouldNotBeLatest)
+                .map { text($0["original_transaction_id"]) })
         var lines: Set<String> = []
         for line in try place.reportLines("discrepancies.jsonl") {
             let id = text(line["original_transaction_id"])
@@ -138,10 +142,23 @@ struct ExampleJudgement {
             if isReference, example.readOnly.contains(field), action == "corrected" {
                 action = "none"
             }
+            if isReference, refused.contains(id), action == "corrected" { action = "refused" }
             let kind = example.statuses.isEmpty ? text(line["kind"]) : ""
             lines.insert("\(id) \(kind) \(field): \(local), \(apple): \(action)")
         }
         return lines
+    }
+
+    /// Whether a correction would be a further row of a transaction that ends no later than the one
+    /// that stands, so that the wrong one would still count.
+    private func wouldNotBeLatest(_ line: [String: Any]) -> Bool {
+        let before = line["before"] as? [String: Any] ?? [:]
+        let after = line["after"] as? [String: Any] ?? [:]
+        guard example.hasRowsOfTransactions, text(line["action"]) == "update",
+            after["latest_transaction_id"] != nil
+        else { return false }
+        return after["expires_date"] == nil
+            || text(after["expires_date"]) <= text(before["expires_date"])
     }
 
     private func isCompared(_ id: String) -> Bool {

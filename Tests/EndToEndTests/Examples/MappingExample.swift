@@ -19,6 +19,8 @@ struct MappingExample: Sendable {
     var statuses: [String: String] = [:]
     var keepsSeconds = false
     var takesInserts = false
+    /// Whether another transaction is another row, and the one that ends last counts.
+    var hasRowsOfTransactions = false
     /// Whether every row is one of the only app.
     var isOfOneApp = true
     let rows: @Sendable (SeedRow) -> [[String: String?]]
@@ -76,7 +78,7 @@ struct MappingExample: Sendable {
             "latest_transaction_id",
         ],
         written: ["product", "expires_ms", "state"],
-        statuses: twoWords, takesInserts: true, isOfOneApp: false
+        statuses: twoWords, takesInserts: true, hasRowsOfTransactions: true, isOfOneApp: false
     ) { row in
         let isKnown = !row["status"].isEmpty
         return (isKnown ? [2, 1, 0] : [0]).map { before in

@@ -34,7 +34,7 @@ import trueup
             let outcome = await workplace.run(command)
             #expect(outcome.status == .unavailable, "\(command)")
             #expect(
-                outcome.diagnostics.contains("The folder \(folder) of the database is not there"),
+                outcome.diagnostics.contains("/absent of the database is not there"),
                 "\(outcome.diagnostics)")
         }
         #expect(!FileManager.default.fileExists(atPath: folder))
