@@ -26,11 +26,37 @@ extension SimulatorError {
         case let error as SimulatorError: error.description
         case DecodingError.dataCorrupted(let context):
             context.underlyingError.map { "\($0)" } ?? context.debugDescription
-        case DecodingError.typeMismatch(_, let context), DecodingError.keyNotFound(_, let context),
-            DecodingError.valueNotFound(_, let context):
-            context.codingPath.map(\.stringValue).joined(separator: ".") + ": "
-                + context.debugDescription
+        case DecodingError.typeMismatch(let type, let context):
+            place(context) + "is \(form(of: type))."
+        case DecodingError.valueNotFound(let type, let context):
+            place(context) + "has no value; it is \(form(of: type))."
+        case DecodingError.keyNotFound(let key, let context):
+            place(context) + "lacks \"\(key.stringValue)\"."
         default: "\(error)"
+        }
+    }
+
+    private static func place(_ context: DecodingError.Context) -> String {
+        let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }
+            .joined(separator: ".")
+        return path.isEmpty ? "The whole " : "\"\(path)\" "
+    }
+
+    /// What must stand there; decoders state it as a type of theirs.
+    private static func form(of type: Any.Type) -> String {
+        let name = "\(type)"
+        if name.hasSuffix("Mapping") || name.hasPrefix("Dictionary") {
+            return "a mapping, such as name: value"
+        }
+        if name.hasSuffix("Sequence") || name.hasPrefix("Array") {
+            return "a list, such as [value]"
+        }
+        return switch type {
+        case is Bool.Type: "true or false"
+        case is String.Type: "a text"
+        case is any BinaryInteger.Type: "a whole number"
+        case is any BinaryFloatingPoint.Type: "a number"
+        default: "of another form, \(name)"
         }
     }
 

@@ -1,3 +1,4 @@
+import AppStoreSimulation
 import ArgumentParser
 
 /// The options of addresses, ports and TLS.
@@ -38,6 +39,9 @@ struct ListeningOptions: ParsableArguments {
             ("--port", port), ("--sandbox-port", sandboxPort), ("--control-port", controlPort),
         ] where !(0...65_535).contains(value) {
             throw ValidationError("\(name) must be from 0 to 65535.")
+        }
+        guard NetworkAddress(bind) != nil else {
+            throw ValidationError("--bind must be an IP address, such as 127.0.0.1.")
         }
         guard !tlsNames.contains("") else {
             throw ValidationError("--tls-name is a host name or an address, and not empty.")

@@ -88,6 +88,17 @@ import Testing
     }
 
     @Test(arguments: [
+        ("", "The whole is a mapping"), ("customers: {}", "\"customers\" is a list"),
+        ("customers:\n  - name: anna\n    life: 7", "\"customers.0.life\" is a list"),
+    ])
+    func `of another form is told what belongs there`(scenario: String, reason: String) throws {
+        let error = #expect(throws: SimulatorError.self) { try SimulatorClient(scenario: scenario) }
+        let said = error?.description ?? ""
+        #expect(said.contains(reason), "\(said)")
+        #expect(!said.contains("decode"), "\(said)")
+    }
+
+    @Test(arguments: [
         ("{status: 2}", "should have status 2, has 1"), ("{status: 9}", "from 1 to 5"),
         ("{of: nothing, status: 1}", "labelled \"nothing\""),
         ("{notifications: [SUBSCRIBED]}", "No notification is named"),

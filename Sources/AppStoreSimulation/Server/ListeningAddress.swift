@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 
 /// A numeric IP address.
-struct NetworkAddress: Hashable, Sendable {
+package struct NetworkAddress: Hashable, Sendable {
     static let loopback = NetworkAddress(text: "127.0.0.1", bytes: [127, 0, 0, 1])
 
     let text: String
@@ -15,7 +15,7 @@ struct NetworkAddress: Hashable, Sendable {
     }
 
     /// `nil` for anything but a numeric address; names are not resolved.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
             var bytes = [UInt8](repeating: 0, count: count)
             let isRead = unsafe bytes.withUnsafeMutableBytes {

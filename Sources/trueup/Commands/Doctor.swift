@@ -121,7 +121,8 @@ package struct Doctor: Verb {
         let isColoured = common.color.applies(
             toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
         for diagnosis in diagnoses where !common.quiet || diagnosis.outcome != .ok {
-            try invocation.output.line(diagnosis.line(isColoured: isColoured))
+            try invocation.output.line(
+                invocation.fitted(diagnosis.line(isColoured: isColoured)))
         }
     }
 }

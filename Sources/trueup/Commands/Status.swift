@@ -32,7 +32,8 @@ package struct Status: Verb {
                     resumption: live.map { common.command("resume", $0.job) })
             }, apps: settings.identities, now: invocation.now(),
             copy: try settings.company.copy(in: store), others: others.runs, gap: others.gap)
-        try invocation.output.line(common.json ? report.json.rendered : report.text)
+        try invocation.output.line(
+            common.json ? report.json.rendered : invocation.fitted(report.text))
         return .ok
     }
 }

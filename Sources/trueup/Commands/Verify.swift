@@ -71,7 +71,7 @@ package struct Verify: Verb {
                 report.take(run)
             } else {
                 for line in VerifyReport.lines(of: run, quiet: common.quiet, ink) {
-                    try invocation.output.line(line)
+                    try invocation.output.line(invocation.fitted(line))
                 }
                 try invocation.output.flush()
             }
@@ -84,7 +84,7 @@ package struct Verify: Verb {
             try invocation.output.line(report.json(of: result).rendered)
         } else {
             for line in report.closing(of: result, quiet: common.quiet, ink) {
-                try invocation.output.line(line)
+                try invocation.output.line(invocation.fitted(line))
             }
         }
         return report.status(of: result)

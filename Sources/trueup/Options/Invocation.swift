@@ -11,6 +11,8 @@ package struct Invocation {
     package var diagnostics: any ByteSink
     package var outputIsTerminal: Bool
     package var diagnosticsAreTerminal: Bool
+    /// The width of the terminal behind the output; `nil` where it does not say.
+    package var outputColumns: @Sendable () -> Int? = { nil }
     package var now: @Sendable () -> Timestamp
     /// How long a command that may wait for a run to end does so before it gives up (exit 75).
     package var lockPatienceMilliseconds = 10_000
@@ -30,7 +32,7 @@ package struct Invocation {
 
     /// The process's own streams, variables and clock.
     package static func process() -> Invocation {
-        Invocation(
+        var invocation = Invocation(
             environment: ProcessInfo.processInfo.environment,
             output: DescriptorSink(descriptor: STDOUT_FILENO, name: "standard output"),
             diagnostics: DescriptorSink(descriptor: STDERR_FILENO, name: "standard error"),
@@ -39,6 +41,23 @@ package struct Invocation {
             now: {
                 Timestamp(unixMilliseconds: Int64(Date().timeIntervalSince1970 * 1000))
             })
+        invocation.outputColumns = { terminalColumns(of: STDOUT_FILENO) }
+        return invocation
+    }
+
+    /// The width of a terminal, which may change while a command goes on.
+    static func terminalColumns(of descriptor: Int32) -> Int? {
+        var size = winsize()
+        guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return nil
+        }
+        return Int(size.ws_col)
+    }
+
+    /// A text for people, broken between words where it goes to a terminal that is narrower.
+    func fitted(_ text: String) -> String {
+        guard outputIsTerminal, let columns = outputColumns() else { return text }
+        return TerminalLines.fitted(text, columns: columns)
     }
 
     /// The wall clock, or that of a rehearsal: it starts at a chosen time and goes on from there.

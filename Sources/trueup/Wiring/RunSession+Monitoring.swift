@@ -20,13 +20,8 @@ extension RunSession {
             now: invocation.now, columns: Self.terminalColumns, write: writeToStandardError)
     }
 
-    /// The width of the terminal behind standard error, which may change while a run goes on.
     @Sendable private static func terminalColumns() -> Int {
-        var size = winsize()
-        guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
-            return 80
-        }
-        return Int(size.ws_col)
+        Invocation.terminalColumns(of: STDERR_FILENO) ?? 80
     }
 
     /// Leaves the figures of a whole run where the settings say.

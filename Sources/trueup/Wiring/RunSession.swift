@@ -247,7 +247,7 @@ struct RunSession {
                 report.summary, reportPath: report.path, notice: run.trustedRoots.notice,
                 plan: report.plan,
                 isColoured: isColoured)
-            return try invocation.output.write(Array(text.utf8))
+            return try invocation.output.write(Array(invocation.fitted(text).utf8))
         }
         guard let json = FileManager.default.contents(atPath: report.path + "/summary.json") else {
             throw CommandFailure(.output, "cannot read \(report.path)/summary.json")
