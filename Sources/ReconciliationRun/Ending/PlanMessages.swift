@@ -45,12 +45,16 @@ extension ExitDecision {
                 + "(adding --canary 20 writes 20 rows first and asks again). If not, the next run "
                 + "judges everything anew; nothing has to be undone."
         ]
-            + (planned == nil
-                ? []
-                : [
-                    "The limits are those under which the plan was made. Where the job file states others by "
-                        + "now, a new check makes a plan under these: \(commands.newPlan)"
-                ])
+            + limitsOfThePlan
+    }
+
+    /// Whose limits stopped a plan that was made before; an undo has those of now.
+    private var limitsOfThePlan: [String] {
+        guard case .plan? = planned?.source else { return [] }
+        return [
+            "The limits are those under which the plan was made. Where the job file states others by "
+                + "now, a new check makes a plan under these: \(commands.newPlan)"
+        ]
     }
 
     /// The reason that is proposed for the ledger; the person may write a better one.
