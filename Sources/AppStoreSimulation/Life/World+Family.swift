@@ -110,7 +110,9 @@ extension World {
             }
             let mine = chains[member].transactions[place]
             period.purchaseDate = mine.purchaseDate
-            if index != chains[leader].transactions.count - 1 {
+            if index != chains[leader].transactions.count - 1,
+                period.revocation != mine.revocation
+            {
                 // The refund of an earlier period changes nothing for the members, who are not told.
                 period.revocation = mine.revocation
                 period.revocationDate = mine.revocationDate
