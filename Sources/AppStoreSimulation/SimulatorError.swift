@@ -27,9 +27,9 @@ extension SimulatorError {
         case DecodingError.dataCorrupted(let context):
             context.underlyingError.map { "\($0)" } ?? context.debugDescription
         case DecodingError.typeMismatch(let type, let context):
-            place(context) + "is \(form(of: type))."
+            place(context) + "must be \(form(of: type))."
         case DecodingError.valueNotFound(let type, let context):
-            place(context) + "has no value; it is \(form(of: type))."
+            place(context) + "has no value; it must be \(form(of: type))."
         case DecodingError.keyNotFound(let key, let context):
             place(context) + "lacks \"\(key.stringValue)\"."
         default: "\(error)"
@@ -56,7 +56,7 @@ extension SimulatorError {
         case is String.Type: "a text"
         case is any BinaryInteger.Type: "a whole number"
         case is any BinaryFloatingPoint.Type: "a number"
-        default: "of another form, \(name)"
+        default: "of the form \(name)"
         }
     }
 

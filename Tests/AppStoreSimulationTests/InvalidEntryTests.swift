@@ -88,8 +88,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "The whole is a mapping"), ("customers: {}", "\"customers\" is a list"),
-        ("customers:\n  - name: anna\n    life: 7", "\"customers.0.life\" is a list"),
+        ("", "The whole must be a mapping"), ("customers: {}", "\"customers\" must be a list"),
+        ("customers:\n  - name: anna\n    life: 7", "\"customers.0.life\" must be a list"),
     ])
     func `of another form is told what belongs there`(scenario: String, reason: String) throws {
         let error = #expect(throws: SimulatorError.self) { try SimulatorClient(scenario: scenario) }
