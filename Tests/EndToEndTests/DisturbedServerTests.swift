@@ -15,32 +15,28 @@
         private static let disturbancesPerTrial = 3
 
         @Test func `is finished after SIGKILL at random moments`() throws {
-            let night = try ServerNight(customers: 120)
-            defer { night.server.stop() }
-            let undisturbed = try night.undisturbed(slowedBy: ServerNight.slowness)
-            for trial in 1...Self.trials {
-                try night.reset(slowedBy: ServerNight.slowness)
-                let copy = try night.origin.copy()
-                defer { copy.remove() }
-                for _ in 1...Self.disturbancesPerTrial {
-                    let running = try BuiltExecutable("trueup")
-                        .start(MappedNight.command, in: copy.folder)
-                    let after = Int.random(in: 0...undisturbed.milliseconds)
-                    usleep(UInt32(after) * 1000)
-                    running.send(signal: SIGKILL)
-                    let killed = running.wait()
-                    let when = "trial \(trial), killed after \(after) ms"
-                    #expect(
-                        [137, undisturbed.status, 0].contains(killed.status),
-                        "\(when): \(killed.errors)")
-                    try night.server.waitForEndOfSessions()
-                    _ = try night.state(of: copy).isAhead(when)
-                }
-                try night.finish(copy, as: undisturbed, "trial \(trial)")
+            try disturbAtRandom(mayEndWith: 137) { night, running in
+                running.send(signal: SIGKILL)
+                let killed = running.wait()
+                try night.server.waitForEndOfSessions()
+                return killed
             }
         }
 
         @Test func `is finished after the server was stopped at once at random moments`() throws {
+            try disturbAtRandom(mayEndWith: 69) { night, running in
+                try night.server.stopAtOnce()
+                let left = running.wait()
+                try night.server.start()
+                return left
+            }
+        }
+
+        /// Disturbs nights at moments of their length, and lets the next ones go on.
+        private func disturbAtRandom(
+            mayEndWith status: Int32,
+            _ disturb: (ServerNight, BuiltExecutable.Running) throws -> BuiltExecutable.Result
+        ) throws {
             let night = try ServerNight(customers: 120)
             defer { night.server.stop() }
             let undisturbed = try night.undisturbed(slowedBy: ServerNight.slowness)
@@ -53,12 +49,10 @@
                         .start(MappedNight.command, in: copy.folder)
                     let after = Int.random(in: 0...undisturbed.milliseconds)
                     usleep(UInt32(after) * 1000)
-                    try night.server.stopAtOnce()
-                    let left = running.wait()
-                    try night.server.start()
-                    let when = "trial \(trial), stopped after \(after) ms"
+                    let left = try disturb(night, running)
+                    let when = "trial \(trial), after \(after) ms"
                     #expect(
-                        [69, undisturbed.status, 0].contains(left.status),
+                        [status, undisturbed.status, 0].contains(left.status),
                         "\(when): \(left.status) \(left.errors)")
                     _ = try night.state(of: copy).isAhead(when)
                 }
