@@ -4,13 +4,18 @@ import FoundationNetworking
 
 /// A PNG with these properties, without right checksums.
 func madePNG(width: Int, height: Int, colourType: UInt8 = 2, further: String? = nil) -> [UInt8] {
-    func number(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(value >> (24 - 8 * $0) & 255) } }
+    func number(_ value: Int) -> [UInt8] {
+        [24, 16, 8, 0].map { (bits: Int) -> UInt8 in UInt8(truncatingIfNeeded: value >> bits) }
+    }
     func chunk(_ type: String, _ data: [UInt8]) -> [UInt8] {
         number(data.count) + Array(type.utf8) + data + number(0)
     }
-    return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-        + chunk("IHDR", number(width) + number(height) + [8, colourType, 0, 0, 0])
-        + (further.map { chunk($0, [0, 0]) } ?? []) + chunk("IDAT", [1, 2, 3]) + chunk("IEND", [])
+    var file: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    file += chunk("IHDR", number(width) + number(height) + [8, colourType, 0, 0, 0])
+    if let further { file += chunk(further, [0, 0]) }
+    file += chunk("IDAT", [1, 2, 3])
+    file += chunk("IEND", [])
+    return file
 }
 
 extension SimulatorClient {

@@ -196,8 +196,9 @@ import Testing
             reported.finding.field = "status"
             reported.finding.localValue = .integer(kind == .revocationMissed ? 1 : 2)
             reported.finding.localAsOf = nil
-            reported.finding.changedAt = daysAgo.map {
-                Samples.started.adding(milliseconds: -$0 * 86_400_000 - 1)
+            reported.finding.changedAt = daysAgo.map { (days: Int64) -> Timestamp in
+                let milliseconds = days * 86_400_000 + 1
+                return Samples.started.adding(milliseconds: -milliseconds)
             }
             return reported
         }

@@ -117,11 +117,9 @@ struct WorldPage {
         }
         .sorted { $0.1.date > $1.1.date }.prefix(Self.shownRequests)
         .map { environment, request in
-            [
-                request.date.rfc3339, environment.rawValue, request.line,
-                request.status == 0 ? "cut" : String(request.status),
-                request.faults.joined(separator: ", "),
-            ]
+            let status = request.status == 0 ? "cut" : String(request.status)
+            let faults = request.faults.joined(separator: ", ")
+            return [request.date.rfc3339, environment.rawValue, request.line, status, faults]
         }
     }
 

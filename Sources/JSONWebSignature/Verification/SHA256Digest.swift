@@ -19,7 +19,11 @@ struct SHA256Digest: Hashable, Sendable {
     init?(hexadecimal: String) {
         let digits = hexadecimal.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count == 64, hexadecimal.utf8.count == 64 else { return nil }
-        self.bytes = (0..<32).map { UInt8(digits[$0 * 2] << 4 | digits[$0 * 2 + 1]) }
+        self.bytes = (0..<32).map { index in
+            let high = digits[index * 2]
+            let low = digits[index * 2 + 1]
+            return UInt8(high << 4 | low)
+        }
     }
 
     var hexadecimal: String {

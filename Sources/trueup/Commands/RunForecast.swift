@@ -64,8 +64,9 @@ package struct RunForecast: Hashable, Sendable {
         milliseconds = Dictionary(grouping: known, by: \.app).values.reduce(0) { sum, lines in
             let reading = lines.filter { $0.endpoint == Endpoint.notificationHistory.rawValue }
             let asking = lines.filter { $0.endpoint != Endpoint.notificationHistory.rawValue }
-            return sum + reading.reduce(0) { $0 + ($1.milliseconds ?? 0) }
-                + (asking.compactMap(\.milliseconds).max() ?? 0)
+            let readingMilliseconds = reading.reduce(0) { $0 + ($1.milliseconds ?? 0) }
+            let longestAsking = asking.compactMap(\.milliseconds).max() ?? 0
+            return sum + readingMilliseconds + longestAsking
         }
     }
 

@@ -12,10 +12,10 @@ extension StatusReport {
         ]
         let rows = others.map { run in
             let totals = run.listing.totals
+            let mode = run.listing.mode == .apply ? "" : " \(run.listing.mode.rawValue)"
             return [
                 NightSummary.Share(worker: run.worker, apps: run.apps).text,
-                run.listing.job
-                    + (run.listing.mode == .apply ? "" : " \(run.listing.mode.rawValue)"),
+                "\(run.listing.job)\(mode)",
                 run.listing.exitStatus.map { "\($0.code) \($0.name)" } ?? "not ended",
                 String(totals.inScope), String(totals.discrepant), String(totals.undecidedCount),
                 run.figures.map { String($0.corrected) } ?? "–",
