@@ -3,8 +3,9 @@
     import TestSupport
     import Testing
 
-    /// Nights on PostgreSQL in which the program is killed, the server is stopped at once, or the
-    /// disk of the books fills; the nights after them end where an undisturbed one ends.
+    /// Nights on PostgreSQL in which the program is killed, the server is stopped at once, or a disk
+    /// fills, the server's or that of the books; the nights after them end where an undisturbed one
+    /// ends.
     @Suite(
         .enabled(if: OwnServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"),
         .serialized, .timeLimit(.minutes(30)))
@@ -58,6 +59,29 @@
                 }
                 try night.finish(copy, as: undisturbed, "trial \(trial)")
             }
+        }
+
+        @Test(
+            .enabled(if: OwnServer.mayMount, "needs the right to mount a disk (root)"),
+            arguments: [24, 64, 160])
+        func `is finished after the server's disk was full`(kilobytesLeft: Int) throws {
+            let night = try ServerNight(customers: 120)
+            defer { night.server.stop() }
+            let undisturbed = try night.undisturbed()
+            let disk = try night.server.mountDisk()
+            try night.reset()
+            let copy = try night.origin.copy()
+            defer { copy.remove() }
+            let filler = disk + "/filler"
+            try night.server.fill(filler, leaving: kilobytesLeft)
+            let left = try copy.run(MappedNight.command)
+            #expect(left.status == 74, "\(left.status) \(left.errors)")
+            #expect(
+                (left.output + left.errors).contains("has no room"),
+                "\(left.output)\(left.errors)")
+            _ = try night.state(of: copy).isAhead("\(kilobytesLeft) kB")
+            try FileManager.default.removeItem(atPath: filler)
+            try night.finish(copy, as: undisturbed, "\(kilobytesLeft) kB")
         }
 
         @Test func `is finished where the books lack what the server has committed`() throws {

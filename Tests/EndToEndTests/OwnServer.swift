@@ -9,6 +9,7 @@
 
         static let isInstalled = (try? run(script, ["find"]))?.status == 0
         static let hasPooler = (try? run(script, ["find-pooler"]))?.status == 0
+        static let mayMount = (try? run(script, ["find-disk"]))?.status == 0
 
         // The path of a socket is at most 107 bytes long.
         let folder = "/tmp/trueup-night-\(UUID().uuidString.prefix(8))"
@@ -49,8 +50,32 @@
             return url.replacingOccurrences(of: "/postgres", with: "%2Fpool/postgres")
         }
 
+        /// Mounts a small disk, for new tables of the database.
+        ///
+        /// - Returns: Its folder, in which other files may lie.
+        /// - Throws: `Failure` where it cannot be mounted.
+        func mountDisk() throws -> String {
+            guard try Self.run(Self.script, ["disk", folder]).status == 0 else {
+                throw Failure(words: "the disk was not mounted")
+            }
+            try sql("CREATE TABLESPACE small LOCATION '\(folder)/disk/tables'")
+            try sql("ALTER DATABASE postgres SET default_tablespace = small")
+            return folder + "/disk"
+        }
+
+        /// Fills the small disk but for so many kilobytes.
+        func fill(_ file: String, leaving kilobytes: Int) throws {
+            let command = """
+                free=$(df --output=avail --block-size=1024 "$(dirname '\(file)')" | tail -n 1)
+                head --bytes=$(((free - \(kilobytes)) * 1024)) /dev/zero > '\(file)'
+                """
+            guard try Self.run("/bin/bash", ["-ec", command]).status == 0 else {
+                throw Failure(words: "the disk was not filled")
+            }
+        }
+
         func stop() {
-            try? stopAtOnce()
+            _ = try? Self.run(Self.script, ["stop", folder, "with-disk"])
             try? FileManager.default.removeItem(atPath: folder)
         }
 
