@@ -30,7 +30,7 @@ options.add_argument("--output", default="benchmark.json")
 given = options.parse_args()
 folder = os.path.abspath(given.folder)
 url = f"https://127.0.0.1:{given.port}"
-PEER_ACCOUNTS, PEER_PAGES, IN_FLIGHT = 400, 40, "64"
+PEER_ACCOUNTS, PEER_PAGES, IN_FLIGHT = min(400, given.accounts), min(40, given.histories), "64"
 
 
 def spend(command, allowed=(0,)):
