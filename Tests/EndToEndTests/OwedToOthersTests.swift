@@ -92,4 +92,35 @@ import Testing
         #expect(try place.run("run", "nightly").status == 0)
         #expect(try expiries() == first.map { _ in "corrected corrected" })
     }
+
+    @Test(arguments: [[], ["--limit", "100000"]])
+    func `a row that the company mends after a check is looked at the next night`(
+        narrowing: [String]
+    ) throws {
+        let place = try place("expiry")
+        try place.folder.write(
+            """
+            steps: [recover, walk]
+            mode: apply
+            coverage: delta
+            sample: 0
+            settle: 0s
+            guards: {max_changes: 100000, max_change_share: 1, max_not_found_share: 1}
+
+            """, to: "jobs/nightly.yaml")
+        #expect(try place.run("run", "nightly").status == 0)
+        // No clock asks about ended ones, and the sweep comes to them after half a year.
+        func write(days: Int) throws {
+            try place.sql(
+                "UPDATE subscriptions SET expires_date = expires_date + \(days) * 86400000 "
+                    + "WHERE status = 2")
+        }
+        try write(days: 3)
+        #expect(try place.run(["check", "nightly"] + narrowing).status == 2)
+        try #require(!place.reportLines("discrepancies.jsonl").isEmpty)
+        try write(days: -3)
+        let night = try place.run("run", "nightly")
+        #expect(night.status == 0, "\(night.output)")
+        #expect(try place.reportLines("discrepancies.jsonl").isEmpty)
+    }
 }

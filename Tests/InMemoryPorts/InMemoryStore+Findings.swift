@@ -59,6 +59,13 @@ extension Pass {
         findings.contains { !$0.isSuperseded && State.identity(of: $0.finding) == identity }
     }
 
+    /// Whether the pass states a finding that it did not take over.
+    func found(_ identity: String) -> Bool {
+        findings.contains {
+            !$0.isSuperseded && !$0.isCarried && State.identity(of: $0.finding) == identity
+        }
+    }
+
     /// Whether the pass examined as much as shows whether a finding is gone.
     func looked(for finding: Finding) -> Bool {
         guard let key = finding.keyLookedAt else {

@@ -79,6 +79,7 @@ extension State {
 
     mutating func begin(_ run: RunHeader) -> OpenPass {
         askWhatIsDecidedAnew(by: run)
+        askWhatOnlyChecksSaw(by: run)
         let open = passes.filter { $0.value.standing == .open }
         let adopted = open.filter { passID, pass in
             guard pass.began.job == run.job else { return false }
@@ -119,25 +120,6 @@ extension State {
         pass.walkedThrough = passes[passID]?.walkedThrough
         pass.roundBegan = round(of: passID)
         return pass
-    }
-
-    /// What was only reported may be corrected by other settings, and the row gives no other reason to
-    /// ask.
-    private mutating func askWhatIsDecidedAnew(by run: RunHeader) {
-        guard run.worksOffAgenda else { return }
-        let before = runs.last {
-            $0.header.job == run.job && $0.header.mode == run.mode
-                && $0.header.narrowing == run.narrowing && passes[$0.passID]?.plan == nil
-                && passes[$0.passID]?.undoOf == nil
-        }
-        guard let before, before.header.settingsDigest != run.settingsDigest else { return }
-        for (id, finding) in open where finding.kind.isMendedByAnswer && run.isFor(finding) {
-            guard reportedBy[id]?.contains(run.job) == true, let key = finding.key,
-                table.rows[key] != nil, agenda[key] == nil
-            else { continue }
-            agenda[key] = Owed(
-                reason: .heldBack, turn: AgendaLine.turn(.heldBack, isEntitling: true))
-        }
     }
 
     /// A notification is found missing once only, so a finding that no report has shown must not go

@@ -11,6 +11,10 @@ extension SQLiteStore {
         if try await read(doing, decided.isNeeded) {
             try await inChunks(doing, from: "", decided.ask)
         }
+        let checked = FindingsOfChecks(run: run)
+        if try await read(doing, checked.isNeeded) {
+            try await inChunks(doing, from: "", checked.ask)
+        }
         let counted = try await read(doing) { db in
             try MeasureText.encode(ControlCount(db: db, header: run).begin())
         }

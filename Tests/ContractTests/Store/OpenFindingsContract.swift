@@ -168,4 +168,95 @@ import Testing
         }
         #expect(try await Night(place, header).owed() == [])
     }
+
+    /// A row that a night judged, and that only a check, or a narrowed run, found wrong since.
+    private func onlyChecked(
+        _ place: any StorePlace, mode: RunMode = .check, narrowing: [String] = []
+    ) async throws {
+        for id in ["1", "2", "3"] { try place.hold(subscription(id)) }
+        let first = try await Night(place, Night.header("run-1") { $0.coversEveryRow = false })
+        // What was never judged is asked about anyway.
+        try await first.stage(judged("1"), judged("2"))
+        try await first.conclude()
+        let looked = try await Night(
+            place,
+            Night.header("run-2", mode: mode, after: 24) {
+                $0.coversEveryRow = false
+                $0.narrowing = narrowing
+            })
+        try await looked.stage(wrong("1"), wrong("3"))
+        try await looked.conclude()
+    }
+
+    private func judged(_ id: String) -> RowOutcome {
+        var result = outcome(id, .match)
+        result.look = .statement
+        result.askedBecause = .never
+        result.check = RowCheck(
+            signedDate: Timestamp(unixMilliseconds: 1000), clock: nil, isLasting: true,
+            values: ValuesDigest(of: subscription(id)))
+        return result
+    }
+
+    private func wrong(_ id: String) -> RowOutcome {
+        var result = drift(id, version: 1)
+        result.look = .statement
+        result.askedBecause = .changed
+        return result
+    }
+
+    @Test(arguments: Implementation.allCases, ["check", "narrowed"])
+    func `an open finding that only a check or a narrowed run saw is asked about again`(
+        store: Implementation, kind: String
+    ) async throws {
+        let place = try store.place()
+        if kind == "check" {
+            try await onlyChecked(place)
+        } else {
+            try await onlyChecked(place, mode: .apply, narrowing: ["limit 2"])
+        }
+        // The company has mended the row: it is again as it was judged before.
+        let night = try await Night(
+            place, Night.header("run-3", after: 48) { $0.coversEveryRow = false })
+        #expect(try await night.owed() == ["1"])
+        try await night.stage(judged("1"))
+        try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+        #expect(try await night.ports.runs.unresolvedFindings(of: night.pass) == [.high: 1])
+        try await night.conclude()
+        let next = try await Night(
+            place, Night.header("run-4", after: 72) { $0.coversEveryRow = false })
+        #expect(try await next.owed() == [])
+    }
+
+    @Test(arguments: Implementation.allCases)
+    func `an open finding that only a check saw is asked about again by the next check`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        try await onlyChecked(place)
+        for number in 3...4 {
+            let check = try await Night(
+                place,
+                Night.header("run-\(number)", mode: .check, after: Int64(number) * 24) {
+                    $0.coversEveryRow = false
+                })
+            #expect(try await check.owed() == ["1"])
+            try await check.ports.agenda.carryOpenFindings(in: check.pass, run: check.run)
+            try await check.conclude()
+        }
+    }
+
+    @Test(arguments: Implementation.allCases, ["job", "narrowed", "audit"])
+    func `an open finding that only a check saw is not asked about by a run that is not of its job`(
+        store: Implementation, kind: String
+    ) async throws {
+        let place = try store.place()
+        try await onlyChecked(place)
+        let header = Night.header("run-3", mode: kind == "audit" ? .check : .apply, after: 48) {
+            $0.coversEveryRow = kind == "audit"
+            if kind == "job" { $0.job = "backfill" }
+            if kind == "narrowed" { $0.narrowing = ["limit 1"] }
+        }
+        #expect(try await Night(place, header).owed() == [])
+    }
 }
