@@ -13,9 +13,10 @@ package struct ReportFolder: Hashable, Sendable {
     package let directory: String
     package let runID: String
     private let day: String
-    /// The manifest that the report rests on where no report before it stands here any more.
+    /// The manifest that the report rests on where the report before it does not stand here.
     ///
-    /// `verify` takes such a chain for one whose front was deleted.
+    /// The chain is whole again when that report is put back. Until then `verify` takes it for one
+    /// whose front was deleted, or, where older reports stand here, for one with a hole.
     package var earlierManifest: String?
 
     /// Makes the folder of a run, and removes what killed runs left.
@@ -119,7 +120,7 @@ package struct ReportFolder: Hashable, Sendable {
         }
         seals.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         let manifest = Manifest(
-            source: source, files: seals, previous: index.newestManifest ?? earlierManifest)
+            source: source, files: seals, previous: earlierManifest ?? index.newestManifest)
         let manifestSeal = try create(ReportFile.manifest, holding: manifest.text)
         let sums = (seals + [manifestSeal])
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }

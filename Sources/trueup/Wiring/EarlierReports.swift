@@ -65,9 +65,9 @@ struct EarlierReports {
         return Missing(
             manifest: manifest,
             notice: missing
-                + "The chain of reports goes on from the newest one that is there, of run "
-                + "\(newest), as if there had been none between: where a missing report shows "
-                + "corrections, \"trueup verify\" takes the gap in the ledger for tampering. Keep "
-                + "the missing reports where they are, or find them in a backup of the folder.")
+                + "The newest one that is there is of run \(newest). The chain of reports goes on "
+                + "behind the missing ones, and \"trueup verify\" takes the gap for tampering "
+                + "until they stand here again. Put them back beside the others "
+                + "(docs/backup.md).")
     }
 }
