@@ -166,6 +166,19 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(30)))
+    func `is refused when what was planned is past its retention`() throws {
+        let (place, plan) = try checked()
+        try place.folder.write(
+            place.folder.text("trueup.yaml") + "\nretention: 0s\n", to: "trueup.yaml")
+        try #require([0, 2].contains(place.run("run", "nightly", "--limit", "1").status))
+        let before = try place.rows()
+        let refused = try place.run("apply", plan)
+        #expect(refused.status == 6, "\(refused.output)\(refused.errors)")
+        #expect(refused.errors.contains("past `retention`"), "\(refused.errors)")
+        #expect(try place.rows() == before)
+    }
+
+    @Test(.timeLimit(.minutes(30)))
     func `that was applied can be taken back, and that again`() throws {
         let (place, plan) = try checked()
         let before = try place.rows()

@@ -44,7 +44,8 @@ struct PlanReader {
             sql: """
                 SELECT p.planned_by, p.changes, p.applied_by, p.applied_at, r.job, r.narrowing,
                     EXISTS (SELECT 1 FROM trueup_awaited_reports AS a
-                        WHERE a.run_id = p.applied_by), r.job_file, r.guards
+                        WHERE a.run_id = p.applied_by), r.job_file, r.guards,
+                    r.lists_deleted_at IS NOT NULL
                 FROM trueup_plans AS p JOIN trueup_runs AS r ON r.run_id = p.planned_by
                 WHERE p.plan = ?
                 """)
@@ -56,10 +57,12 @@ struct PlanReader {
         head.guards = row.text(at: 8)
         // Killed before its report stood, a run has not applied the plan to its end.
         let isReported = row.integer(at: 6) != 1
-        return KnownPlan(
+        var known = KnownPlan(
             seal: PlanSeal(sha256: digest, head: head, changes: row.number(at: 1) ?? 0),
             appliedBy: isReported ? row.text(at: 2) : nil,
             appliedAt: isReported ? row.time(at: 3) : nil)
+        known.isPastRetention = row.integer(at: 9) == 1
+        return known
     }
 
     /// Computes the identity of what a run plans.

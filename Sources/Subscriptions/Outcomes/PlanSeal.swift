@@ -90,6 +90,8 @@ package struct KnownPlan: Hashable, Sendable {
     /// The run that applied all of it; `nil` while a part is still to be applied.
     package var appliedBy: String?
     package var appliedAt: Timestamp?
+    /// Whether its corrections are past `retention`, so that nothing is left to apply.
+    package var isPastRetention = false
 
     package init(seal: PlanSeal, appliedBy: String?, appliedAt: Timestamp?) {
         self.seal = seal

@@ -55,6 +55,13 @@ package struct Apply: Verb {
             try show(known, appliedBy: run, in: invocation)
             return .ok
         }
+        guard !known.isPastRetention else {
+            throw CommandFailure(
+                .stale,
+                "What the run \(known.seal.head.plannedBy) planned is past `retention` and was "
+                    + "deleted. Nothing was changed. Make a new plan: "
+                    + common.command("check", document.head.job))
+        }
         var run = try PreparedRun(
             applying: known.seal, guards: guards, settings: settings, in: invocation)
         run.job.commands = RunCommands(
