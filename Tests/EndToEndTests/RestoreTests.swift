@@ -31,6 +31,19 @@ import Testing
         }
     }
 
+    /// As `sqlite3 trueup.sqlite ".backup NAME"` does.
+    private func backUp(_ place: Workplace, as name: String) throws {
+        func path(_ name: String) -> String { place.folder.url.appendingPathComponent(name).path }
+        try DatabaseQueue(path: path("trueup.sqlite")).backup(to: DatabaseQueue(path: path(name)))
+    }
+
+    private func putBack(_ place: Workplace, _ name: String) throws {
+        try remove(place)
+        try FileManager.default.copyItem(
+            at: place.folder.url.appendingPathComponent(name),
+            to: place.folder.url.appendingPathComponent("trueup.sqlite"))
+    }
+
     private func verdict(_ place: Workplace, _ arguments: String...) throws -> [String: Any] {
         let result = try BuiltExecutable("trueup").run(
             ["verify", "--json"] + arguments, in: place.folder.url)
@@ -45,10 +58,7 @@ import Testing
     {
         let place = try begun()
         for _ in 1...2 { try night(place) }
-        let backup = place.folder.url.appendingPathComponent("backup.sqlite")
-        // As `sqlite3 trueup.sqlite ".backup backup.sqlite"` does.
-        let database = place.folder.url.appendingPathComponent("trueup.sqlite").path
-        try DatabaseQueue(path: database).backup(to: DatabaseQueue(path: backup.path))
+        try backUp(place, as: "backup.sqlite")
         let kept = try #require(
             place.reportLines("corrections.jsonl").last?["ledger_entry"] as? Int)
         for _ in 3...4 { try night(place) }
@@ -60,9 +70,7 @@ import Testing
         let usual = try place.run("check", "nightly")
         #expect(!usual.errors.contains("trueup restored"), "\(usual.errors)")
 
-        try remove(place)
-        try FileManager.default.moveItem(
-            at: backup, to: place.folder.url.appendingPathComponent("trueup.sqlite"))
+        try putBack(place, "backup.sqlite")
         #expect(try verdict(place)["exit_status"] as? Int == 0)
         #expect(try verdict(place, "--database")["exit_status"] as? Int == 7)
         try place.sql(
@@ -102,6 +110,32 @@ import Testing
         #expect(text.output.contains("declared break") && text.output.contains("host-1 died"))
     }
 
+    @Test(arguments: [[true, true], [true, false], [false, true]])
+    func `a newer backup than the one that was put back before is a declared break, too`(
+        first: [Bool]
+    ) throws {
+        let place = try begun()
+        for number in 1...3 {
+            try night(place)
+            try backUp(place, as: "\(number).sqlite")
+        }
+        try putBack(place, "1.sqlite")
+        if first[1] { try night(place) }
+        if first[0] {
+            #expect(try place.run("restored", "--reason", "the first that was found").status == 0)
+        }
+        // Its entries were lost then, and stand in reports.
+        try putBack(place, "2.sqlite")
+        let declared = try place.run("restored", "--reason", "a newer one was found")
+        #expect(declared.status == 0, "\(declared.output)\(declared.errors)")
+        for _ in 1...2 {
+            let after = try verdict(place, "--database")
+            #expect(after["exit_status"] as? Int == 0, "\(after)")
+            try night(place)
+        }
+        #expect(try place.run("restored", "--reason", "again").status == 64)
+    }
+
     @Test(arguments: [false, true])
     func `a restored database is looked at row by row, also by a job that asks few`(
         declaredFirst: Bool
@@ -133,9 +167,7 @@ import Testing
         #expect(try asked() < everybody)
         try #require(!place.reportLines("corrections.jsonl").isEmpty)
 
-        try remove(place)
-        try FileManager.default.moveItem(
-            at: backup, to: place.folder.url.appendingPathComponent("trueup.sqlite"))
+        try putBack(place, "backup.sqlite")
         if declaredFirst {
             #expect(try place.run("restored", "--reason", "the disk died").status == 0)
         }

@@ -7,15 +7,55 @@ struct LedgerTrail {
     private struct Page {
         let path: String
         let numbers: ClosedRange<Int64>
+
+        func entry(_ number: Int64) -> JSONRecord? {
+            let line = try? SortedLines(path).line { line in
+                guard let found = JSONRecord(line)?.integer("ledger_entry") else { return .after }
+                return number == found ? .here : number < found ? .before : .after
+            }
+            return line.flatMap { JSONRecord($0) }
+        }
     }
 
-    private var pages: [Page] = []
+    /// Entries with the reports that show them.
+    private struct Shown {
+        var pages: [Page] = []
+        /// Entries that declare breaks, which are in manifests.
+        var declarations: [Int64: JSONRecord] = [:]
+
+        func entry(_ number: Int64) -> JSONRecord? {
+            if let declaration = declarations[number] { return declaration }
+            return pages.last { $0.numbers.contains(number) }?.entry(number)
+        }
+
+        /// Whether any of them has this hash: what was not declared yet stands beside what followed.
+        func has(_ number: Int64, hash: String) -> Bool {
+            if declarations[number]?.text("ledger_hash")?.isSame(as: hash) == true { return true }
+            return pages.contains { page in
+                page.numbers.contains(number)
+                    && page.entry(number)?.text("ledger_hash")?.isSame(as: hash) == true
+            }
+        }
+
+        /// Drops the entries after one.
+        mutating func cut(after kept: Int64) {
+            pages = pages.compactMap { page in
+                guard page.numbers.lowerBound <= kept else { return nil }
+                return Page(
+                    path: page.path,
+                    numbers: page.numbers.lowerBound...min(page.numbers.upperBound, kept))
+            }
+            declarations = declarations.filter { $0.key <= kept }
+        }
+    }
+
+    private var shown = Shown()
+    /// What was shown at each declared break so far: a newer backup brings lost entries back.
+    private var abandoned: [Shown] = []
     /// What the runs so far counted at their ends.
     var counted = CountedTrail()
     /// Declared breaks that have not been reached.
     private(set) var declared: [DeclaredBreak]
-    /// Entries that declare breaks, which are in manifests.
-    private var declarations: [Int64: JSONRecord] = [:]
     /// Losses of entries that nobody declared.
     private(set) var undeclared: [UndeclaredBreak] = []
     /// The number of the newest entry so far; `nil` before the first, or where only its hash is
@@ -79,7 +119,7 @@ struct LedgerTrail {
             let hash = declaration.text("ledger_hash")
         else { return "it is no ledger entry" }
         let problem = take(number, previous: previous, hash: hash)
-        declarations[number] = declaration
+        shown.declarations[number] = declaration
         return problem
     }
 
@@ -91,20 +131,22 @@ struct LedgerTrail {
                     && (entry == nil || entry == $0.keptEntry)
             })
         else { return false }
-        forget(after: declared.remove(at: place).keptEntry)
+        forget(after: declared.remove(at: place).keptEntry, keeping: hash)
         self.hash = hash
         return true
     }
 
-    /// Drops the lost entries, because new entries will have their numbers.
-    private mutating func forget(after kept: Int64) {
-        pages = pages.compactMap { page in
-            guard page.numbers.lowerBound <= kept else { return nil }
-            return Page(
-                path: page.path,
-                numbers: page.numbers.lowerBound...min(page.numbers.upperBound, kept))
+    /// Drops the lost entries, because new entries will have their numbers, and takes up those that
+    /// a backup brought back which is newer than an earlier one.
+    private mutating func forget(after kept: Int64, keeping hash: String) {
+        let left = shown
+        if !left.has(kept, hash: hash),
+            let back = abandoned.last(where: { $0.has(kept, hash: hash) })
+        {
+            shown = back
         }
-        declarations = declarations.filter { $0.key <= kept }
+        abandoned.append(left)
+        shown.cut(after: kept)
         number = kept
     }
 
@@ -120,7 +162,7 @@ struct LedgerTrail {
     mutating func close(path: String, head: String) -> String? {
         let hadEntries = first != nil
         if let first, let highest, first <= highest {
-            pages.append(Page(path: path, numbers: first...highest))
+            shown.pages.append(Page(path: path, numbers: first...highest))
         }
         first = nil
         highest = nil
@@ -147,19 +189,16 @@ struct LedgerTrail {
     }
 
     /// An entry of an earlier run whose report still exists.
-    func entry(_ number: Int64) -> JSONRecord? {
-        if let declaration = declarations[number] { return declaration }
-        guard let path = path(ofEntry: number) else { return nil }
-        let line = try? SortedLines(path).line { line in
-            guard let found = JSONRecord(line)?.integer("ledger_entry") else { return .after }
-            return number == found ? .here : number < found ? .before : .after
-        }
-        return line.flatMap { JSONRecord($0) }
+    func entry(_ number: Int64) -> JSONRecord? { shown.entry(number) }
+
+    /// Whether a report at hand shows this entry, also one that was lost since.
+    func hasShown(_ number: Int64, hash: String) -> Bool {
+        shown.has(number, hash: hash) || abandoned.contains { $0.has(number, hash: hash) }
     }
 
     /// The file that shows an entry; `nil` where no report at hand does.
     func path(ofEntry number: Int64) -> String? {
-        pages.last(where: { $0.numbers.contains(number) })?.path
+        shown.pages.last(where: { $0.numbers.contains(number) })?.path
     }
 
     private func repeated(_ number: Int64) -> String? {

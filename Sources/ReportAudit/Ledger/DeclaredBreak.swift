@@ -19,12 +19,18 @@ package struct DeclaredBreak: Hashable, Sendable {
 
     /// A sentence that names the lost entries.
     package var description: String {
-        let lost = lostEntry.map { last in
-            last == keptEntry &+ 1 ? "entry \(last)" : "entries \(keptEntry &+ 1) to \(last)"
+        "a declared break of the ledger: the database was restored or rebuilt, and \(lostEntries) "
+            + "are in these reports alone (\(reason); declared by \(actor), run \(runID))"
+    }
+
+    private var lostEntries: String {
+        guard let last = lostEntry else { return "entries after \(keptEntry) of the ledger" }
+        guard last > keptEntry else {
+            return "entries of the ledger up to \(last), which followed an older backup,"
         }
-        return "a declared break of the ledger: the database was restored or rebuilt, and "
-            + "\(lost ?? "entries after \(keptEntry)") of the ledger are in these reports alone "
-            + "(\(reason); declared by \(actor), run \(runID))"
+        return last == keptEntry &+ 1
+            ? "entry \(last) of the ledger"
+            : "entries \(keptEntry &+ 1) to \(last) of the ledger"
     }
 
     /// Reads an entry of the ledger; `nil` when it declares no break.

@@ -59,6 +59,16 @@ package struct ReportedLedger {
         trail.entry(number)?.text("ledger_hash")
     }
 
+    /// Looks for an entry with this hash in all reports, also where a declared break lost it since.
+    ///
+    /// - Parameters:
+    ///   - number: The entry's.
+    ///   - hash: As the ledger has it.
+    /// - Returns: Whether one shows it.
+    package func hasShown(_ number: Int64, hash: String) -> Bool {
+        trail.hasShown(number, hash: hash)
+    }
+
     /// The file that shows an entry; `nil` where no report does.
     func path(ofEntry number: Int64) -> String? { trail.path(ofEntry: number) }
 

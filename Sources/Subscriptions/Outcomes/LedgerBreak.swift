@@ -17,6 +17,10 @@ package struct LedgerBreak: Hashable, Sendable {
     /// A sentence that names the lost entries.
     package var sentence: String {
         guard let lostEntry else { return "The ledger went back to entry \(keptEntry)." }
+        guard lostEntry > keptEntry else {
+            return "Entries of the ledger up to \(lostEntry) were lost, which followed an older "
+                + "backup."
+        }
         let first = keptEntry &+ 1
         return first == lostEntry
             ? "Entry \(lostEntry) of the ledger was lost."

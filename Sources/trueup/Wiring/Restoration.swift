@@ -120,22 +120,33 @@ struct Restoration {
     }
 
     /// The newest entry that database and reports have in common: up to it all are the same.
+    ///
+    /// A backup that is newer than one that was put back before has entries that were lost then.
     private func lastShared(
         _ reported: ReportedLedger, _ store: SQLiteStore, upTo newest: Int64
     ) throws -> (number: Int64, hash: String) {
         var low: Int64 = 0
-        var high = min(newest, reported.number ?? newest)
+        var high = newest
         while low < high {
             let middle = high - (high - low) / 2
-            let shown = reported.hash(ofEntry: middle)
-            // An entry whose report was deleted by retention counts as the same.
-            if try shown == nil || shown == store.ledgerHash(ofEntry: middle) {
+            if try isShared(middle, reported, store) {
                 low = middle
             } else {
                 high = middle - 1
             }
         }
         return (low, try store.ledgerHash(ofEntry: low) ?? LedgerEntry.firstPreviousHash)
+    }
+
+    private func isShared(
+        _ number: Int64, _ reported: ReportedLedger, _ store: SQLiteStore
+    ) throws -> Bool {
+        let held = try store.ledgerHash(ofEntry: number)
+        if let held, reported.hasShown(number, hash: held) { return true }
+        guard number <= reported.number ?? number else { return false }
+        let shown = reported.hash(ofEntry: number)
+        // An entry whose report was deleted by retention counts as the same.
+        return shown == nil || shown == held
     }
 
     /// An entry behind the declaration that no report shows would never be shown.
