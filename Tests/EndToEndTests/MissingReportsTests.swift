@@ -118,6 +118,18 @@ import Testing
         #expect(!whole.output.contains("in no report"), "\(whole.output)")
     }
 
+    @Test func `goes on from the report that is there when one was written elsewhere`() throws {
+        let place = try begun()
+        _ = try night(place)
+        let elsewhere = try place.run(
+            "check", "nightly", environment: ["TRUEUP_REPORT_DIRECTORY": "elsewhere"])
+        try #require([0, 2, 5].contains(elsewhere.status), "\(elsewhere.errors)")
+        let run = try night(place)
+        #expect(run.errors.contains("which report.directory named then"), "\(run.errors)")
+        let verified = try place.run("verify", "--database")
+        #expect(verified.status == 0, "\(verified.output)")
+    }
+
     @Test func `says nothing after retention`() throws {
         let place = try begun()
         _ = try night(place)

@@ -9,8 +9,9 @@ import SubscriptionStore
 struct EarlierReports {
     /// What the folder lacks.
     struct Missing {
-        /// SHA-256 of the newest missing report's manifest.
-        var manifest: String
+        /// SHA-256 of the newest missing report's manifest, on which the chain goes on; `nil` where
+        /// it was published elsewhere and older ones stand here.
+        var manifest: String?
         /// What a run says of it.
         var notice: String
     }
@@ -61,6 +62,15 @@ struct EarlierReports {
                     + "reports were removed, and cannot show what they corrected. Put the missing "
                     + "reports back beside this one (docs/backup.md), or keep the folder that they "
                     + "are in.")
+        }
+        guard known == directory else {
+            return Missing(
+                manifest: nil,
+                notice: missing
+                    + "The chain of reports goes on from the newest one that is here, of run "
+                    + "\(newest), as if there had been none between: where a missing report shows "
+                    + "corrections, \"trueup verify\" takes the gap in the ledger for tampering. "
+                    + "Keep the missing reports where they are.")
         }
         return Missing(
             manifest: manifest,
