@@ -32,6 +32,11 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
 
     package init() {}
 
+    package static func main() async {
+        HelpWidth.ensure()
+        await main(nil)
+    }
+
     package func run() async throws {
         do {
             let settings = try settings()

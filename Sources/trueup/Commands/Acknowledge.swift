@@ -105,11 +105,12 @@ package struct Acknowledge: Verb {
                 + (known.originalTransactionID.map { " of " + PlainText.of($0) } ?? "") + ")"
             let end = decision.until.map { ", until \($0.rfc3339)" } ?? ""
             return try invocation.output.line(
-                decision.action == .acknowledge
-                    ? "Acknowledged \(what)\(end): the next runs report it and do not fail by it "
-                        + "(decision \(decision.number))."
-                    : "No longer acknowledged: \(what) counts again from the next run on (decision "
-                        + "\(decision.number)).")
+                invocation.fitted(
+                    decision.action == .acknowledge
+                        ? "Acknowledged \(what)\(end): the next runs report it and do not fail by it "
+                            + "(decision \(decision.number))."
+                        : "No longer acknowledged: \(what) counts again from the next run on "
+                            + "(decision \(decision.number))."))
         }
         try invocation.output.line(
             CanonicalJSON.object([

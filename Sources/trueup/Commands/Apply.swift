@@ -117,10 +117,11 @@ package struct Apply: Verb {
         guard common.json else {
             let time = known.appliedAt.map { " on " + $0.rfc3339 } ?? ""
             return try invocation.output.line(
-                """
-                Applied before (exit status 0): run \(run) applied this plan\(time).
-                Nothing was changed. Plan \(known.seal.sha256)
-                """)
+                invocation.fitted(
+                    """
+                    Applied before (exit status 0): run \(run) applied this plan\(time).
+                    Nothing was changed. Plan \(known.seal.sha256)
+                    """))
         }
         try invocation.output.line(
             CanonicalJSON.object([

@@ -73,22 +73,26 @@ package struct Erase: Verb {
         let rows = found.subscriptions.count
         guard rows > 0 else {
             return try invocation.output.line(
-                "No row and no finding has the customer_id \(customer); nothing was erased.")
+                invocation.fitted(
+                    "No row and no finding has the customer_id \(customer); nothing was erased."))
         }
         try invocation.output.line(
-            "Customer \(customer): \(rows) \(rows == 1 ? "subscription" : "subscriptions"), "
-                + "\(found.kept) signed payloads kept, \(found.erased) erased.")
+            invocation.fitted(
+                "Customer \(customer): \(rows) \(rows == 1 ? "subscription" : "subscriptions"), "
+                    + "\(found.kept) signed payloads kept, \(found.erased) erased."))
         try invocation.output.line(
-            erasedNow.map { "\($0) erased now; their digests stay as tombstones." }
-                ?? "Nothing was erased. Add --execute to erase the payloads that are kept.")
+            invocation.fitted(
+                erasedNow.map { "\($0) erased now; their digests stay as tombstones." }
+                    ?? "Nothing was erased. Add --execute to erase the payloads that are kept."))
         if found.events > 0 {
             try invocation.output.line("\(found.events) messages of events are kept, too.")
         }
         guard !standing.isEmpty else { return }
         try invocation.output.line(
-            "Report folders are sealed and keep what they show. These of \(settings.reportDirectory) "
-                + "still show payloads or rows of the customer; delete them from the front of the "
-                + "chain when their time is over:")
+            invocation.fitted(
+                "Report folders are sealed and keep what they show. These of "
+                    + "\(settings.reportDirectory) still show payloads or rows of the customer; "
+                    + "delete them from the front of the chain when their time is over:"))
         for run in standing { try invocation.output.line("  \(run)") }
     }
 }

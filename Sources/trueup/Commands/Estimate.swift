@@ -48,7 +48,8 @@ package struct Estimate: Verb {
         let report = EstimateReport(
             job: job, forecast: forecast, copy: try settings.company.copy(in: store),
             companyLedger: ledger)
-        try invocation.output.line(common.json ? report.json.rendered : report.text)
+        try invocation.output.line(
+            common.json ? report.json.rendered : invocation.fitted(report.text))
         return .ok
     }
 }

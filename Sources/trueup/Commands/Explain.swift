@@ -38,7 +38,7 @@ package struct Explain: Verb {
         let now = invocation.now()
         guard common.json else {
             let texts = explanations.map { ExplainReport($0, at: now).text }
-            try invocation.output.line(texts.joined(separator: "\n\n"))
+            try invocation.output.line(invocation.fitted(texts.joined(separator: "\n\n")))
             return .ok
         }
         try invocation.output.line(

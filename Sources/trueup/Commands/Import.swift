@@ -186,7 +186,7 @@ package struct Import: Verb {
         guard !common.json else {
             return try invocation.output.line(outcome.json.rendered)
         }
-        try invocation.output.line(outcome.text)
+        try invocation.output.line(invocation.fitted(outcome.text))
         if let leftOut = outcome.leftOut { invocation.say(leftOut) }
         for line in outcome.remarks where !common.quiet { invocation.say(line) }
     }

@@ -89,9 +89,11 @@ package struct Restored: Verb {
                 ]).rendered)
             return .ok
         }
-        for one in lost { try invocation.output.line(one.sentence) }
+        for one in lost { try invocation.output.line(invocation.fitted(one.sentence)) }
         try invocation.output.line(
-            "Declared: trueup verify shows it as a declared break from now on. Report: \(report)")
+            invocation.fitted(
+                "Declared: trueup verify shows it as a declared break from now on. Report: \(report)"
+            ))
         return .ok
     }
 

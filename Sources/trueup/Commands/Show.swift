@@ -44,9 +44,11 @@ package struct Show: Verb {
         }
         let header = try record.summary().header
         try invocation.output.line(
-            "Plan of run \(runID) (\(header.mode.rawValue) \(header.job)): " + counts.sentence)
+            invocation.fitted(
+                "Plan of run \(runID) (\(header.mode.rawValue) \(header.job)): " + counts.sentence))
         try record.forEachPlanned { correction, fate in
-            try invocation.output.line(PlanListing.line(of: correction, fate: fate))
+            try invocation.output.line(
+                invocation.fitted(PlanListing.line(of: correction, fate: fate)))
         }
         return .ok
     }

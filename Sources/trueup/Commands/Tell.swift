@@ -87,7 +87,7 @@ package struct Tell: Verb {
         guard common.json else {
             // A scheduler calls this every five minutes: with --quiet, nothing to do is not worth a line.
             if let sentence = summary.sentence ?? (common.quiet ? nil : "nothing to tell") {
-                try invocation.output.line(sentence)
+                try invocation.output.line(invocation.fitted(sentence))
             }
             return
         }

@@ -90,8 +90,12 @@ package struct Undo: Verb {
                 ? "of run \(runID)'s corrections, \(counts.done) were taken back before, "
                     + "\(counts.conflicts) cannot be." : "run \(runID) corrected no row."
             try invocation.output.line(
-                "Nothing to take back (exit status \(status.code)): \(why) Nothing was changed.")
-            for conflict in counts.named { try invocation.output.line("  - " + conflict) }
+                invocation.fitted(
+                    "Nothing to take back (exit status \(status.code)): \(why) Nothing was changed."
+                ))
+            for conflict in counts.named {
+                try invocation.output.line(invocation.fitted("  - " + conflict))
+            }
             return
         }
         try invocation.output.line(

@@ -80,7 +80,8 @@ package enum CommandRunner {
         if let problem = unknownVerb(in: arguments) {
             return refuse(problem, arguments: arguments, in: invocation)
         }
-        let text = HelpLines.wrappingUsage(of: TrueUp.fullMessage(for: error))
+        let text = HelpLines.wrappingUsage(
+            of: TrueUp.fullMessage(for: error, columns: HelpLines.columns(in: invocation)))
         guard TrueUp.exitCode(for: error).isSuccess else {
             let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
             invocation.say(
@@ -89,10 +90,10 @@ package enum CommandRunner {
             return .usage
         }
         do throws(CommandFailure) {
-            try invocation.output.line(
+            let whole =
                 text.hasPrefix("OVERVIEW: ")
-                    ? text + "\n" + CommandExamples.section(ofHelp: text) + ExitStatusHelp.text
-                    : text)
+                ? text + "\n" + CommandExamples.section(ofHelp: text) + ExitStatusHelp.text : text
+            try invocation.output.line(invocation.fitted(whole))
             try invocation.output.flush()
             return .ok
         } catch {

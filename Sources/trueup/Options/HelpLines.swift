@@ -18,6 +18,14 @@ package enum ExitStatusHelp {
 /// Lines of help that fit a terminal.
 enum HelpLines {
     private static let columns = 80
+    /// The narrowest help that the parser lays out: it ends the process where a column has no room.
+    private static let leastColumns = 40
+
+    /// How wide the parser may lay its help out: as the user says, or as the terminal is.
+    static func columns(in invocation: Invocation) -> Int {
+        let wished = invocation.environment["COLUMNS"].flatMap { Int($0) }
+        return max(leastColumns, wished ?? invocation.outputColumns() ?? columns)
+    }
 
     /// A message of the parser, which writes a usage on one line, however many options it names.
     ///

@@ -13,6 +13,8 @@ package struct Invocation {
     package var diagnosticsAreTerminal: Bool
     /// The width of the terminal behind the output; `nil` where it does not say.
     package var outputColumns: @Sendable () -> Int? = { nil }
+    /// The same of the terminal behind the diagnostics.
+    package var diagnosticsColumns: @Sendable () -> Int? = { nil }
     package var now: @Sendable () -> Timestamp
     /// How long a command that may wait for a run to end does so before it gives up (exit 75).
     package var lockPatienceMilliseconds = 10_000
@@ -42,6 +44,7 @@ package struct Invocation {
                 Timestamp(unixMilliseconds: Int64(Date().timeIntervalSince1970 * 1000))
             })
         invocation.outputColumns = { terminalColumns(of: STDOUT_FILENO) }
+        invocation.diagnosticsColumns = { terminalColumns(of: STDERR_FILENO) }
         return invocation
     }
 
@@ -79,7 +82,13 @@ package struct Invocation {
     }
 
     /// Writes a message to standard error; one that cannot be written never fails a command.
+    ///
+    /// - Parameter text: For people, then broken between words on a narrow terminal; or one JSON object.
     package func say(_ text: String) {
+        var text = text
+        if diagnosticsAreTerminal, !text.hasPrefix("{"), let columns = diagnosticsColumns() {
+            text = TerminalLines.fitted(text, columns: columns)
+        }
         try? diagnostics.line(text)
         try? diagnostics.flush()
     }
