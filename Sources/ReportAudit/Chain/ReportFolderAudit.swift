@@ -242,6 +242,7 @@ struct ReportFolderAudit {
     private mutating func checkLatest(_ chain: RunChain) {
         guard let newest = chain.links.last else { return }
         let path = directory + "/" + Self.latest
+        if Folder.entry(at: path) == .folder { return checkCopy(of: newest, at: path) }
         guard Folder.entry(at: path) == .link, let target = Folder.target(ofLinkAt: path) else {
             add(Self.latest, "there is no link to the newest run, \(newest.folder)")
             return
@@ -249,5 +250,24 @@ struct ReportFolderAudit {
         if !target.isSame(as: newest.folder) {
             add(Self.latest, "it points to \(target), the newest run is \(newest.folder)")
         }
+    }
+
+    /// Who copies a report folder to where links cannot stand gets a copy of the newest run in its place.
+    private mutating func checkCopy(of newest: RunChain.Link, at path: String) {
+        guard let seal = try? FileSeal.ofFile(at: path + "/" + FileCheck.manifest),
+            seal.sha256 == newest.manifest.digest
+        else {
+            add(
+                Self.latest,
+                "it is a folder, and no copy of the newest run, \(newest.folder)")
+            return
+        }
+        var problems: [(file: String, text: String)] = []
+        FileCheck(folder: path, manifest: newest.manifest).check { problems.append(($0, $1)) }
+        for (file, text) in problems { add(Self.latest + "/" + file, text) }
+        guard problems.isEmpty else { return }
+        result.notes.append(
+            "\(Self.latest) is a copy of \(newest.folder) and no link to it: the folder was copied "
+                + "without links")
     }
 }

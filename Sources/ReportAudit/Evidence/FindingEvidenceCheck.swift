@@ -8,6 +8,11 @@ struct FindingEvidenceCheck {
         "expiry", "grace_missed", "identity", "latest_transaction", "ownership", "product",
         "renewal_preference", "revocation_date",
     ]
+    /// Kinds whose `apple_value` is Apple's unsigned status, where `field` says so.
+    private static let aboutStatus: Set<String> = [
+        "access_missing", "access_unpaid", "grace_missed", "refund_reversal_missed",
+        "revocation_missed", "status",
+    ]
     /// Kinds whose payload may name another app or environment than the row.
     private static let aboutOthers: Set<String> = ["wrong_app", "wrong_environment"]
 
@@ -78,6 +83,52 @@ struct FindingEvidenceCheck {
         {
             problems.append(
                 "its apple_value is \(said.source), the signed payload says \(stated.rendered)")
+        }
+        if Self.aboutStatus.contains(kind), finding.text("field") == "status" {
+            problems += Self.statusProblems(of: finding, statement)
+        }
+        if Self.comparing.contains(kind) || Self.aboutStatus.contains(kind) {
+            problems += Self.statementProblems(of: finding, statement)
+        }
+        return problems
+    }
+
+    /// Nobody signs a status, but the transaction alone denies some.
+    private static func statusProblems(
+        of finding: JSONRecord, _ statement: EvidenceStatement
+    ) -> [String] {
+        guard case .transaction(let transaction) = statement else { return [] }
+        guard let status = finding.integer("apple_value") else {
+            return ["its apple_value is no status"]
+        }
+        return StatedValues(transaction: transaction, renewal: nil)
+            .contradictionByTransaction(ofStatus: status)
+            .map { ["its apple_value is \(status), but \($0)"] } ?? []
+    }
+
+    /// Which transaction it is about, and when Apple said so: the earlier of two signatures, of which the
+    /// payload has one.
+    private static func statementProblems(
+        of finding: JSONRecord, _ statement: EvidenceStatement
+    ) -> [String] {
+        let signed: Timestamp
+        var problems: [String] = []
+        switch statement {
+        case .transaction(let transaction):
+            signed = transaction.signedDate
+            if finding.states("transaction_id"),
+                !transaction.transactionID.isSame(as: finding.text("transaction_id"))
+            {
+                problems.append(
+                    "its evidence is of the transaction \(transaction.transactionID), not of its "
+                        + "transaction_id")
+            }
+        case .renewal(let renewal): signed = renewal.signedDate
+        case .notification, .foreign, .erased: return []
+        }
+        if let said = finding.text("apple_as_of").flatMap({ Timestamp(rfc3339: $0) }), said > signed
+        {
+            problems.append("its apple_as_of is after Apple signed its evidence, \(signed.rfc3339)")
         }
         return problems
     }

@@ -84,6 +84,16 @@ struct StatedValues {
         }
     }
 
+    /// The same as far as the transaction alone tells, whatever the renewal info beside it says.
+    func contradictionByTransaction(ofStatus status: Int64) -> String? {
+        switch status {
+        case 1, 4: isWhollyRevoked ? "the signed transaction is revoked" : nil
+        case 2, 3: takenAway(transaction.expiresDate, leaving: Self.day)
+        case 5: contradiction(ofStatus: status)
+        default: nil
+        }
+    }
+
     private var isWhollyRevoked: Bool {
         transaction.revocationDate != nil && transaction.revocationType != "REFUND_PRORATED"
     }

@@ -66,7 +66,7 @@ struct Tampering: Sendable, CustomTestStringConvertible {
         static let newest = 3
     }
 
-    static let all = files + contents + ledger + evidence + chain
+    static let all = files + contents + findings + ledger + evidence + chain
 }
 
 extension Tampering {

@@ -121,6 +121,27 @@ import Testing
         #expect(try verify(reports, ["--trusted-root", root]).status == 0)
     }
 
+    @Test func `is not what a copy without links is, unless it is another run's or edited`() throws
+    {
+        let (reports, root) = try forged()
+        let latest = reports.directory.appendingPathComponent("latest")
+        try FileManager.default.removeItem(at: latest)
+        try FileManager.default.copyItem(at: reports.url(3), to: latest)
+        let copied = try verify(reports, ["--trusted-root", root])
+        #expect(copied.status == 0, "\(copied.output)")
+        #expect(copied.output.contains("latest is a copy of"), "\(copied.output)")
+        let summary = latest.appendingPathComponent("summary.txt")
+        try Data("All is well.\n".utf8).write(to: summary)
+        let edited = try verify(reports, ["--trusted-root", root])
+        #expect(edited.status == 7)
+        #expect(edited.output.contains("latest/summary.txt: it is not as it was written"))
+        try FileManager.default.removeItem(at: latest)
+        try FileManager.default.copyItem(at: reports.url(1), to: latest)
+        let older = try verify(reports, ["--trusted-root", root])
+        #expect(older.status == 7)
+        #expect(older.output.contains("no copy of the newest run"), "\(older.output)")
+    }
+
     @Test func `is said when only the report itself vouches for its root`() throws {
         let (reports, _) = try forged()
         let result = try verify(reports, [])
