@@ -16,14 +16,7 @@ struct PageProof {
                 "Signatures, hash chain, totals and this page’s own digest hold:",
                 "trueup verify .",
                 &list)
-            step(
-                "A report cannot show that it was replaced as a whole. A number that was written down "
-                    + "elsewhere on the day can. It is one of these two: the ledger’s head, and the "
-                    + "digest of the manifest, which the next run’s manifest repeats:",
-                "\(summary.ledgerHead)\nsha256sum manifest.json", &list)
-            step(
-                "Later, from the folder with all runs, that number must still be in the chain:",
-                "trueup verify --anchor \(summary.ledgerHead)", &list)
+            appendAnchor(to: &list)
             step(
                 "This page is made from the stored run alone, and can be made again:",
                 "trueup report \(summary.header.runID) --file report.html | sha256sum", &list)
@@ -32,6 +25,21 @@ struct PageProof {
         page.table("The run", columns) { table in
             for (name, value) in identity { table.row([name, value], columns) }
         }
+    }
+
+    /// What to write down: an empty ledger has no head yet, and what stands for one is in every chain.
+    private func appendAnchor(to list: inout Markup) {
+        let isEmpty = summary.ledgerHead == LedgerEntry.firstPreviousHash
+        let opening =
+            "A report cannot show that it was replaced as a whole. A number that was written down "
+            + "elsewhere on the day can. It is "
+        let digest = "the digest of the manifest, which the next run’s manifest repeats:"
+        step(
+            opening + (isEmpty ? digest : "one of these two: the ledger’s head, and " + digest),
+            (isEmpty ? "" : summary.ledgerHead + "\n") + "sha256sum manifest.json", &list)
+        step(
+            "Later, from the folder with all runs, that number must still be in the chain:",
+            "trueup verify --anchor " + (isEmpty ? "DIGEST" : summary.ledgerHead), &list)
     }
 
     private func step(_ text: String, _ command: String, _ list: inout Markup) {

@@ -85,7 +85,7 @@ enum PageStyle {
         --good:#0b4d2a;--notable:#5e3800;--alarm:#8a0f18;--bar:#444;color-scheme:light}
         :root{font-size:9.5pt}nav{display:none}header,main,footer{max-width:none;padding-left:0;padding-right:0}
         .wide{overflow:visible;background:none}h2,h3,caption{break-after:avoid}tr,figure,.caution{break-inside:avoid}
-        thead{display:table-header-group}table.dense,table.dense thead th{font-size:7.3pt;line-height:1.3}
+        thead{display:table-header-group;break-inside:avoid;break-after:avoid}table.dense,table.dense thead th{font-size:7.3pt;line-height:1.3}
         .dense th,.dense td{padding:.14rem .6rem .14rem 0}@page{margin:14mm 12mm}}
         @media screen and (max-width:40rem){.stack,.stack tbody,.stack tr,.stack th,.stack td{display:block}
         .stack caption{display:block}

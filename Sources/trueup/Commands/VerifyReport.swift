@@ -114,10 +114,13 @@ struct VerifyReport {
                     + "you gave")
         }
         if let newest = result.newest, let digest = newest.manifestDigest {
+            // What stands for the head of an empty ledger is in every chain and proves nothing.
+            let head = newest.ledgerHead.flatMap { $0 == LedgerEntry.firstPreviousHash ? nil : $0 }
             lines += [
                 "Write this down, away from this machine; nothing up to \(newest.runID) can then",
                 "be taken away or written anew unseen (trueup verify --anchor DIGEST):",
-                "  manifest     \(digest)", "  ledger head  \(newest.ledgerHead ?? "–")",
+                "  manifest     \(digest)",
+                "  ledger head  \(head ?? "none yet: nothing was corrected")",
             ]
         }
         return lines
