@@ -69,10 +69,15 @@ import Testing
         #expect(try verdict(place, "--database")["exit_status"] as? Int == 0)
         let usual = try place.run("check", "nightly")
         #expect(!usual.errors.contains("trueup restored"), "\(usual.errors)")
+        #expect(try !place.run("doctor").output.contains("trueup restored"))
 
         try putBack(place, "backup.sqlite")
         #expect(try verdict(place)["exit_status"] as? Int == 0)
         #expect(try verdict(place, "--database")["exit_status"] as? Int == 7)
+        let doctor = try place.run("doctor")
+        #expect(doctor.status == 0, "\(doctor.output)")
+        #expect(doctor.output.contains("does not hold the entry that"), "\(doctor.output)")
+        #expect(doctor.output.contains("trueup restored --reason TEXT"))
         try place.sql(
             "UPDATE subscriptions SET auto_renew_status = 1 - auto_renew_status WHERE status = 1")
         let first = try place.run("run", "nightly")

@@ -99,6 +99,18 @@ struct StorageChecks {
                 fix: "move away what is there, give this user the right to write there, or change "
                     + "report.directory", .cannotCreate)
         }
+        // A run says so, too, and goes on. Beside a table of the company's own stands a ledger to compare with.
+        if let store, settings.company.table == nil,
+            (try? Restoration.lostHead(of: store, provenIn: directory)) != nil
+        {
+            return .warning(
+                "reports", nil,
+                "the ledger in \(settings.databasePath) does not hold the entry that the newest "
+                    + "report in \(directory) ends with: the next run looks at every row again",
+                fix:
+                    "if the database was restored from a backup, declare it with \"trueup restored "
+                    + "--reason TEXT\"; until then \"trueup verify\" takes it for tampering")
+        }
         let isThere = FileSystemFacts.exists(directory)
         return .ok("reports", nil, directory + (isThere ? " can be written" : " can be created"))
     }

@@ -36,7 +36,12 @@ struct Restoration {
 
     /// The hash of the newest reported entry; `nil` where the database has it.
     private func lostHead(of store: SQLiteStore) throws -> String? {
-        guard let head = ReportedLedger.newestHead(in: settings.reportDirectory),
+        try Self.lostHead(of: store, provenIn: settings.reportDirectory)
+    }
+
+    /// The same for whoever only looks.
+    static func lostHead(of store: SQLiteStore, provenIn directory: String) throws -> String? {
+        guard let head = ReportedLedger.newestHead(in: directory),
             try store.ledgerHead().hash != head, try store.ledgerEntry(withHash: head) == nil
         else { return nil }
         return head
