@@ -91,6 +91,18 @@ import Testing
         #expect(!text([]).contains("CAUSES"))
     }
 
+    /// Each of the 30 subscriptions lacks a period, too.
+    @Test func `never tell more corrected rows than there are`() {
+        let cause = Self.cluster("renewal not recorded") {
+            $0.rows = 30
+            $0.corrections = 60
+            $0.kinds = ["expiry": 30, "transaction_missing": 30]
+        }
+        #expect(block([cause]).contains("60 corrections written"), "\(block([cause]))")
+        #expect(block([cause], .check).contains("60 corrections planned"))
+        #expect(!block([cause]).contains("60 corrected"))
+    }
+
     @Test func `say of a check what would be corrected`() {
         #expect(block([Self.refused], .check).contains("all to correct"))
     }

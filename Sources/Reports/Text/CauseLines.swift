@@ -93,10 +93,14 @@ struct CauseLines {
         var parts = [text]
         if cause.corrections > 0 {
             let fate = wasApplied ? "corrected" : "to correct"
+            // With periods to insert there are more corrections than subscriptions.
             parts.append(
                 cause.corrections == cause.rows
                     ? (cause.rows == 1 ? fate : "all \(fate)")
-                    : "\(cause.corrections.grouped) \(fate)")
+                    : cause.corrections < cause.rows
+                        ? "\(cause.corrections.grouped) \(fate)"
+                        : "\(cause.corrections.of("correction")) \(wasApplied ? "written" : "planned")"
+            )
         }
         parts.append(kinds(of: cause))
         if let product = cause.productID { parts.append("nearly all \(product)") }

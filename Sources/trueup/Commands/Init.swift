@@ -59,8 +59,14 @@ package struct Init: Verb {
 
     /// Proposes how a table of the company's own may be mapped; nothing is written.
     private func propose(from url: String, in invocation: Invocation) async throws -> ExitStatus {
-        let path = try SettingForm<String>.storeURL.read(
-            SettingsValue(url, ofVariable: "--from"))
+        let path: String
+        do throws(ConfigurationError) {
+            path = try SettingForm<String>.storeURL.read(SettingsValue(url, ofVariable: "--from"))
+        } catch {
+            throw CommandFailure(
+                .usage,
+                "--from \(error.problem)" + (error.suggestion.map { "; \($0)" } ?? ""))
+        }
         let isPostgreSQL = PostgresAddress.isURL(path)
         let source = try CompanySettings.source(
             isPostgreSQL ? path : SettingsPath.resolve(path, from: "."), file: "--from")

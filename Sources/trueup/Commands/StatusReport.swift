@@ -92,7 +92,8 @@ package struct StatusReport {
             return "none; load them with \"trueup import FILE\""
         }
         guard overview.notYetKnown > 0 else { return "\(overview.subscriptions)" }
-        return "\(overview.subscriptions), of which \(overview.notYetKnown) are not known yet"
+        return
+            "\(overview.subscriptions), of which \(overview.notYetKnown) \(overview.notYetKnown == 1 ? "is" : "are") not known yet"
     }
 
     private var telling: String {

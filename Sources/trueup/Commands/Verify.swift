@@ -122,7 +122,7 @@ package struct Verify: Verb {
             do throws(ConfigurationError) {
                 files.append(try SettingsFile.bytes(ofFileAt: path, key: "--trusted-root"))
             } catch {
-                throw CommandFailure(.data, "--trusted-root: \(error)")
+                throw CommandFailure(.data, "\(error)")
             }
         }
         return files
