@@ -182,6 +182,9 @@ import Testing
     func `that was applied can be taken back, and that again`() throws {
         let (place, plan) = try checked()
         let before = try place.rows()
+        let nothing = try place.run("undo", try newestRun(place))
+        #expect(nothing.status == 0, "\(nothing.errors)")
+        #expect(nothing.output.hasPrefix("Nothing to take back"), "\(nothing.output)")
         try #require(place.run("apply", plan).status == 0)
         let run = try newestRun(place)
         let applied = try place.rows()

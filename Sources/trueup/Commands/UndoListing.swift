@@ -38,7 +38,13 @@ final class UndoListing {
     }
 
     func end(_ counts: UndoCounts) throws {
-        if isFirst { try begin() }
+        if isFirst {
+            // A table without lines would have to be understood.
+            guard isJSON else {
+                return try output.line("Nothing to take back: run \(runID) corrected no row.")
+            }
+            try begin()
+        }
         guard isJSON else {
             try output.line("")
             return try output.line(
