@@ -166,4 +166,48 @@
             #expect(try first.run("check", "nightly").status == 69)
         }
     }
+
+    extension `A table of the company's own in PostgreSQL, for a night` {
+        /// Whoever looks in the morning finds the night in `status` and in the report folder.
+        @Test(.timeLimit(.minutes(30)))
+        func `whose server may not be written, or is away, leaves a report that says so`() throws {
+            let server = try OwnServer()
+            defer { server.stop() }
+            let (_, theirs) = try places(server)
+            let first = try theirs.run("run", "nightly")
+            #expect([0, 2].contains(first.status), "\(first.errors)\n\(first.output)")
+            let rows = try server.sql(Self.all)
+
+            let readOnly = "ALTER DATABASE postgres SET default_transaction_read_only"
+            try server.sql("\(readOnly) = on", in: "template1")
+            try endsUnavailable(theirs.run("run", "nightly"), theirs, saying: "may only be read")
+            try server.sql("\(readOnly) = off", in: "template1")
+            try server.stopAtOnce()
+            for command in ["run", "check"] {
+                let run = try theirs.run(command, "nightly")
+                try endsUnavailable(run, theirs, saying: "could not be reached")
+            }
+
+            try server.start()
+            #expect(try server.sql(Self.all) == rows)
+            let last = try theirs.run("run", "nightly")
+            #expect([0, 2].contains(last.status), "\(last.errors)\n\(last.output)")
+            #expect(try theirs.run("verify").status == 0)
+        }
+
+        private func endsUnavailable(
+            _ run: BuiltExecutable.Result, _ place: Workplace, saying words: String
+        ) throws {
+            #expect(run.status == 69, "\(run.errors)\n\(run.output)")
+            let summary = try place.summary()
+            let outcome = try #require(summary["outcome"] as? [String: Any])
+            #expect(outcome["exit_status"] as? Int == 69, "\(run.errors)")
+            let text = try place.report("summary.txt").split(whereSeparator: \.isWhitespace)
+                .joined(separator: " ")
+            #expect(text.contains(words), "\(text)")
+            let id = try #require(summary["run_id"] as? String)
+            #expect(try place.run("status").output.contains(id))
+            #expect(try place.run("verify").status == 0)
+        }
+    }
 #endif

@@ -9,6 +9,8 @@ struct CompanyStart {
     /// `nil` where there is nothing to share.
     private(set) var workers: WorkerLeases?
     private(set) var calls = WorkerCalls()
+    /// Where all workers see the run; `nil` where nobody else would look.
+    private(set) var register: WorkerRuns?
     /// Why the run cannot begin: it is reported as one that ends with this.
     private(set) var obstacle: StoreError?
 
@@ -29,6 +31,7 @@ struct CompanyStart {
         }
         do throws(StoreError) {
             calls = try WorkerCalls(for: run)
+            register = try WorkerRuns.open(for: run)
         } catch {
             obstacle = error
         }

@@ -42,6 +42,19 @@ extension RunSession {
         }
     }
 
+    /// Notes where all workers see it that the run has begun.
+    ///
+    /// Its report is the proof: a note that cannot be left keeps no run from its own.
+    func noteBeginning(in register: WorkerRuns?) async {
+        guard let register else { return }
+        let header = run.header
+        do {
+            try await offTheCooperativeThreads { try register.begins(header) }
+        } catch {
+            warn("other workers do not see that this run began: \(ErrorReport(error).message)")
+        }
+    }
+
     /// Notes the run where all workers see it.
     func note(_ report: FinishedReport, in register: WorkerRuns?) async {
         guard let register else { return }

@@ -72,7 +72,6 @@ struct RunSession {
         // The report folder.
         let database = ReportingDatabase(
             identity: try store.databaseIdentity(), path: settings.databasePath)
-        let register = try WorkerRuns.open(for: run, books: database.identity)
         let claim = try ReportFolderClaim.take(
             settings.reportDirectory, for: database, holder: holder)
         var folder = try ReportFolder.begin(
@@ -126,7 +125,7 @@ struct RunSession {
             progress: terminal.show, remarks: { control.remarks + store.companyRemarks },
             effort: { peaks.effort(waiting: waits.byReason) })
         try await store.reportIsAwaited(ofRun: runID)
-        try register?.begins(run.header)
+        await noteBeginning(in: start.register)
         begun.begins(in: store)
         let conclusion = try await reconciler.run()
         for requests in requests { await requests.end() }
@@ -146,7 +145,7 @@ struct RunSession {
         signals.end()
 
         // The report is published: nothing that comes after it changes how the run ended.
-        await note(report, in: register)
+        await note(report, in: start.register)
         await leaveMetrics(of: report.summary, waits: waits, store: store, and: calls.shared)
         await deleteWhatIsPastItsRetention(in: store)
         // Before the lock is free: the next run tells under the same name.

@@ -11,22 +11,20 @@ struct WorkerRuns: Sendable {
     private let runs: SharedRuns
     private let books: String
 
-    /// - Parameters:
-    ///   - run: One that only looks makes nothing in a company's database, and notes itself only where
-    ///     the table is there.
-    ///   - books: The identity of this worker's books.
+    /// - Parameter run: One that only looks makes nothing in a company's database, and notes itself
+    ///   only where the table is there.
     /// - Returns: `nil` where nobody shares anything.
     /// - Throws: `StoreError` where the table cannot be made or the server not reached.
-    static func open(
-        for run: PreparedRun, books: String
-    ) throws(StoreError) -> WorkerRuns? {
+    static func open(for run: PreparedRun) throws(StoreError) -> WorkerRuns? {
         guard let runs = try sharedRuns(of: run.settings.company) else { return nil }
         if run.job.mode == .apply {
             try runs.prepare()
         } else if try !runs.mayBeUsed() {
             return nil
         }
-        return WorkerRuns(runs: runs, books: books)
+        return WorkerRuns(
+            runs: runs,
+            books: try CompanyConnection.identity(ofBooksAt: run.settings.databasePath))
     }
 
     /// Only PostgreSQL is shared by workers.
