@@ -3,8 +3,7 @@ package import Subscriptions
 
 extension SQLiteCompanyDatabase {
     package func check(mayWrite: Bool) throws(StoreError) {
-        let tables = try tables()
-        guard let table = tables.first(where: { $0.name.name == mapping.table.name }) else {
+        guard let table = try tables(named: mapping.table.name).first else {
             throw .schema(
                 "There is no table `\(mapping.table)` in \(path). Nothing was read or written. "
                     + "Correct `store.subscriptions.table`, or undo the change of the schema.")
@@ -73,9 +72,15 @@ extension SQLiteCompanyDatabase {
     }
 
     package func tables() throws(StoreError) -> [CompanyTableDescription] {
+        try tables(named: nil)
+    }
+
+    private func tables(
+        named name: String?
+    ) throws(StoreError) -> [CompanyTableDescription] {
         let isWritable = DatabaseFile(path: path).isWritable
         return try perform("reading the schema of \(path)") { db in
-            try SQLiteSchemaReader(db: db, isWritable: isWritable).tables()
+            try SQLiteSchemaReader(db: db, isWritable: isWritable).tables(named: name)
         }
     }
 }
@@ -119,16 +124,26 @@ private struct SQLiteSchemaReader {
     let db: Database
     let isWritable: Bool
 
-    func tables() throws -> [CompanyTableDescription] {
+    /// A view over a table that is gone, or a table of a module that this program lacks, has no
+    /// columns to tell of: it is left out of the list, and a failure where it is the one asked for.
+    func tables(named name: String? = nil) throws -> [CompanyTableDescription] {
         try Row.fetchAll(
             db,
             sql: """
                 SELECT name, type FROM sqlite_master
                 WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                    AND name NOT LIKE 'trueup\\_%' ESCAPE '\\' ORDER BY name
-                """
-        ).map { row in
-            try describe(row.requiredText(at: 0), isView: row.text(at: 1) == "view")
+                    AND name NOT LIKE 'trueup\\_%' ESCAPE '\\' AND (?1 IS NULL OR name = ?1)
+                ORDER BY name
+                """,
+            arguments: [name]
+        ).compactMap { row in
+            do {
+                return try describe(row.requiredText(at: 0), isView: row.text(at: 1) == "view")
+            } catch let error as DatabaseError
+                where error.resultCode == .SQLITE_ERROR && name == nil
+            {
+                return nil
+            }
         }
     }
 

@@ -66,6 +66,20 @@ import Testing
         #expect(!subs.isWalkable(by: ["product"]))
     }
 
+    /// A company's file has more than the one table that is mapped.
+    @Test func `may have a view beside the table that nothing can read`() async throws {
+        let database = try TemporaryDatabase()
+        let company = try CompanyFile(beside: database)
+        try company.execute("CREATE TABLE gone (a)")
+        try company.execute("CREATE VIEW broken AS SELECT a FROM gone")
+        try company.execute("DROP TABLE gone")
+        let store = try company.open(database)
+        _ = try await store.refreshCopy(for: .apply, at: now)
+        #expect(try store.subscriptions().count == 3)
+        let tables = try SQLiteCompanySchema(path: company.path).tables()
+        #expect(tables.map(\.name.name) == ["subs"])
+    }
+
     @Test func `of a check gets no ledger`() async throws {
         let database = try TemporaryDatabase()
         let company = try CompanyFile(beside: database)
