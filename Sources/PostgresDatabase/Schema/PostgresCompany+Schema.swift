@@ -63,12 +63,13 @@ package final class PostgresSchema: Sendable {
         keeper = Mutex(SessionKeeper(connector, limits: SessionLimits()))
     }
 
-    /// The tables and views that the user may see, without the server's own and ours.
+    /// The tables and views that the user may see, without the server's own and ours, and without
+    /// the parts of others: whoever mapped a partition would miss the rows of its neighbours.
     ///
     /// - Returns: By schema and name.
     /// - Throws: `StoreError` when they cannot be read.
     package func tables() throws(StoreError) -> [CompanyTableDescription] {
-        try keeper.withLock { keeper throws(StoreError) in try keeper.tables() }
+        try keeper.withLock { keeper throws(StoreError) in try keeper.tables(withParts: false) }
     }
 
     /// Different texts among the first rows of a column.

@@ -3,13 +3,15 @@ import Subscriptions
 extension SessionKeeper {
     /// Tables and views as the server's catalogue describes them.
     ///
-    /// - Parameter name: Only this one; `nil` for all that the user may see.
+    /// - Parameters:
+    ///   - name: Only this one; `nil` for all that the user may see.
+    ///   - withParts: Whether also partitions, and tables that inherit from another one.
     /// - Returns: By schema and name.
     /// - Throws: `StoreError` when the catalogue cannot be read.
     mutating func tables(
-        named name: CompanyTableName? = nil
+        named name: CompanyTableName? = nil, withParts: Bool = true
     ) throws(StoreError) -> [CompanyTableDescription] {
-        let arguments = [name?.schema, name?.name]
+        let arguments = [name?.schema, name?.name, String(withParts)]
         return try read("reading the tables' descriptions") { session throws(ServerFailure) in
             var catalogue = TableCatalogue()
             for row in try session.run(TableCatalogue.columns, arguments).rows {
@@ -32,7 +34,8 @@ struct TableCatalogue: Sendable {
 
     /// Which relations are meant: those of a name, where `$1` is the schema and `$2` the name, or all.
     ///
-    /// Without a schema, a name means what the search path finds, as in a statement.
+    /// Without a schema, a name means what the search path finds, as in a statement. The rows of
+    /// partitions and heirs, which `$3` may leave out, are those of the table that they belong to.
     private static let meant = """
         c.relkind IN ('r', 'p', 'v', 'm', 'f')
             AND n.nspname NOT IN ('information_schema', 'trueup')
@@ -40,6 +43,8 @@ struct TableCatalogue: Sendable {
             AND ($1::text IS NULL OR n.nspname = $1)
             AND ($2::text IS NULL OR c.relname = $2
                 AND ($1::text IS NOT NULL OR pg_table_is_visible(c.oid)))
+            AND ($3::boolean OR NOT EXISTS
+                (SELECT 1 FROM pg_catalog.pg_inherits AS h WHERE h.inhrelid = c.oid))
         """
 
     /// A domain has the type that it is over.

@@ -59,12 +59,32 @@ package struct MappingProposal: Sendable {
         name.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }
     }
 
-    /// The table with the most columns that are recognized, and the id among them.
-    private var best: CompanyTableDescription? {
-        let counted = tables.map { table in
-            (table, Self.names.filter { Self.column(for: $0.names, in: table) != nil }.count)
-        }.filter { Self.column(for: Self.names[0].names, in: $0.0) != nil }
-        return counted.max { $0.1 < $1.1 }?.0
+    /// The tables that have the id, the likeliest first.
+    ///
+    /// That is the one with the most columns that are recognized; then a table, before views of it;
+    /// then one that holds an id once, before copies that somebody made of it.
+    private var candidates: [CompanyTableDescription] {
+        let ranked = tables.filter { Self.column(for: Self.names[0].names, in: $0) != nil }
+            .enumerated().map { place, table in
+                let recognized = Self.names.filter { Self.column(for: $0.names, in: table) != nil }
+                let rank = [
+                    recognized.count, table.isView ? 0 : 1, table.hasUniqueKey ? 1 : 0, -place,
+                ]
+                return (table, rank)
+            }
+        return ranked.sorted { $1.1.lexicographicallyPrecedes($0.1) }.map(\.0)
+    }
+
+    private var best: CompanyTableDescription? { candidates.first }
+
+    /// What is to be known of the choice before anything else.
+    private func aboutTheChoice(_ table: CompanyTableDescription) -> [String] {
+        let others = candidates.dropFirst().map(\.name.description).joined(separator: ", ")
+        return [
+            table.isView
+                ? "# \(table.name) is a view: it serves jobs with mode: check alone." : nil,
+            others.isEmpty ? nil : "# Such an id stands in other tables, too: \(others).",
+        ].compactMap(\.self)
     }
 
     private static func column(
@@ -102,6 +122,9 @@ package struct MappingProposal: Sendable {
         var lines = [
             "# A proposal, made from the columns of \(table.name): read every line before it is used.",
             "# docs/mappings/README.md says what each means; \"trueup doctor\" shows rows as it understands them.",
+        ]
+        lines += aboutTheChoice(table)
+        lines += [
             "store:", "  url: \(url)", "  books: sqlite:trueup-books.sqlite", "  subscriptions:",
             "    table: \(Self.quoted(table.name.description))", "    columns:",
         ]
@@ -110,6 +133,12 @@ package struct MappingProposal: Sendable {
             guard let column = Self.column(for: names, in: table), used.insert(column.name).inserted
             else {
                 lines.append(Self.absent(field))
+                continue
+            }
+            guard field.form != .time || column.type != "date" else {
+                lines.append(
+                    "      # \(field.rawValue): \(column.name) holds days, and a time is needed; "
+                        + "nothing is judged by it")
                 continue
             }
             lines.append(
@@ -232,6 +261,11 @@ extension CompanyColumn {
 }
 
 extension CompanyTableDescription {
+    /// Whether any index keeps rows apart: a copy by `CREATE TABLE … AS SELECT` has none.
+    fileprivate var hasUniqueKey: Bool {
+        !primaryKey.isEmpty || indexes.contains(where: \.isUnique)
+    }
+
     /// Whether a transaction id tells its rows apart, and Apple's original one does not.
     fileprivate var hasRowPerTransaction: Bool {
         let unique = [primaryKey] + indexes.filter(\.isUnique).map(\.columns)

@@ -1,0 +1,50 @@
+import Subscriptions
+import Testing
+
+@testable import trueup
+
+/// Which of a company's tables is proposed, and what it is told beside that.
+@Suite struct `A proposed mapping` {
+    private func table(
+        _ name: String, isView: Bool = false, key: [String] = [], ends: String = "timestamptz",
+        more: [String] = []
+    ) -> CompanyTableDescription {
+        let columns =
+            [("otid", "text"), ("sku", "text"), ("ends_at", ends), ("status", "text")]
+            + more.map { ($0, "text") }
+        return CompanyTableDescription(
+            name: CompanyTableName(name: name), isView: isView,
+            columns: columns.map {
+                CompanyColumn(name: $0.0, type: $0.1, isNullable: true, hasDefault: false)
+            },
+            primaryKey: key, indexes: [],
+            rights: CompanyRights(maySelect: true, updatable: [], insertable: []))
+    }
+
+    private func proposal(_ tables: CompanyTableDescription...) throws -> String {
+        try #require(MappingProposal(tables, url: "sqlite:shop.sqlite").text)
+    }
+
+    @Test func `is of the table, before views and copies of it`() throws {
+        let text = try proposal(
+            table("active", isView: true), table("backup"), table("subs", key: ["otid"]))
+        #expect(text.contains("    table: subs\n"), "\(text)")
+        #expect(text.contains("# Such an id stands in other tables, too: backup, active."))
+        #expect(!text.contains("is a view"))
+        _ = try SettingsText.settings(SettingsText.production + "\n" + text)
+    }
+
+    @Test func `is of the table with more of what is needed`() throws {
+        let text = try proposal(
+            table("subs", key: ["otid"]), table("whole", isView: true, more: ["user_id"]))
+        #expect(text.contains("    table: whole\n"), "\(text)")
+        #expect(text.contains("# whole is a view: it serves jobs with mode: check alone."))
+    }
+
+    @Test func `leaves out a column of days, which no form reads`() throws {
+        let text = try proposal(table("subs", ends: "date"))
+        #expect(text.contains("# expires_date: ends_at holds days"), "\(text)")
+        let settings = try SettingsText.settings(SettingsText.production + "\n" + text)
+        #expect(settings.company.mapping?.columns[.expiresDate] == nil)
+    }
+}
