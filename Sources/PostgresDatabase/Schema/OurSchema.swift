@@ -133,5 +133,18 @@ enum OurSchema {
             statements: "ALTER TABLE trueup.leases ADD COLUMN place text"),
     ]
 
+    /// The numbers of the steps that are noted as done, and whose table or column is not there.
+    static var lost: String {
+        let made = steps.map { "(\($0.number), '\($0.makes)')" }.joined(separator: ", ")
+        return """
+            SELECT s.number FROM (VALUES \(made)) AS s (number, makes)
+            JOIN trueup.migrations AS m ON m.number = s.number
+            WHERE NOT EXISTS (SELECT 1 FROM pg_catalog.pg_attribute AS a
+                WHERE a.attrelid = to_regclass('trueup.' || split_part(s.makes, '.', 1))
+                    AND split_part(s.makes, '.', 2) IN ('', a.attname) AND NOT a.attisdropped)
+            ORDER BY s.number
+            """
+    }
+
     static let newest = steps.map(\.number).max() ?? 0
 }

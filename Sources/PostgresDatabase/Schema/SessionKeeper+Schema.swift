@@ -43,6 +43,7 @@ extension SessionKeeper {
         guard standing.mayUse || !standing.isThere else { return standing.obstacle }
         let version = try version()
         if version == 0, let obstacle = try obstacleOfForgottenSteps() { return obstacle }
+        if version > 0, let obstacle = try obstacleOfLostTables() { return obstacle }
         return version < OurSchema.newest ? standing.obstacle : nil
     }
 
@@ -59,6 +60,22 @@ extension SessionKeeper {
         return "trueup.migrations lists no step, though the tables beside it are there. Put its "
             + "rows back, one for each step of which the table or column is there (\(steps)): "
             + "\(table); INSERT INTO trueup.migrations (number) VALUES (1), (2), …"
+    }
+
+    /// What to do where a step is noted as done, and what it made is gone: somebody dropped it.
+    private mutating func obstacleOfLostTables() throws(StoreError) -> String? {
+        let lost = try read("looking at the tables of the schema trueup") {
+            session throws(ServerFailure) in
+            try session.run(OurSchema.lost, []).rows.compactMap { $0.first.flatMap(\.self) }
+        }
+        guard !lost.isEmpty else { return nil }
+        let made = OurSchema.steps.filter { lost.contains(String($0.number)) }.map {
+            "trueup.\($0.makes)"
+        }
+        return "\(made.joined(separator: ", ")) \(made.count == 1 ? "is" : "are") gone, though "
+            + "trueup.migrations says that it was made. Restore what was dropped, or have it made "
+            + "anew, empty: DELETE FROM trueup.migrations WHERE number IN "
+            + "(\(lost.joined(separator: ", ")))"
     }
 
     /// How far our schema has come; 0 where there is none.

@@ -188,6 +188,42 @@
             try live.company.check(mayWrite: true)
         }
 
+        @Test(arguments: [
+            ("leases", "trueup.leases, trueup.leases.place are gone", "(2, 6)"),
+            ("refusals", "trueup.refusals is gone", "(5)"),
+        ])
+        func `says how what was dropped of ours is made anew`(
+            table: String, words: String, steps: String
+        ) throws {
+            let live = try LiveCompany()
+            try live.company.check(mayWrite: true)
+            _ = try live.service.script("DROP TABLE trueup.\(table)")
+            #expect(try live.company.obstacleToLedger()?.contains(words) == true)
+            let found = try problem(live)
+            #expect(found.contains(words), "\(found)")
+            let statement = "DELETE FROM trueup.migrations WHERE number IN \(steps)"
+            #expect(found.contains(statement), "\(found)")
+            _ = try live.service.script(statement)
+            try live.company.check(mayWrite: true)
+            #expect(try live.text("SELECT to_regclass('trueup.\(table)')") != nil)
+        }
+
+        /// Who maps a part of a table misses the rows of the others.
+        @Test func `is proposed without the parts of a table`() throws {
+            let live = try LiveCompany(
+                preparing: """
+                    CREATE TABLE parted (otid text, ends date) PARTITION BY RANGE (ends);
+                    CREATE TABLE a_part PARTITION OF parted DEFAULT;
+                    CREATE TABLE archive () INHERITS (subs)
+                    """)
+            let address = try PostgresAddress(url: TestServer.url(database: live.database))
+            let proposed = try PostgresSchema(.libpq(address)).tables().map(\.name.description)
+            #expect(proposed == ["public.parted", "public.subs"])
+            #expect(
+                try live.company.tables().map(\.name.name)
+                    == ["a_part", "archive", "parted", "subs"])
+        }
+
         @Test func `is described, without ours`() throws {
             let live = try LiveCompany(
                 .perTransaction, preparing: "CREATE VIEW seen AS SELECT 1 AS one")
