@@ -191,7 +191,8 @@
             try server.start()
             #expect(try server.sql(Self.all) == rows)
             let last = try theirs.run("run", "nightly")
-            #expect([0, 2].contains(last.status), "\(last.errors)\n\(last.output)")
+            // What the first has just corrected is in flight: a guard may say so.
+            #expect([0, 2, 3, 4].contains(last.status), "\(last.errors)\n\(last.output)")
             #expect(try theirs.run("verify").status == 0)
         }
 
