@@ -49,10 +49,14 @@ extension ExitDecision {
             // Those that the deadline kept from being judged stand in both counts.
             let others = unreached - totals.undecided[.deadline, default: 0]
             sentences.append(
-                "\(totals.undecidedCount) rows could not be judged"
-                    + (others > 0 ? ", \(others) more were not reached, and all" : " and")
-                    + " were left as they are (undecided.csv says why); the next run asks for them "
-                    + "again.")
+                totals.undecidedCount == 1 && others <= 0
+                    ? "1 row could not be judged and was left as it is (undecided.csv says why); the "
+                        + "next run asks for it again."
+                    : "\(totals.undecidedCount) \(totals.undecidedCount == 1 ? "row" : "rows") could "
+                        + "not be judged"
+                        + (others > 0 ? ", \(others) more were not reached, and all" : " and")
+                        + " were left as they are (undecided.csv says why); the next run asks for them "
+                        + "again.")
         }
         if let strangers = totals.excluded[.appNotConfigured] {
             sentences.append(

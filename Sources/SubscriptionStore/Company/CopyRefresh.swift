@@ -36,22 +36,27 @@ package struct CopyRefresh: Hashable, Sendable {
         var remarks: [String] = []
         if unreadable > 0, let firstUnreadable {
             remarks.append(
-                "\(unreadable) rows of your table hold a value that `store.subscriptions` does not "
-                    + "read, for example \(firstUnreadable): they are not judged, and never "
-                    + "written.")
+                unreadable == 1
+                    ? "1 row of your table holds a value that `store.subscriptions` does not read, "
+                        + "\(firstUnreadable): it is not judged, and never written."
+                    : "\(unreadable) rows of your table hold a value that `store.subscriptions` does "
+                        + "not read, for example \(firstUnreadable): they are not judged, and never "
+                        + "written.")
         }
         if doubled > 0, let firstDoubled {
             remarks.append(
-                "\(doubled) rows of your table have the key of another row, for example "
+                "\(doubled == 1 ? "1 row" : "\(doubled) rows") of your table "
+                    + "\(doubled == 1 ? "has" : "have") the key of another row, for example "
                     + "\(firstDoubled.originalTransactionID): one of each is judged, and none is "
                     + "written.")
         }
         if keyless.count > 0 {
             let columns = keyless.columns.map { "`" + $0 + "`" }.joined(separator: " or ")
+            let rows = keyless.count == 1 ? "1 row" : "\(keyless.count) rows"
             remarks.append(
-                "\(keyless.count) rows of your table have no value (NULL) in \(columns), by which "
-                    + "a subscription is found: they are not read, not judged and in no total. "
-                    + "Fill the column in, or take these rows out of the table.")
+                "\(rows) of your table \(keyless.count == 1 ? "has" : "have") no value (NULL) in "
+                    + "\(columns), by which a subscription is found: not read, not judged and in no "
+                    + "total. Fill the column in, or take such rows out of the table.")
         }
         return remarks
     }

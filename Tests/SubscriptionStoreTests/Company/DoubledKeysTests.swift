@@ -56,6 +56,11 @@ import Testing
         #expect(refresh.rows == 1)
         #expect(refresh.keyless == KeylessRows(count: 2, columns: ["otid"]))
         #expect(refresh.remarks.contains { $0.hasPrefix("2 rows of your table have no value") })
+        try company.execute(
+            "UPDATE subs SET otid = product || rowid WHERE rowid = "
+                + "(SELECT min(rowid) FROM subs WHERE otid IS NULL)")
+        let one = try #require(try await store.refreshCopy(for: .check, at: now))
+        #expect(one.remarks.contains { $0.hasPrefix("1 row of your table has no value") })
         try company.execute("UPDATE subs SET otid = product || rowid WHERE otid IS NULL")
         let filled = try #require(try await store.refreshCopy(for: .check, at: now))
         #expect(filled.keyless.count == 0 && filled.remarks.isEmpty)
