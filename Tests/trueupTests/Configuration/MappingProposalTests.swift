@@ -1,7 +1,6 @@
 import Subscriptions
 import Testing
-
-@testable import trueup
+import trueup
 
 /// Which of a company's tables is proposed, and what it is told beside that.
 @Suite struct `A proposed mapping` {
