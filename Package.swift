@@ -248,12 +248,3 @@ let settings: [SwiftSetting] = [
 for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }
-
-// Where the tests compute for minutes. Only for continuous integration: whoever follows a fault step
-// by step wants the code as it is written. The other modules would take longer to compile than it saves.
-if Context.environment["TRUEUP_OPTIMIZE"] != nil {
-    let computing: Set = ["JSONWebSignature", "ReportAudit"]
-    for target in package.targets where computing.contains(target.name) {
-        target.swiftSettings?.append(.unsafeFlags(["-O"]))
-    }
-}

@@ -8,7 +8,9 @@ enum EntryPoint {
     static func main() async {
         prepareProcess()
         let arguments = Array(CommandLine.arguments.dropFirst())
-        let status = await CommandRunner.run(arguments, in: .process())
+        let invocation = Invocation.process()
+        HelpLines.ensureWidth(in: invocation)
+        let status = await CommandRunner.run(arguments, in: invocation)
         exit(status.code)
     }
 

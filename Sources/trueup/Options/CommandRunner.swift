@@ -80,8 +80,7 @@ package enum CommandRunner {
         if let problem = unknownVerb(in: arguments) {
             return refuse(problem, arguments: arguments, in: invocation)
         }
-        let text = HelpLines.wrappingUsage(
-            of: TrueUp.fullMessage(for: error, columns: HelpLines.columns(in: invocation)))
+        let text = HelpLines.wrappingUsage(of: TrueUp.fullMessage(for: error))
         guard TrueUp.exitCode(for: error).isSuccess else {
             let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
             invocation.say(

@@ -1,3 +1,4 @@
+import Glibc
 import Subscriptions
 
 /// The exit statuses as they stand at the end of every help text, from the one table.
@@ -21,10 +22,16 @@ enum HelpLines {
     /// The narrowest help that the parser lays out: it ends the process where a column has no room.
     private static let leastColumns = 40
 
-    /// How wide the parser may lay its help out: as the user says, or as the terminal is.
-    static func columns(in invocation: Invocation) -> Int {
+    /// Has the parser lay out no narrower help than it can.
+    ///
+    /// It takes the width that `COLUMNS` says, or else the terminal's, also where it is only asked which
+    /// status an error has.
+    static func ensureWidth(in invocation: Invocation) {
         let wished = invocation.environment["COLUMNS"].flatMap { Int($0) }
-        return max(leastColumns, wished ?? invocation.outputColumns() ?? columns)
+        guard let columns = wished ?? invocation.outputColumns(), columns < leastColumns else {
+            return
+        }
+        unsafe setenv("COLUMNS", String(leastColumns), 1)
     }
 
     /// A message of the parser, which writes a usage on one line, however many options it names.
