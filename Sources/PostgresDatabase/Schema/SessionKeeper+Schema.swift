@@ -78,13 +78,19 @@ extension SessionKeeper {
             + "(\(lost.joined(separator: ", ")))"
     }
 
-    /// How far our schema has come; 0 where there is none.
+    /// How far our schema has come; 0 where there is none, and less than the newest where a step is
+    /// left out, because what it made is to be made anew.
     mutating func version() throws(StoreError) -> Int {
         try read("reading the schema trueup") { session throws(ServerFailure) in
             let table = try session.run("SELECT to_regclass('trueup.migrations')", [])
             guard table.first != nil else { return 0 }
-            let newest = try session.run("SELECT max(number) FROM trueup.migrations", [])
-            return newest.first.flatMap { Int($0) } ?? 0
+            let done = try session.run("SELECT number FROM trueup.migrations", []).rows
+                .compactMap { $0.first.flatMap(\.self).flatMap { Int($0) } }
+            guard let highest = done.max(), highest <= OurSchema.newest else {
+                return done.max() ?? 0
+            }
+            let isComplete = OurSchema.steps.allSatisfy { done.contains($0.number) }
+            return isComplete ? highest : min(highest, OurSchema.newest - 1)
         }
     }
 
