@@ -7,6 +7,10 @@ extension SQLiteStore {
         try await rememberEndedRuns()
         try await discardUnendedLists()
         let doing = "recording the run \(run.runID)"
+        let dated = ChecksOfAnotherClock(run: run)
+        if try await read(doing, dated.isNeeded) {
+            try await inChunks(doing, from: .first, dated.date)
+        }
         let decided = FindingsDecidedAnew(run: run)
         if try await read(doing, decided.isNeeded) {
             try await inChunks(doing, from: "", decided.ask)
