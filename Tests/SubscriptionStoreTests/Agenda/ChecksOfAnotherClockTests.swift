@@ -23,6 +23,13 @@ import Testing
             INSERT OR REPLACE INTO trueup_rounds (job, began) VALUES ('nightly', \(future));
             """)
 
+        var look = Night.header("check-1", mode: .check)
+        look.started = now
+        _ = try await Night.begin(store, look).conclude()
+        #expect(
+            try database.rows("SELECT count(*) FROM trueup_checks WHERE asked_at = \(future)")
+                == [["4999"]])
+
         var next = Night.header("run-2")
         next.started = now
         _ = try await Night.begin(store, next)
