@@ -47,10 +47,15 @@ package struct JSONValue: Sendable {
 
     /// The value as it stands in the JSON text.
     package var source: String {
+        String(decoding: document.bytes[sourceRange], as: UTF8.self)
+    }
+
+    /// How many bytes it has there.
+    package var sourceCount: Int { sourceRange.count }
+
+    private var sourceRange: Range<Int> {
         let quotes = node.kind == .text || node.kind == .escapedText ? 1 : 0
-        return String(
-            decoding: document.bytes[range.lowerBound - quotes..<range.upperBound + quotes],
-            as: UTF8.self)
+        return range.lowerBound - quotes..<range.upperBound + quotes
     }
 
     /// The elements of an array; empty for anything else.

@@ -69,6 +69,17 @@ struct CSVRecord {
         return CSVField.agrees(field(index), with: value)
     }
 
+    /// The first column whose field has not the value of the member with its name; a column without one
+    /// is of a later version.
+    func firstColumn(
+        unlike record: JSONRecord, among isWanted: (String) -> Bool = { _ in true }
+    ) -> String? {
+        columns.enumerated().first { place, column in
+            guard isWanted(column), let value = record[column] else { return false }
+            return !agrees(place, with: value)
+        }?.element
+    }
+
     /// The field without its quotes.
     func field(_ index: Int) -> String {
         let raw = raw(index)

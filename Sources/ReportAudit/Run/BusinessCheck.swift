@@ -112,9 +112,9 @@ struct BusinessCheck {
                 csv = nil
                 return
             }
-            let other = record.names.first {
-                !CSVField.agrees(fields[$0] ?? "", with: record[$0])
-            }
+            let other =
+                fields.firstColumn(unlike: record)
+                ?? record.names.first { !file.columns.contains($0) && record.states($0) }
             if let other {
                 problems.add(
                     Self.csvName, line: file.lineNumber,

@@ -72,11 +72,7 @@ struct FindingCheck {
                 csv = nil
                 return
             }
-            let other = file.columns.enumerated().first { place, column in
-                guard columns(column), let value = finding[column] else { return false }
-                return !record.agrees(place, with: value)
-            }
-            if let other = other?.element {
+            if let other = record.firstColumn(unlike: finding, among: columns) {
                 problems.add(
                     name, line: file.lineNumber,
                     "it does not say what line \(line) of \(Self.name) says of \(other)")
