@@ -50,6 +50,10 @@ extension InMemoryStore {
         }
     }
 
+    package func keysOfUnreadApps(
+        holding originalTransactionIDs: [String]
+    ) async throws(StoreError) -> [SubscriptionKey] { [] }
+
     package func rowsByApp() async throws(StoreError) -> [AppRows] {
         try transaction { state in
             Dictionary(grouping: state.table.rows.keys) { [$0.bundleID, $0.environment] }

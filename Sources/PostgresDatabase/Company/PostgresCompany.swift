@@ -87,6 +87,31 @@ extension PostgresCompany {
         }
     }
 
+    /// What the columns that tell apps apart hold in rows of other apps.
+    ///
+    /// - Parameter apps: Those that are read.
+    /// - Returns: Each combination once.
+    /// - Throws: `StoreError` when they cannot be read.
+    package func apps(besides apps: [AppIdentity]) throws(StoreError) -> [[String?]] {
+        guard let statement = statements.apps(besides: apps) else { return [] }
+        return try texts("looking for the apps of \(mapping.table)", statement)
+    }
+
+    /// The rows with an original transaction id under some apps.
+    ///
+    /// - Parameters:
+    ///   - id: The original transaction id.
+    ///   - apps: As `apps(besides:)` found them.
+    /// - Returns: The rows.
+    /// - Throws: `StoreError` when they cannot be read.
+    package func rows(
+        holding id: String, in apps: [[String?]]
+    ) throws(StoreError) -> [CompanyRow] {
+        guard let statement = statements.rows(holding: id, in: apps) else { return [] }
+        return try read("looking for rows of a subscription in \(mapping.table)", statement)
+            .map { mapping.row(of: $0) }
+    }
+
     /// Whether the columns of the key can hold it at all: the server refuses a text that is no number
     /// where it compares with one.
     func isPossible(_ key: SubscriptionKey) -> Bool {
@@ -105,11 +130,17 @@ extension PostgresCompany {
     private func read(
         _ doing: String, _ statement: MappedStatement
     ) throws(StoreError) -> [[String?]] {
+        try texts(doing, statement).map(JSONMembers(mapping).texts)
+    }
+
+    private func texts(
+        _ doing: String, _ statement: MappedStatement
+    ) throws(StoreError) -> [[String?]] {
         try state.withLock { state throws(StoreError) in
             try self.read(doing, &state) { session throws(ServerFailure) in
                 try session.run(statement.sql, statement.parameters).rows
             }
-        }.map(JSONMembers(mapping).texts)
+        }
     }
 
     /// Reads in a transaction of its own, or within the one that is open: a second one in the same

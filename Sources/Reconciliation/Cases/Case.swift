@@ -22,6 +22,9 @@ package struct Case: Hashable, Sendable {
     /// Rows stored under the id of a later transaction of a subscription in the answer, by the
     /// original transaction id of that subscription.
     package var standIns: [String: [SubscriptionKey]]
+    /// Rows of subscriptions in the answer that stand under apps whose rows the run does not read, by
+    /// original transaction id.
+    package var underOtherApps: [String: SubscriptionKey]
     /// Unknown fields around the history's signed transactions.
     package var historyUnknowns: [UnknownValue]
 
@@ -31,6 +34,7 @@ package struct Case: Hashable, Sendable {
         self.asked = asked
         self.held = []
         self.standIns = [:]
+        self.underOtherApps = [:]
         self.historyUnknowns = []
     }
 

@@ -46,7 +46,7 @@ enum AllRules {
     /// What prevents the insert of a missing subscription.
     static let writeVetoes: [any WriteVeto] = [
         ForeignTokenVeto(), DisputedCustomerVeto(), StandInVeto(),
-        DisplacementVeto(), InsertVeto(),
+        DisplacementVeto(), OtherAppVeto(), InsertVeto(),
     ]
 
     /// Our rows compared with each other, without Apple.

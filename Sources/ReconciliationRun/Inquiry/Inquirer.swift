@@ -60,10 +60,14 @@ final class Inquirer: Sendable {
             note(statuses)
             item.statuses = statuses
             item.held = try await heldRows(besides: row, in: statuses)
-            if !StandInSearch.missing(in: item).isEmpty {
+            let missing = StandInSearch.missing(in: item).map(\.originalTransactionID)
+            if !missing.isEmpty {
                 let found = item
                 item.standIns = try await storing { () async throws(StoreError) in
                     try await StandInSearch(rows: rows).known(around: found)
+                }
+                item.underOtherApps = try await storing { () async throws(StoreError) in
+                    try await rows.rowsOfUnreadApps(holding: missing)
                 }
             }
             for _ in 0..<RunLimits.furtherQuestionsPerCase {

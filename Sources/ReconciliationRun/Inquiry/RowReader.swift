@@ -14,6 +14,15 @@ struct RowReader: Sendable {
         try await withNotes(await table.rows(holding: originalTransactionIDs))
     }
 
+    /// The rows of these ids that stand under apps which this run does not read, by id.
+    func rowsOfUnreadApps(
+        holding originalTransactionIDs: [String]
+    ) async throws(StoreError) -> [String: SubscriptionKey] {
+        Dictionary(
+            try await table.keysOfUnreadApps(holding: originalTransactionIDs)
+                .map { ($0.originalTransactionID, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// Rows with what is noted about them, in the same order.
     func withNotes(_ held: [HeldRow]) async throws(StoreError) -> [ScopedRow] {
         guard !held.isEmpty else { return [] }

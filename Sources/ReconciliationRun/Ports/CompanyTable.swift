@@ -16,6 +16,12 @@ package protocol CompanyTable: Sendable {
         holding originalTransactionIDs: [String]
     ) async throws(StoreError) -> [HeldRow]
 
+    /// The keys of rows under these ids of apps whose rows this run does not read; none where every
+    /// row is at hand.
+    func keysOfUnreadApps(
+        holding originalTransactionIDs: [String]
+    ) async throws(StoreError) -> [SubscriptionKey]
+
     /// How many rows the table holds of each app and environment, in that order.
     func rowsByApp() async throws(StoreError) -> [AppRows]
 }

@@ -38,6 +38,12 @@ package protocol CompanyDatabase: CompanySchema {
     /// The row of a key as it stands, outside of any transaction of ours; `nil` for none.
     func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow?
 
+    /// What the columns that tell apps apart hold in rows of other apps, each combination once.
+    func apps(besides apps: [AppIdentity]) throws(StoreError) -> [[String?]]
+
+    /// The rows with an original transaction id under some apps, as `apps(besides:)` found these.
+    func rows(holding id: String, in apps: [[String?]]) throws(StoreError) -> [CompanyRow]
+
     /// Begins a transaction.
     func begin() throws(StoreError)
 

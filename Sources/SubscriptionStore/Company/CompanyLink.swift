@@ -7,6 +7,7 @@ package struct CompanyLink: Sendable {
     package let mapping: TableMapping
     let refusals = CompanyRefusals()
     let committed = CommittedEntries()
+    let unread = UnreadApps()
 
     package init(_ database: any CompanyDatabase, mapping: TableMapping) {
         self.database = database
@@ -15,6 +16,45 @@ package struct CompanyLink: Sendable {
 
     /// What a person should know of changes that the company's database refused, in sentences.
     package var remarks: [String] { refusals.remarks }
+}
+
+/// The apps of the company's table whose rows the copy leaves out.
+final class UnreadApps: Sendable {
+    private struct Known {
+        /// Whose rows the copy was made of; `nil` for all.
+        var read: [AppIdentity]?
+        /// What their columns hold; `nil` until somebody asks.
+        var others: [[String?]]?
+    }
+
+    private let known = Mutex(Known())
+
+    /// - Parameter apps: Whose rows the copy is made of; `nil` for all.
+    func reading(_ apps: [AppIdentity]?) {
+        known.withLock { $0 = Known(read: apps) }
+    }
+
+    /// The keys of rows with these original transaction ids under other apps.
+    func keys(
+        holding ids: [String], in database: any CompanyDatabase
+    ) throws(StoreError) -> [SubscriptionKey] {
+        let known = known.withLock(\.self)
+        guard let read = known.read else { return [] }
+        let others: [[String?]]
+        if let found = known.others {
+            others = found
+        } else {
+            others = try database.apps(besides: read)
+            self.known.withLock { $0.others = others }
+        }
+        var keys: [SubscriptionKey] = []
+        for id in ids { keys += try database.rows(holding: id, in: others).map(\.key) }
+        return keys.filter { key in
+            !read.contains {
+                $0.bundleID == key.bundleID && $0.environment.rawValue == key.environment
+            }
+        }
+    }
 }
 
 /// The entries that the company's database has committed in the transaction at hand, before the

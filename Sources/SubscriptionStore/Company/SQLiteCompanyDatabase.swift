@@ -93,6 +93,22 @@ extension SQLiteCompanyDatabase {
         }.map(mapping.row)
     }
 
+    package func apps(besides apps: [AppIdentity]) throws(StoreError) -> [[String?]] {
+        guard let statement = statements.apps(besides: apps) else { return [] }
+        return try perform("looking for the apps of \(mapping.table)") { db in
+            try Self.texts(statement, db)
+        }
+    }
+
+    package func rows(
+        holding id: String, in apps: [[String?]]
+    ) throws(StoreError) -> [CompanyRow] {
+        guard let statement = statements.rows(holding: id, in: apps) else { return [] }
+        return try perform("looking for rows of a subscription in \(mapping.table)") { db in
+            try Self.texts(statement, db)
+        }.map(mapping.row)
+    }
+
     package func begin() throws(StoreError) {
         try perform("beginning to write to \(mapping.table)") { db in
             try db.beginTransaction(.immediate)

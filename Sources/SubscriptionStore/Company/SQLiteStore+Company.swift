@@ -55,6 +55,7 @@ extension SQLiteStore {
         let refresh = try await beginRefresh(of: company)
         try await takeOver(from: company)
         let apps = apps?.sorted()
+        company.unread.reading(apps)
         let expected = try await expectedRows(of: apps)
         var counts = CopyRefresh()
         var cursor: CompanyCursor?

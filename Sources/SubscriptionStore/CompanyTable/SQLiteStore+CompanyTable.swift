@@ -41,6 +41,15 @@ extension SQLiteStore {
         }
     }
 
+    package func keysOfUnreadApps(
+        holding originalTransactionIDs: [String]
+    ) async throws(StoreError) -> [SubscriptionKey] {
+        guard let company else { return [] }
+        return try await blocking { () throws(StoreError) in
+            try company.unread.keys(holding: originalTransactionIDs, in: company.database)
+        }.sorted()
+    }
+
     /// The stored id of one subscription that Apple is known to have answered about, or any.
     package func someOriginalTransactionID(
         of app: AppIdentity

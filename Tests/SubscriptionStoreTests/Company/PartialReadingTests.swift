@@ -38,6 +38,20 @@ import Testing
         #expect(all.deleted == 1)
     }
 
+    @Test func `knows the rows of other apps where an insert would double one`() async throws {
+        let (database, company) = try place()
+        defer { withExtendedLifetime(database) {} }
+        let store = try company.open(database)
+        _ = try await store.refreshCopy(for: .apply, at: now, of: mine)
+        // 1 is one of ours, 2 and 4 are of the other app, 9 stands nowhere.
+        let others = try await store.keysOfUnreadApps(holding: ["1", "2", "4", "9"])
+        #expect(others.map(\.originalTransactionID) == ["2", "4"])
+        #expect(others.allSatisfy { $0.bundleID == "other" })
+        // Where every row was read, the rows at hand say it.
+        _ = try await store.refreshCopy(for: .apply, at: now)
+        #expect(try await store.keysOfUnreadApps(holding: ["2"]).isEmpty)
+    }
+
     @Test func `that is stopped keeps what it read, and deletes nothing`() async throws {
         let database = try TemporaryDatabase()
         defer { withExtendedLifetime(database) {} }
