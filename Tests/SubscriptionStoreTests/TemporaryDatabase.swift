@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import SubscriptionStore
 import Subscriptions
+import Testing
 
 /// A database in a folder of its own that goes away with the value.
 final class TemporaryDatabase {
@@ -12,8 +13,34 @@ final class TemporaryDatabase {
         folder = FileManager.default.temporaryDirectory
             .appending(path: "trueup-store-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        if created { try SQLiteStore.create(at: path) }
+        if created { try Self.blank.get().write(to: path) }
     }
+
+    /// A database as it is created.
+    ///
+    /// Making one takes all migrations, so that it is made once and written with another identity for each
+    /// test.
+    private struct Blank {
+        private var bytes: Data
+        private let identity: Range<Data.Index>
+
+        init() throws {
+            let database = try TemporaryDatabase(created: false)
+            try SQLiteStore.create(at: database.path)
+            let id = try SQLiteStore.open(at: database.path, access: .readOnly).databaseIdentity()
+            bytes = try Data(contentsOf: URL(fileURLWithPath: database.path))
+            identity = try #require(bytes.range(of: Data(id.utf8)))
+        }
+
+        func write(to path: String) throws {
+            var bytes = bytes
+            let id = UUID().uuidString.lowercased().filter { $0 != "-" }
+            bytes.replaceSubrange(identity, with: Data(id.utf8))
+            try bytes.write(to: URL(fileURLWithPath: path))
+        }
+    }
+
+    private static let blank = Result { try Blank() }
 
     deinit {
         try? FileManager.default.removeItem(at: folder)
