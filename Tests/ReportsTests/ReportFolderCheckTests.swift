@@ -43,7 +43,7 @@ import Testing
         #expect(text.contains("File exists; move away what stands there"))
     }
 
-    @Test(arguments: [".lock", "latest"])
+    @Test(arguments: [".lock", "latest", "index.csv", "index.csv.partial"])
     func `finds a folder where something else belongs`(name: String) throws {
         try FileManager.default.createDirectory(
             atPath: reports + "/" + name, withIntermediateDirectories: true)

@@ -14,9 +14,14 @@ struct RunIndex {
     private var folders: Set<String>
 
     /// Reads the index and takes up complete folders that it lacks.
+    ///
+    /// - Throws: Where it cannot be written later: a run must not learn that at its end.
     static func read(in directory: String) throws(ReportError) -> RunIndex {
         var index = RunIndex(directory: directory, lines: [], newestManifest: nil, folders: [])
         let path = directory + "/" + fileName
+        for file in [path, index.draftPath] where FileSystem.entry(at: file) == .folder {
+            throw .notWritten("\(file) is a folder, in the way of the index; move it away")
+        }
         if let bytes = FileSystem.contents(of: path) {
             let text = String(decoding: bytes, as: UTF8.self)
             guard text.hasPrefix(Line.table.csvHeader) else {
