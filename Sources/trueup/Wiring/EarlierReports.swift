@@ -44,8 +44,8 @@ struct EarlierReports {
     ) -> Missing? {
         guard !ReportFolder.isPublished(runID, in: directory) else { return nil }
         let newest = ReportFolder.newestRun(in: directory)
-        // A database that was restored may be behind the reports.
-        if let newest, !newest.utf8.lexicographicallyPrecedes(runID.utf8) { return nil }
+        // A database that was restored may be behind the reports; runs of one second have no order.
+        if let newest, Self.second(of: runID) < Self.second(of: newest) { return nil }
         let place =
             known == directory
             ? "It was published there"
@@ -80,4 +80,7 @@ struct EarlierReports {
                 + "until they stand here again. Put them back beside the others "
                 + "(docs/backup.md).")
     }
+
+    /// When a run began, as its id says.
+    private static func second(of runID: String) -> Substring { runID.prefix { $0 != "-" } }
 }
