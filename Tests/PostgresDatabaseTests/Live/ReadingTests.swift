@@ -61,6 +61,25 @@
             #expect(try live.company.row(key) == nil)
         }
 
+        @Test func `finds the rows of a subscription under other apps`() throws {
+            let live = try LiveCompany(
+                .numbers,
+                preparing: "UPDATE subs SET app = 'com.example.other' WHERE otid % 2 = 0")
+            let mine = AppIdentity(bundleID: "com.example.app", environment: .production)
+            let others = try live.company.apps(besides: [mine])
+            #expect(others == [["com.example.other"]])
+            func apps(holding id: String) throws -> [String] {
+                try live.company.rows(holding: id, in: others).map(\.key.bundleID)
+            }
+            #expect(
+                try apps(holding: LiveCompany.key(2).originalTransactionID)
+                    == ["com.example.other"])
+            #expect(try apps(holding: LiveCompany.key(1).originalTransactionID).isEmpty)
+            #expect(try apps(holding: "no number").isEmpty)
+            // Where a constant names the app there are no others.
+            #expect(try LiveCompany().company.apps(besides: [mine]).isEmpty)
+        }
+
         @Test func `does not wait for a table that somebody has locked`() throws {
             var limits = SessionLimits()
             limits.lockMilliseconds = 100

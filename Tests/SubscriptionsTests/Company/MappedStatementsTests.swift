@@ -83,6 +83,29 @@ import Testing
         #expect(statements.page(after: nil, limit: 10, of: Self.apps).sql.contains("1 = 0"))
     }
 
+    @Test func `rows of a subscription are looked for under every other app`() throws {
+        let statements = MappedStatements(mappingOfApps, for: .sqlite)
+        let apps = try #require(statements.apps(besides: Self.apps))
+        #expect(
+            apps.sql.contains(
+                #"NOT ((t."app" = ?1 AND t."env" = ?2) OR (t."app" = ?3 AND t."env" = ?4))"#))
+        let rows = try #require(
+            statements.rows(holding: "42", in: [["c", "prod"], ["d", "test"]]))
+        #expect(
+            rows.sql.contains(
+                #"t."otid" = ?1 AND ((t."app" = ?2 AND t."env" = ?3) OR (t."app" = ?4"#))
+        #expect(
+            rows.arguments
+                == [.integer(42), .text("c"), .text("prod"), .text("d"), .text("test")])
+        // Too many to be named: every row of the id, and whoever asks looks at its app.
+        let many = (0...500).map { [String?.some("app\($0)"), "prod"] }
+        let any = try #require(statements.rows(holding: "42", in: many))
+        #expect(any.arguments == [.integer(42)])
+        #expect(statements.rows(holding: "no number", in: [["c", "prod"]]) == nil)
+        #expect(statements.rows(holding: "42", in: []) == nil)
+        #expect(MappedStatements(Self.mapping, for: .sqlite).apps(besides: Self.apps) == nil)
+    }
+
     @Test func `words for an environment are read, and written in keys`() throws {
         let mapping = mappingOfApps
         let statements = MappedStatements(mapping, for: .sqlite)
