@@ -27,28 +27,8 @@ struct FindingsDecidedAnew: Sendable {
 
     /// Asks about the rows of a chunk of findings; returns the id with which the next one begins.
     func ask(from first: String, _ db: Database) throws -> String? {
-        let next = try FindingLook.next(after: StoreLimits.scatteredRowsPerChunk, from: first, db)
-        let reason = QuestionReason.heldBack
-        try db.execute(
-            sql: """
-                INSERT OR IGNORE INTO trueup_agenda
-                SELECT s.bundle_id, s.environment, s.original_transaction_id, ?1, ?2, ?3, NULL, 0
-                FROM trueup_findings AS h
-                JOIN subscriptions AS s ON s.bundle_id = h.bundle_id
-                    AND s.environment = h.environment
-                    AND s.original_transaction_id = h.original_transaction_id
-                WHERE h.state IN \(FindingLook.unresolved)
-                    AND h.finding_id >= ?4 AND h.finding_id < ?5
-                    AND h.kind IN (\(Self.kinds))
-                    AND EXISTS (SELECT 1 FROM trueup_finding_jobs AS j
-                        WHERE j.finding_id = h.finding_id AND j.job = ?6)
-                    AND \(FindingLook.isOfAnApp(narrowing: "?7"))
-                """,
-            arguments: [
-                reason.rank, AgendaLine.turn(reason, isEntitling: true),
-                run.started.unixMilliseconds, first, next ?? "~", run.job, narrowing,
-            ])
-        return next
+        try FindingQuestions(run: run).ask(
+            from: first, where: "h.kind IN (\(Self.kinds))", db)
     }
 
     private static let kinds = FindingKind.allCases.filter(\.isMendedByAnswer)

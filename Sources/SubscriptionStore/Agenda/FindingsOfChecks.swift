@@ -41,35 +41,18 @@ struct FindingsOfChecks: Sendable {
 
     /// Asks about the rows of a chunk of findings; returns the id with which the next one begins.
     func ask(from first: String, _ db: Database) throws -> String? {
-        let next = try FindingLook.next(after: StoreLimits.scatteredRowsPerChunk, from: first, db)
-        let reason = QuestionReason.heldBack
-        try db.execute(
-            sql: """
-                INSERT OR IGNORE INTO trueup_agenda
-                SELECT s.bundle_id, s.environment, s.original_transaction_id, ?1, ?2, ?3, NULL, 0
-                FROM trueup_findings AS h
-                JOIN subscriptions AS s ON s.bundle_id = h.bundle_id
-                    AND s.environment = h.environment
-                    AND s.original_transaction_id = h.original_transaction_id
-                -- What was never judged is asked about anyway.
-                JOIN trueup_checks AS c ON c.bundle_id = h.bundle_id
-                    AND c.environment = h.environment
-                    AND c.original_transaction_id = h.original_transaction_id
-                WHERE h.state IN \(FindingLook.unresolved)
-                    AND h.finding_id >= ?4 AND h.finding_id < ?5
-                    AND EXISTS (SELECT 1 FROM trueup_finding_jobs AS j
-                        WHERE j.finding_id = h.finding_id AND j.job = ?6)
-                    AND \(FindingLook.isOfAnApp(narrowing: "?7"))
-                    AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
-                        JOIN trueup_runs AS r ON r.pass_id = f.pass_id
-                        WHERE f.pass_id = h.last_pass_id AND f.finding_id = h.finding_id
-                            AND f.superseded_by IS NULL AND f.is_carried = 0
-                            AND \(Self.notesNothing))
-                """,
-            arguments: [
-                reason.rank, AgendaLine.turn(reason, isEntitling: true),
-                run.started.unixMilliseconds, first, next ?? "~", run.job, narrowing,
-            ])
-        return next
+        try FindingQuestions(run: run).ask(
+            from: first,
+            // What was never judged is asked about anyway.
+            where: """
+                EXISTS (SELECT 1 FROM trueup_checks AS c
+                    WHERE c.bundle_id = h.bundle_id AND c.environment = h.environment
+                        AND c.original_transaction_id = h.original_transaction_id)
+                AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                    JOIN trueup_runs AS r ON r.pass_id = f.pass_id
+                    WHERE f.pass_id = h.last_pass_id AND f.finding_id = h.finding_id
+                        AND f.superseded_by IS NULL AND f.is_carried = 0
+                        AND \(Self.notesNothing))
+                """, db)
     }
 }
