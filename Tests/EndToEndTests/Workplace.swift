@@ -116,8 +116,7 @@ final class Workplace {
 
     /// What the database holds, each value with SQLite's name of its storage class.
     func stored(_ query: String) throws -> [[String]] {
-        let path = folder.url.appendingPathComponent("trueup.sqlite").path
-        return try DatabaseQueue(path: path).read { db in
+        try service().read { db in
             try Row.fetchAll(db, sql: query).map { row in
                 row.databaseValues.map { "\($0.storage.value ?? "NULL")" }
             }
@@ -126,7 +125,15 @@ final class Workplace {
 
     /// Changes the database as the company's own services do: from outside.
     func sql(_ statement: String) throws {
-        let path = folder.url.appendingPathComponent("trueup.sqlite").path
-        try DatabaseQueue(path: path).write { try $0.execute(sql: statement) }
+        try service().write { try $0.execute(sql: statement) }
+    }
+
+    /// A connection that waits for a run's transaction, as a service's does.
+    private func service() throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        return try DatabaseQueue(
+            path: folder.url.appendingPathComponent("trueup.sqlite").path,
+            configuration: configuration)
     }
 }

@@ -105,8 +105,17 @@ import Testing
             while connection.request() != nil { connection.respond("{}") }
         }
         let transport = try CurlTransport()
-        for _ in 0..<5 { _ = try await transport.send(get(server.url)) }
-        #expect(server.connectionCount == 1)
+        // libcurl lets go of a connection that was idle for two minutes, and on a machine that does much
+        // else the requests of a test may be so far apart.
+        for _ in 1...3 {
+            let (before, begun) = (server.connectionCount, ContinuousClock.now)
+            for _ in 0..<5 { _ = try await transport.send(get(server.url)) }
+            guard ContinuousClock.now - begun > .seconds(60) else {
+                #expect(server.connectionCount - before <= 1)
+                return
+            }
+        }
+        Issue.record("five requests took a minute, three times")
     }
 
     @Test func `opens no more connections to a host than it is allowed`() async throws {
