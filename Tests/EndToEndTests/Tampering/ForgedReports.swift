@@ -116,19 +116,6 @@ final class ForgedReports {
         }
     }
 
-    /// With `memchr`: a closure a byte takes long without optimisation.
-    private static func lines(of data: Data) -> Int {
-        unsafe data.withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress else { return 0 }
-            var (count, position) = (0, 0)
-            while let found = unsafe memchr(base + position, 0x0A, bytes.count - position) {
-                count += 1
-                position = unsafe UnsafeRawPointer(found) - base + 1
-            }
-            return count
-        }
-    }
-
     static func digest(_ bytes: some Sequence<UInt8>) -> String {
         SHA256.hash(data: Array(bytes)).map { String(format: "%02x", $0) }.joined()
     }
@@ -261,7 +248,7 @@ final class ForgedReports {
                 let data = try Data(contentsOf: url(run, name))
                 return [
                     "name": name, "bytes": data.count, "sha256": Self.digest(data),
-                    "lines": Self.lines(of: data),
+                    "lines": data.lineCount,
                 ]
             }
         }
