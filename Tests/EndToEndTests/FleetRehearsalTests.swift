@@ -8,7 +8,7 @@ import Testing
         let folder = try TemporaryFolder()
         let output = folder.url.appendingPathComponent("rehearsal.json")
         let result = try BuiltExecutable("fleet-rehearsal").run([
-            "--customers", "300", "--nights", "6", "--seed", "3", "--output", output.path,
+            "--customers", "180", "--nights", "6", "--seed", "3", "--output", output.path,
         ])
         #expect(result.status == 0, "\(result.output)\(result.errors)")
         let record = try JSONDecoder().decode(Record.self, from: Data(contentsOf: output))

@@ -63,7 +63,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(30)))
     func `a table that agrees with Apple is left alone`() throws {
-        let place = try workplace(customers: 200, drift: "0")
+        let place = try workplace(customers: 100, drift: "0")
         let before = try place.rows()
         let run = try place.run("run", "nightly")
         #expect(run.status == 0, "\(run.errors)\n\(run.output)")
@@ -75,7 +75,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(30)))
     func `what nights by delta carry over stands in every list, and verifies`() throws {
-        let place = try workplace(customers: 300, drift: "0.1")
+        let place = try workplace(customers: 150, drift: "0.2")
         try place.folder.write(
             """
             steps: [recover, walk]
@@ -106,7 +106,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(30)))
     func `a check writes no subscription row and leaves a plan`() throws {
-        let place = try workplace(customers: 150, drift: "0.2")
+        let place = try workplace(customers: 75, drift: "0.4")
         let before = try place.rows()
         let check = try place.run("check", "nightly")
         #expect(check.status == 2, "\(check.errors)")
@@ -117,7 +117,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(30)))
     func `a list of bare ids is filled in without a discrepancy`() throws {
-        let place = try workplace(customers: 100, drift: "0")
+        let place = try workplace(customers: 60, drift: "0")
         let simulator = place.simulator
         let exact = try place.rows(without: ["signed_date"])
         let bare = try Workplace(on: simulator)
@@ -140,7 +140,7 @@ import Testing
         killedAfterMilliseconds: Int
     ) throws {
         let slow = "requests_per_second: 100"
-        let place = try workplace(customers: 300, drift: "0.2")
+        let place = try workplace(customers: 150, drift: "0.4")
         let simulator = place.simulator
         let undisturbed = try Workplace(on: simulator)
         try #require(undisturbed.run("init").status == 0)
@@ -167,7 +167,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(30)), arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
     func `a signal leaves a report and a checkpoint`(signal: Int32, status: Int32) throws {
-        let place = try workplace(customers: 300, drift: "0.2")
+        let place = try workplace(customers: 150, drift: "0.4")
         let simulator = place.simulator
         let paced = simulator.appYAML()
             .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 100")

@@ -15,7 +15,7 @@ import Testing
     /// The same rows twice: in our table, and in one of the company's.
     private func places() throws -> (ours: Workplace, theirs: Workplace) {
         let simulator = try RunningSimulator([
-            "--customers", "150", "--drift", "0.1", "--seed", "5",
+            "--customers", "75", "--drift", "0.2", "--seed", "5",
         ])
         let ours = try Workplace(on: simulator)
         try #require(ours.run("init").status == 0)

@@ -196,9 +196,10 @@ import Testing
             reported.finding.field = "status"
             reported.finding.localValue = .integer(kind == .revocationMissed ? 1 : 2)
             reported.finding.localAsOf = nil
-            reported.finding.changedAt = daysAgo.map { (days: Int64) -> Timestamp in
-                let milliseconds = days * 86_400_000 + 1
-                return Samples.started.adding(milliseconds: -milliseconds)
+            reported.finding.changedAt = nil
+            if let daysAgo {
+                let milliseconds: Int64 = daysAgo * 86_400_000 + 1
+                reported.finding.changedAt = Samples.started.adding(milliseconds: -milliseconds)
             }
             return reported
         }

@@ -1,27 +1,10 @@
+import FoundationEssentials
+
 /// Base64 in the alphabet of URLs without padding (RFC 4648, section 5), as in JWS.
 enum Base64URL {
-    private static let alphabet: [UInt8] = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-
     static func append(_ bytes: some Collection<UInt8>, to output: inout [UInt8]) {
-        output.reserveCapacity(output.count + (bytes.count * 4 + 2) / 3)
-        // Looked up once, not for every character.
-        let alphabet = alphabet
-        var rest = bytes.makeIterator()
-        while let first = rest.next() {
-            output.append(alphabet[Int(first >> 2)])
-            guard let second = rest.next() else {
-                output.append(alphabet[Int(first & 3) << 4])
-                return
-            }
-            output.append(alphabet[Int(first & 3) << 4 | Int(second >> 4)])
-            guard let third = rest.next() else {
-                output.append(alphabet[Int(second & 15) << 2])
-                return
-            }
-            output.append(alphabet[Int(second & 15) << 2 | Int(third >> 6)])
-            output.append(alphabet[Int(third & 63)])
-        }
+        output += Data(bytes).base64EncodedData(
+            options: [.base64URLAlphabet, .omitPaddingCharacter])
     }
 
     static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {

@@ -68,15 +68,24 @@ struct AppStoreResponder: HTTPResponder {
         var headers = HTTPFields()
         if let type = answer.contentType { headers[.contentType] = type }
         for (name, value) in answer.headers {
-            if let field = HTTPField.Name(name) { headers[field] = value }
+            if let name = HTTPField.Name(name) { headers[fields: name] = [unrepeated(name, value)] }
         }
         if case .endless = transport {
         } else {
-            headers[.contentLength] = String(answer.body.count)
+            let length = unrepeated(.contentLength, String(answer.body.count))
+            headers[fields: .contentLength] = [length]
         }
         return Response(
             status: HTTPResponse.Status(code: answer.status), headers: headers,
             body: BodyTransport.body(answer.body, transport: transport, end: endBody))
+    }
+
+    /// A field whose value is another in every answer, so that HTTP/2 does not put it into its table of
+    /// fields, which is searched for every field of every answer.
+    private static func unrepeated(_ name: HTTPField.Name, _ value: String) -> HTTPField {
+        var field = HTTPField(name: name, value: value)
+        field.indexingStrategy = .avoid
+        return field
     }
 }
 

@@ -93,10 +93,10 @@ private struct SignedPart: Decodable {
 
     /// `nil` where the text is no compact JWS with such a payload.
     init?(_ jws: String) {
-        let segments = jws.split(separator: ".", omittingEmptySubsequences: false)
+        let segments = jws.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
         guard segments.count == 3 else { return nil }
-        var base64 = String(segments[1].map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-        while base64.utf8.count % 4 != 0 { base64 += "=" }
+        var base64 = Data(segments[1].map { $0 == 0x2D ? 0x2B : $0 == 0x5F ? 0x2F : $0 })
+        while base64.count % 4 != 0 { base64.append(0x3D) }
         guard let bytes = Data(base64Encoded: base64),
             let part = try? JSONDecoder().decode(SignedPart.self, from: bytes)
         else { return nil }

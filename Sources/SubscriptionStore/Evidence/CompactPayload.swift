@@ -142,15 +142,6 @@ enum Base64URL {
     }
 
     static func encode(_ bytes: Data) -> Data {
-        var text = [UInt8](bytes.base64EncodedData())
-        while text.last == UInt8(ascii: "=") { text.removeLast() }
-        for index in text.indices {
-            switch text[index] {
-            case UInt8(ascii: "+"): text[index] = UInt8(ascii: "-")
-            case UInt8(ascii: "/"): text[index] = UInt8(ascii: "_")
-            default: break
-            }
-        }
-        return Data(text)
+        bytes.base64EncodedData(options: [.base64URLAlphabet, .omitPaddingCharacter])
     }
 }

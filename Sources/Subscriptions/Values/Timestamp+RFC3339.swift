@@ -76,15 +76,13 @@ extension Timestamp {
         append(value, digits: digits, to: &bytes)
     }
 
-    /// Appends so many digits of a number that has no more.
+    /// Appends so many digits, two to four, of a number that has no more and is not negative.
     private static func append(_ value: Int64, digits: Int, to bytes: inout [UInt8]) {
         let zero = UInt8(ascii: "0")
-        var rest = value
-        bytes += repeatElement(zero, count: digits)
-        for index in (bytes.count - digits..<bytes.count).reversed() {
-            bytes[index] = zero + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        }
+        if digits > 3 { bytes.append(zero + UInt8(truncatingIfNeeded: value / 1000 % 10)) }
+        if digits > 2 { bytes.append(zero + UInt8(truncatingIfNeeded: value / 100 % 10)) }
+        bytes.append(zero + UInt8(truncatingIfNeeded: value / 10 % 10))
+        bytes.append(zero + UInt8(truncatingIfNeeded: value % 10))
     }
 }
 

@@ -15,7 +15,7 @@ struct ExampleNight {
     /// Runs the job on our own table.
     init(_ job: String) throws {
         self.job = job
-        simulator = try RunningSimulator(["--customers", "150", "--drift", "0.1", "--seed", "5"])
+        simulator = try RunningSimulator(["--customers", "75", "--drift", "0.2", "--seed", "5"])
         rows = try SeedRow.all(
             of: #require(simulator.ready.tableFile), isBare: job == "backfill")
         ours = try Self.place(on: simulator, job)
