@@ -7,7 +7,7 @@ actor OCSPListener {
     nonisolated let service: OCSPService
     private nonisolated let port: ReservedPort
     private let logger: Logger
-    private var serving: Task<Void, any Error>?
+    private var serving: Serving?
 
     init(port: ReservedPort, service: OCSPService, logger: Logger) {
         self.port = port
@@ -21,8 +21,7 @@ actor OCSPListener {
     func follow() async {
         let isAbsent = service.state.withLock { $0.mode == .absent }
         guard isAbsent else { return await open() }
-        serving?.cancel()
-        _ = await serving?.result
+        await serving?.end()
         serving = nil
     }
 
@@ -34,10 +33,7 @@ actor OCSPListener {
             configuration: .init(
                 address: .hostname("127.0.0.1", port: port.number), reuseAddress: true),
             onServerRunning: { _ in signal.finish() }, logger: logger)
-        serving = Task {
-            defer { signal.finish() }
-            try await application.run()
-        }
+        serving = Serving(application) { signal.finish() }
         for await _ in opened {}
     }
 
@@ -45,6 +41,6 @@ actor OCSPListener {
     func run() async {
         await follow()
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
-        serving?.cancel()
+        serving?.beginEnding()
     }
 }

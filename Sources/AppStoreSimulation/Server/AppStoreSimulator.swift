@@ -243,7 +243,7 @@ package struct AppStoreSimulator: Sendable {
                 if let ocsp { group.addTask { await ocsp.run() } }
                 for listener in listeners { group.addTask { try await listener.run() } }
                 let control = controlApplication()
-                group.addTask { try await control.run() }
+                group.addTask { try await Serving.run(control) }
                 group.addTask {
                     while true {
                         try await Task.sleep(for: .milliseconds(100))

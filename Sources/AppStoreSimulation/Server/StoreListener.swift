@@ -1,12 +1,7 @@
 import Hummingbird
-import Synchronization
 
 /// The listener of one environment, which fault plans can close and open again.
 actor StoreListener {
-    /// How long closing waits for answers in flight: two seconds.
-    private static let closingChecks = 100
-    private static let checkMilliseconds = 20
-
     private nonisolated let port: ReservedPort
     private let server: StoreServer
     private var serving: Serving?
@@ -38,15 +33,12 @@ actor StoreListener {
     private func close() async {
         guard let serving else { return }
         self.serving = nil
-        serving.cancel()
-        for _ in 0..<Self.closingChecks where serving.outcome == nil {
-            try? await Task.sleep(for: .milliseconds(Self.checkMilliseconds))
-        }
+        await serving.end()
     }
 
     /// Serves until the task is cancelled.
     func run() async throws {
-        defer { serving?.cancel() }
+        defer { serving?.beginEnding() }
         try await follow()
         server.notePort(port.number)
         while !Task.isCancelled {
@@ -54,29 +46,6 @@ actor StoreListener {
             try await follow()
         }
     }
-}
-
-/// A running server, and its result once it has ended.
-private final class Serving: Sendable {
-    private let task = Mutex<Task<Void, Never>?>(nil)
-    private let ended = Mutex<Result<Void, any Error>?>(nil)
-
-    init(_ application: Application<AppStoreResponder>, whenEnded: @escaping @Sendable () -> Void) {
-        let running = Task {
-            do {
-                try await application.run()
-                ended.withLock { $0 = .success(()) }
-            } catch {
-                ended.withLock { $0 = .failure(error) }
-            }
-            whenEnded()
-        }
-        task.withLock { $0 = running }
-    }
-
-    var outcome: Result<Void, any Error>? { ended.withLock { $0 } }
-
-    func cancel() { task.withLock { $0?.cancel() } }
 }
 
 /// Creates the web server of one environment each time it is opened.
