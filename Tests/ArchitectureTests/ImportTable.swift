@@ -73,8 +73,7 @@ enum ImportTable {
                 "Crypto", "Foundation", "FoundationEssentials",
                 "FoundationNetworking", "Glibc", "HTTPTypes", "Hummingbird", "HummingbirdCore",
                 "HummingbirdHTTP2", "HummingbirdTLS", "Logging", "NIOCore", "NIOHTTP2",
-                "NIOHTTPTypes", "ServiceLifecycle",
-                "SwiftASN1", "Synchronization", "X509", "Yams",
+                "NIOHTTPTypes", "ServiceLifecycle", "SwiftASN1", "Synchronization", "X509", "Yams",
             ]),
         // Crypto for the settings digest; the C library for modes, streams and signals.
         ImportRule(

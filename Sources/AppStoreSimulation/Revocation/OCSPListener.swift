@@ -1,18 +1,15 @@
 import Hummingbird
-import Logging
 import Synchronization
 
 /// The listener of the OCSP responder, which the mode `absent` closes.
 actor OCSPListener {
     nonisolated let service: OCSPService
     private nonisolated let port: ReservedPort
-    private let logger: Logger
     private var serving: Serving?
 
-    init(port: ReservedPort, service: OCSPService, logger: Logger) {
+    init(port: ReservedPort, service: OCSPService) {
         self.port = port
         self.service = service
-        self.logger = logger
     }
 
     nonisolated var address: String { "http://127.0.0.1:\(port.number)" }
@@ -32,7 +29,7 @@ actor OCSPListener {
             responder: OCSPResponder(service: service),
             configuration: .init(
                 address: .hostname("127.0.0.1", port: port.number), reuseAddress: true),
-            onServerRunning: { _ in signal.finish() }, logger: logger)
+            onServerRunning: { _ in signal.finish() }, logger: AppStoreSimulator.quietLogger)
         serving = Serving(application) { signal.finish() }
         for await _ in opened {}
     }

@@ -67,8 +67,7 @@ package struct AppStoreSimulator: Sendable {
         ocsp = ocspPort.map {
             OCSPListener(
                 port: $0,
-                service: OCSPService(mode: settings.ocsp ?? .good, intermediates: intermediates),
-                logger: Self.quietLogger)
+                service: OCSPService(mode: settings.ocsp ?? .good, intermediates: intermediates))
         }
         var report = try Self.writtenFiles(keys, settings: settings)
         report.ocsp = ocsp?.address

@@ -93,14 +93,24 @@ private struct SignedPart: Decodable {
 
     /// `nil` where the text is no compact JWS with such a payload.
     init?(_ jws: String) {
-        let segments = jws.utf8.split(separator: 0x2E, omittingEmptySubsequences: false)
+        let segments = jws.utf8.split(
+            separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard segments.count == 3 else { return nil }
-        var base64 = Data(segments[1].map { $0 == 0x2D ? 0x2B : $0 == 0x5F ? 0x2F : $0 })
-        while base64.count % 4 != 0 { base64.append(0x3D) }
+        var base64 = Data(segments[1].map(Self.standardDigit))
+        while base64.count % 4 != 0 { base64.append(UInt8(ascii: "=")) }
         guard let bytes = Data(base64Encoded: base64),
             let part = try? JSONDecoder().decode(SignedPart.self, from: bytes)
         else { return nil }
         self = part
+    }
+
+    /// A digit of base64url as base64 writes it (RFC 4648, sections 4 and 5).
+    private static func standardDigit(_ digit: UInt8) -> UInt8 {
+        switch digit {
+        case UInt8(ascii: "-"): UInt8(ascii: "+")
+        case UInt8(ascii: "_"): UInt8(ascii: "/")
+        default: digit
+        }
     }
 }
 

@@ -125,9 +125,8 @@ struct CompactPayload {
 }
 
 /// Base64url without padding (RFC 7515, section 2) by way of the library's base64.
-///
-/// Bytes are exchanged in arrays: `Data` checks its representation at every byte.
 enum Base64URL {
+    /// Characters are exchanged in an array: `Data` checks its representation at every byte.
     static func decode(_ text: Data) -> Data? {
         var standard = [UInt8](text)
         for index in standard.indices {
