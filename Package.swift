@@ -149,7 +149,7 @@ let package = Package(
         .testTarget(
             name: "SubscriptionStoreTests",
             dependencies: [
-                "SubscriptionStore", "Subscriptions", "TestSupport",
+                "InMemoryPorts", "SubscriptionStore", "Subscriptions", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
@@ -181,9 +181,9 @@ let package = Package(
         .testTarget(
             name: "ContractTests",
             dependencies: [
-                "EventDelivery", "HTTPTransport", "InMemoryPorts", "ReconciliationRun",
-                "SubscriptionStore", "Subscriptions", "TestSupport", "appstore-simulator",
-                "trueup",
+                "EventDelivery", "HTTPTransport", "InMemoryPorts", "PostgresDatabase",
+                "ReconciliationRun", "SubscriptionStore", "Subscriptions", "TestSupport",
+                "appstore-simulator", "trueup",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
@@ -215,12 +215,15 @@ let package = Package(
             ], path: "Benchmarks/rehearsal"),
         .target(
             name: "InMemoryPorts",
-            dependencies: ["EventDelivery", "ReconciliationRun", "Subscriptions"],
+            dependencies: [
+                "EventDelivery", "ReconciliationRun", "SubscriptionStore", "Subscriptions",
+            ],
             path: "Tests/InMemoryPorts"),
         .target(
             name: "TestSupport",
             dependencies: [
-                "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "Subscriptions",
+                "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "PostgresDatabase",
+                "Subscriptions",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),

@@ -13,6 +13,8 @@ package final class SQLiteStore: Sendable {
     let naming: EventNaming?
     /// The company's own table, where the rows here are a copy of it.
     let company: CompanyLink?
+    /// Where the books are a copy of those on a server.
+    let mirror: BooksMirror?
     /// Keys whose stored bytes are not valid text, by the text that they read as (see
     /// `rows(after:limit:)`).
     let unspeakableKeys = UnspeakableKeys()
@@ -21,13 +23,14 @@ package final class SQLiteStore: Sendable {
 
     private init(
         file: DatabaseFile, access: StoreAccess, connection: DatabaseQueue, naming: EventNaming?,
-        company: CompanyLink? = nil
+        company: CompanyLink? = nil, mirror: BooksMirror? = nil
     ) {
         self.file = file
         self.access = access
         self.connection = connection
         self.naming = naming
         self.company = company
+        self.mirror = mirror
     }
 
     /// The connection that writes closes last: only it puts the log into the file.
@@ -108,12 +111,14 @@ package final class SQLiteStore: Sendable {
     ///     correction is told to anybody.
     ///   - company: The company's own table, where the rows here are a copy of it: corrections are
     ///     written there, too.
+    ///   - mirror: The server that the books stand on, where the file is a copy of them: every
+    ///     transaction is committed there, too, and first.
     /// - Returns: the open database; it closes with its last reference.
     /// - Throws: `.unavailable` when there is none, `.schema` when it is not ours, of another
     ///   version or changed, `.inconsistent` when the end of its ledger does not hold.
     package static func open(
         at path: String, access: StoreAccess, naming: EventNaming? = nil,
-        company: CompanyLink? = nil
+        company: CompanyLink? = nil, mirror: BooksMirror? = nil
     ) throws(StoreError) -> SQLiteStore {
         let file = DatabaseFile(path: path)
         guard file.exists else {
@@ -137,9 +142,15 @@ package final class SQLiteStore: Sendable {
                 throw StoreError.notWritten(
                     "The database \(path) may not be written. Check the rights on the file.")
             }
+            let connection = try file.connectToWrite()
+            if let mirror {
+                try mirror.watch(connection)
+            } else {
+                try connection.write { try CopyMark($0).remove() }
+            }
             let store = SQLiteStore(
-                file: file, access: access, connection: try file.connectToWrite(), naming: naming,
-                company: company)
+                file: file, access: access, connection: connection, naming: naming,
+                company: company, mirror: mirror)
             store.idleReader.giveBack(reader)
             return store
         } catch {

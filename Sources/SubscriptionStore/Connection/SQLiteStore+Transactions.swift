@@ -17,10 +17,10 @@ extension SQLiteStore {
                 "A command that only reads tried to write while \(doing); nothing was written.")
         }
         try? await Task.sleep(for: courtesy.pause)
-        return try await retried(doing) { [connection, courtesy] in
+        return try await retried(doing) { [connection, courtesy, mirror] in
             let (value, start) = try await connection.write { db in
                 let start = ContinuousClock.now
-                return (try body(db), start)
+                return (try mirror.committing(db, body), start)
             }
             courtesy.wrote(from: start, to: .now)
             return value
@@ -64,12 +64,12 @@ extension SQLiteStore {
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Result<Value, PlanApplication.Undone> {
         try? await Task.sleep(for: courtesy.pause)
-        return try await retried(doing) { [connection, courtesy, company] in
+        return try await retried(doing) { [connection, courtesy, company, mirror] in
             company?.committed.range = nil
             do {
                 let (value, start) = try await connection.write { db in
                     let start = ContinuousClock.now
-                    return (try body(db), start)
+                    return (try mirror.committing(db, body), start)
                 }
                 courtesy.wrote(from: start, to: .now)
                 return .success(value)
@@ -78,6 +78,9 @@ extension SQLiteStore {
             } catch let error as DatabaseError {
                 guard let entries = company?.committed.range else { throw error }
                 throw StoreError(error, behind: entries)
+            } catch let error as StoreError {
+                guard let entries = company?.committed.range else { throw error }
+                throw error.behind(entries)
             }
         }
     }
@@ -90,11 +93,18 @@ extension SQLiteStore {
             switch result {
             case .success(let value): return value
             case .failure(let failure):
-                let error = StoreError(failure, doing: doing)
+                let error = translated(failure, doing: doing)
                 guard error.isBusy, attempt < StoreLimits.busyAttempts else { throw error }
             }
         }
         throw .inconsistent("Gave up while \(doing).")
+    }
+
+    private func translated(_ error: any Error, doing: String) -> StoreError {
+        guard let mirror, mirror.isAhead, let error = error as? DatabaseError else {
+            return StoreError(error, doing: doing)
+        }
+        return StoreError(error, ofCopyAt: file.path, doing: doing)
     }
 
     /// The same for callers that block, with errors of `body` passed through unchanged.
@@ -106,12 +116,12 @@ extension SQLiteStore {
             do {
                 let (value, start) = try connection.write { db in
                     let start = ContinuousClock.now
-                    return (try body(db), start)
+                    return (try mirror.committing(db, body), start)
                 }
                 courtesy.wrote(from: start, to: .now)
                 return value
             } catch let error as DatabaseError {
-                let translated = StoreError(error, doing: doing)
+                let translated = translated(error, doing: doing)
                 guard translated.isBusy, attempt < StoreLimits.busyAttempts else {
                     throw translated
                 }
@@ -133,6 +143,18 @@ extension SQLiteStore {
         } catch let error as DatabaseError {
             throw StoreError(error, doing: doing)
         }
+    }
+}
+
+extension BooksMirror? {
+    /// Does the work of one transaction; where the books stand on a server, it commits there, too.
+    fileprivate func committing<Value>(
+        _ db: Database, _ body: (Database) throws -> Value
+    ) throws -> Value {
+        self?.begin()
+        let value = try body(db)
+        try self?.commit(db)
+        return value
     }
 }
 

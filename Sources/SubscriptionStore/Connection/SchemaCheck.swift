@@ -5,16 +5,17 @@ import Subscriptions
 struct SchemaCheck {
     let path: String
 
-    /// Brings the schema up to this version; an empty database becomes one of ours.
+    /// Brings the schema up to this version, or an earlier one; an empty database becomes one of ours.
     ///
     /// Each step is a transaction of its own and is seen whole or not at all.
-    func migrate(_ connection: DatabaseQueue) throws {
-        while try connection.write(migrateOneStep) {}
+    func migrate(_ connection: DatabaseQueue, to newest: Int = Migration.newest) throws {
+        while try connection.write({ try migrateOneStep($0, to: newest) }) {}
     }
 
-    private func migrateOneStep(_ db: Database) throws -> Bool {
+    private func migrateOneStep(_ db: Database, to newest: Int) throws -> Bool {
         let version = try refuseForeign(db)
-        guard let step = Migration.all.first(where: { $0.number > version }) else { return false }
+        guard let step = Migration.all.first(where: { $0.number > version && $0.number <= newest })
+        else { return false }
         try db.execute(sql: step.sql)
         try db.execute(sql: "PRAGMA application_id = \(Migration.applicationID)")
         try db.execute(sql: "PRAGMA user_version = \(step.number)")

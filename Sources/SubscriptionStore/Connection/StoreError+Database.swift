@@ -66,15 +66,41 @@ extension StoreError {
     ///   - error: What SQLite said.
     ///   - entries: Of the ledger there.
     init(_ error: DatabaseError, behind entries: ClosedRange<Int64>) {
-        let range =
-            entries.count == 1
+        self = .notWritten(
+            "The books could not be written after your database had committed corrections "
+                + "(\(Self.words(entries)) of the ledger there): these stand, and nothing else of "
+                + "this step was written. See whether the disk of the books is full or has failed, "
+                + "then run again: the run first takes over what the books lack. "
+                + "\(Self.quote(error))")
+    }
+
+    /// Why a copy could not commit what the server of the books has committed.
+    init(_ error: DatabaseError, ofCopyAt path: String, doing: String) {
+        self = .notWritten(
+            "The copy of the books at \(path) could not be written while \(doing). The step stands on "
+                + "the server, and nothing is lost. See whether the disk is full or has failed, then "
+                + "run again: the copy is made anew. \(Self.quote(error))")
+    }
+
+    /// The same as for SQLite where the server that the books stand on did not commit them.
+    func behind(_ entries: ClosedRange<Int64>) -> StoreError {
+        let standing =
+            "\(description) Your database had committed corrections just before "
+            + "(\(Self.words(entries)) of the ledger there): these stand, and the next run first "
+            + "takes over what the books lack."
+        return switch self {
+        case .unavailable: .unavailable(standing)
+        case .notWritten: .notWritten(standing)
+        case .busy: .busy(standing)
+        case .schema: .schema(standing)
+        case .inconsistent: .inconsistent(standing)
+        }
+    }
+
+    private static func words(_ entries: ClosedRange<Int64>) -> String {
+        entries.count == 1
             ? "entry \(entries.lowerBound)"
             : "entries \(entries.lowerBound) to \(entries.upperBound)"
-        self = .notWritten(
-            "The books could not be written after your database had committed corrections (\(range) "
-                + "of the ledger there): these stand, and nothing else of this step was written. See "
-                + "whether the disk of the books is full or has failed, then run again: the run "
-                + "first takes over what the books lack. \(Self.quote(error))")
     }
 
     var isBusy: Bool {

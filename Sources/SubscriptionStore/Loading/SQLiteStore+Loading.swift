@@ -108,7 +108,10 @@ extension SQLiteStore {
                 throw StoreError.inconsistent(
                     "A command that only reads tried to write while \(doing).")
             }
-            return try file.connectToWrite(cacheKibibytes: StoreLimits.loadingCacheKibibytes)
+            let connection = try file.connectToWrite(
+                cacheKibibytes: StoreLimits.loadingCacheKibibytes)
+            try mirror?.watch(connection)
+            return connection
         }
         let reading = try file.connectToRead()
         // SQLite knows no other way to write the temporary tables, and nothing else is written.

@@ -1,0 +1,221 @@
+import Foundation
+import GRDB
+package import Subscriptions
+
+/// The file in which a machine works on books that stand on a server.
+///
+/// It may be deleted at any time between two runs: whoever opens it next makes it anew.
+package struct BooksCopy: Sendable {
+    let path: String
+    let server: any BooksServer
+
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - server: Where the books stand.
+    package init(path: String, server: any BooksServer) {
+        self.path = path
+        self.server = server
+    }
+
+    private static let rowsPerPage = 5000
+
+    /// Makes the file as the books on the server are, unless it is.
+    ///
+    /// - Parameter lock: Held by the caller.
+    /// - Returns: Their state; of an earlier version where its schema is less than `Migration.newest`.
+    /// - Throws: `.unavailable` where no books stand there, `.schema` where the file is no copy of
+    ///   these: it is left as it is.
+    @discardableResult
+    package func bringUpToDate(under lock: borrowing RunLock) throws(StoreError) -> BooksState {
+        guard let state = try server.state() else { throw missing }
+        guard try mark(ofBooks: state.identity) != state else { return state }
+        let draft = path + "-fetched"
+        do {
+            // Not beside it: there may be no room for both. Its log goes before a new file has its name.
+            for name in [path, path + "-wal", path + "-shm"] { try remove(name) }
+            let made = try server.reading { reading in
+                guard let state = reading.state else { throw missing }
+                try make(draft, of: reading, as: state)
+                return state
+            }
+            guard unsafe rename(draft, path) == 0 else { throw notMoved }
+            return made
+        } catch {
+            for name in [draft, draft + "-wal", draft + "-shm"] { unsafe unlink(name) }
+            throw StoreError(error, doing: "reading the books from \(server.place) into \(path)")
+        }
+    }
+
+    /// Whether the file is as the books on the server are.
+    ///
+    /// - Throws: `.unavailable` where no books stand there, or nobody answers.
+    package func isCurrent() throws(StoreError) -> Bool {
+        guard let state = try server.state() else { throw missing }
+        return try mark(ofBooks: state.identity) == state
+    }
+
+    /// Whether books stand on the server.
+    package func standsThere() throws(StoreError) -> Bool { try server.state() != nil }
+
+    /// Puts the file's books on the server, in place of those that stand there.
+    ///
+    /// Killed meanwhile, those that stood there stand there still.
+    ///
+    /// - Parameter lock: Held by the caller, who has claimed the books.
+    /// - Throws: `StoreError`.
+    package func place(under lock: borrowing RunLock) throws(StoreError) {
+        let doing = "putting the books on their server"
+        do {
+            let connection = try DatabaseFile(path: path).connectToWrite()
+            let identity = try connection.read { db in
+                try String.fetchOne(db, sql: "SELECT id FROM trueup_database") ?? ""
+            }
+            var state = try server.begin(identity: identity, schema: Migration.newest)
+            let tables = try connection.read(BooksTables.watched) + [BooksTables.sequences]
+            for table in tables {
+                var last: [BooksValue]?
+                repeat {
+                    let rows = try connection.read { [last] db in
+                        try Self.rows(of: table, after: last, db)
+                    }
+                    last = rows.count < Self.rowsPerPage ? nil : rows.last.map(table.key(of:))
+                    guard !rows.isEmpty else { continue }
+                    state = try server.commit([BooksChange(table: table, rows: rows)], to: state)
+                } while last != nil
+            }
+            try server.conclude(state)
+            try connection.write { [state] db in try CopyMark(db).set(state) }
+            try connection.close()
+        } catch {
+            throw StoreError(error, doing: doing)
+        }
+    }
+
+    private var missing: StoreError {
+        .unavailable(
+            "There are no books in \(server.place). Nothing was changed. Run `trueup init`, which "
+                + "makes them, or puts those of \(path) there, where there are any; correct `store`; "
+                + "or restore the database of the server.")
+    }
+
+    /// Which state the file is a copy of; `nil` where there is none.
+    ///
+    /// - Throws: `.schema` for every file that is not known to be a copy of these books: nothing else
+    ///   may be replaced.
+    private func mark(ofBooks identity: String) throws(StoreError) -> BooksState? {
+        let file = DatabaseFile(path: path)
+        guard file.exists, !file.isEmpty else { return nil }
+        let state: BooksState?
+        do {
+            state = try file.connectToRead().read { db in
+                try db.tableExists("trueup_books_copy") ? try CopyMark(db).state : nil
+            }
+        } catch {
+            throw .schema(
+                "\(path) cannot be read, so that nobody can tell whether it is a copy of the books in "
+                    + "\(server.place). It was left as it is. Move it away: a copy is made anew. "
+                    + "(\(StoreError(error, doing: "reading it")))")
+        }
+        guard let state, state.identity == identity else {
+            throw .schema(
+                "\(path) holds books of its own, no copy of those in \(server.place). It was left as "
+                    + "it is. To work with the books there, name another file in `store.copy`, or "
+                    + "move this one away; to put these books on the server, too, name them in "
+                    + "`store.books` (postgres:NAME) and run `trueup init`.")
+        }
+        return state
+    }
+
+    private static func rows(
+        of table: BooksTable, after key: [BooksValue]?, _ db: Database
+    ) throws -> [[BooksValue]] {
+        let names = table.columns.map(\.name).joined(separator: ", ")
+        let order = table.key.joined(separator: ", ")
+        let marks = table.key.map { _ in "?" }.joined(separator: ", ")
+        let position = key == nil ? "" : "WHERE (\(order)) > (\(marks))"
+        return try Row.fetchAll(
+            db,
+            sql: """
+                SELECT \(names) FROM main.\(table.name) \(position) ORDER BY \(order)
+                LIMIT \(rowsPerPage)
+                """, arguments: StatementArguments((key ?? []).map(\.stored))
+        ).map { Array($0.databaseValues).map(BooksValue.init) }
+    }
+}
+
+// MARK: - Making the file
+
+extension BooksCopy {
+    private func make(_ draft: String, of reading: any BooksReading, as state: BooksState) throws {
+        guard state.schema <= Migration.newest else {
+            throw StoreError.schema(
+                "The books in \(server.place) were written by a newer trueup (schema "
+                    + "\(state.schema), this version knows \(Migration.newest)). Nothing was changed. "
+                    + "Use the newer version.")
+        }
+        for leftover in [draft, draft + "-wal", draft + "-shm"] { try remove(leftover) }
+        // It holds customers' rows: for its owner alone, and so are the files that SQLite puts beside it.
+        let descriptor = unsafe open(draft, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw notMoved }
+        close(descriptor)
+        let connection = try DatabaseFile(path: draft).connectToWrite()
+        try SchemaCheck(path: path).migrate(connection, to: state.schema)
+        // Triggers hold for what is written, not for what is copied.
+        let triggers = try connection.write { db in try Self.dropTriggers(db) }
+        let tables = try connection.read(BooksTables.watched) + [BooksTables.sequences]
+        for table in tables { try fill(table, of: reading, connection) }
+        try connection.write { db in
+            try db.execute(sql: "DELETE FROM trueup_database")
+            try db.execute(
+                sql: "INSERT INTO trueup_database VALUES (?)", arguments: [state.identity])
+            // As a reading of the company's table that met these rows once.
+            try db.execute(
+                sql: """
+                    INSERT INTO trueup_company_rows
+                    SELECT bundle_id, environment, original_transaction_id, 0, NULL
+                    FROM subscriptions WHERE EXISTS (SELECT 1 FROM trueup_company)
+                    """)
+            for trigger in triggers { try db.execute(sql: trigger) }
+            try CopyMark(db).set(state)
+        }
+        try connection.close()
+    }
+
+    private static func dropTriggers(_ db: Database) throws -> [String] {
+        let triggers = try Row.fetchAll(
+            db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        ).map { (name: $0.requiredText(at: 0), sql: $0.requiredText(at: 1)) }
+        for trigger in triggers { try db.execute(sql: "DROP TRIGGER \(trigger.name)") }
+        return triggers.map(\.sql)
+    }
+
+    private func fill(
+        _ table: BooksTable, of reading: any BooksReading, _ connection: DatabaseQueue
+    ) throws {
+        let names = table.columns.map(\.name).joined(separator: ", ")
+        let marks = table.columns.map { _ in "?" }.joined(separator: ", ")
+        try connection.write { db in try db.execute(sql: "DELETE FROM \(table.name)") }
+        var last: [BooksValue]?
+        repeat {
+            let rows = try reading.rows(of: table, after: last, limit: Self.rowsPerPage)
+            try connection.write { db in
+                let insert = try db.cachedStatement(
+                    sql: "INSERT INTO \(table.name) (\(names)) VALUES (\(marks))")
+                for row in rows {
+                    try insert.execute(arguments: StatementArguments(row.map(\.stored)))
+                }
+            }
+            last = rows.count < Self.rowsPerPage ? nil : rows.last.map(table.key(of:))
+        } while last != nil
+    }
+
+    private func remove(_ name: String) throws(StoreError) {
+        guard unsafe unlink(name) == 0 || errno == ENOENT else { throw notMoved }
+    }
+
+    private var notMoved: StoreError {
+        .notWritten(
+            "The copy of the books cannot be put at \(path): "
+                + "\(unsafe String(cString: strerror(errno))). Check the rights on its folder.")
+    }
+}

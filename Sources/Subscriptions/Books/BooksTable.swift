@@ -1,0 +1,74 @@
+/// A table of the job's own books, as far as another database must know it to keep its rows.
+package struct BooksTable: Hashable, Sendable {
+    /// As SQLite has it, such as `trueup_runs`.
+    package var name: String
+    package var columns: [BooksColumn]
+    /// The columns of the primary key, in its order.
+    package var key: [String]
+
+    package init(name: String, columns: [BooksColumn], key: [String]) {
+        self.name = name
+        self.columns = columns
+        self.key = key
+    }
+
+    /// The key of one of its rows.
+    package func key(of row: [BooksValue]) -> [BooksValue] {
+        key.compactMap { name in
+            columns.firstIndex { $0.name == name }
+                .flatMap { row.indices.contains($0) ? row[$0] : nil }
+        }
+    }
+}
+
+/// A column of the books.
+package struct BooksColumn: Hashable, Sendable {
+    /// What SQLite declares it as.
+    package enum Form: String, Hashable, Sendable {
+        case integer = "INTEGER"
+        case real = "REAL"
+        case text = "TEXT"
+        case blob = "BLOB"
+    }
+
+    package var name: String
+    package var form: Form
+
+    package init(name: String, form: Form) {
+        self.name = name
+        self.form = form
+    }
+}
+
+/// A value of the books, by SQLite's storage classes (sqlite.org/datatype3.html).
+package enum BooksValue: Hashable, Sendable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case blob([UInt8])
+
+    /// Whether it is what a column of this form is declared to hold.
+    package func fits(_ form: BooksColumn.Form) -> Bool {
+        switch (self, form) {
+        case (.null, _), (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob):
+            true
+        default: false
+        }
+    }
+}
+
+/// What one transaction of the books changed in one table.
+package struct BooksChange: Hashable, Sendable {
+    package var table: BooksTable
+    /// Rows as they stand now, new or not; values in the order of the columns.
+    package var rows: [[BooksValue]]
+    /// The keys of rows that are gone; values in the order of the key.
+    package var deleted: [[BooksValue]]
+
+    package init(table: BooksTable, rows: [[BooksValue]] = [], deleted: [[BooksValue]] = []) {
+        self.table = table
+        self.rows = rows
+        self.deleted = deleted
+    }
+}
