@@ -5,13 +5,17 @@ import Subscriptions
 struct SessionKeeper: Sendable {
     let connector: PostgresConnector
     let limits: SessionLimits
+    private let tables: ServerTables
     private var session: (any ServerSession)?
     /// How often a transaction was begun again that stood in another's way.
     private(set) var repetitions = 0
 
-    init(_ connector: PostgresConnector, limits: SessionLimits) {
+    init(
+        _ connector: PostgresConnector, limits: SessionLimits, about tables: ServerTables = .company
+    ) {
         self.connector = connector
         self.limits = limits
+        self.tables = tables
     }
 
     /// The session, connected anew where the last one was lost.
@@ -88,7 +92,7 @@ struct SessionKeeper: Sendable {
             } catch {
                 if !error.endsSession { rollBack() }
                 guard mayRepeat(after: error, attempt: attempt) else {
-                    throw StoreError(error, doing: doing, at: connector.address)
+                    throw StoreError(error, doing: doing, at: connector.address, about: tables)
                 }
                 attempt += 1
             }

@@ -16,11 +16,13 @@ package struct SessionLimits: Hashable, Sendable {
 
     /// Begins a transaction under these limits, whatever the server's or the user's defaults are.
     ///
-    /// - Parameter writes: Whether it may write.
+    /// - Parameters:
+    ///   - writes: Whether it may write.
+    ///   - isSnapshot: Whether all its statements see the moment of the first.
     /// - Returns: Statements for one exchange.
-    package func begin(writes: Bool) -> String {
+    package func begin(writes: Bool, isSnapshot: Bool = false) -> String {
         """
-        BEGIN ISOLATION LEVEL READ COMMITTED\(writes ? "" : " READ ONLY");
+        BEGIN ISOLATION LEVEL \(isSnapshot ? "REPEATABLE READ" : "READ COMMITTED")\(writes ? "" : " READ ONLY");
         SET LOCAL statement_timeout = \(statementMilliseconds);
         SET LOCAL lock_timeout = \(lockMilliseconds);
         SET LOCAL idle_in_transaction_session_timeout = \(idleMilliseconds);

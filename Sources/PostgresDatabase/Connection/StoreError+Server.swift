@@ -7,7 +7,11 @@ extension StoreError {
     ///   - failure: What the server said.
     ///   - doing: What was being done, to go on after "while".
     ///   - address: Which server it is.
-    package init(_ failure: ServerFailure, doing: String, at address: PostgresAddress) {
+    ///   - tables: Whose tables were spoken of.
+    package init(
+        _ failure: ServerFailure, doing: String, at address: PostgresAddress,
+        about tables: ServerTables = .company
+    ) {
         let said =
             failure.state.description.isEmpty
             ? "(\(failure.words))" : "(PostgreSQL \(failure.state): \(failure.words))"
@@ -47,11 +51,11 @@ extension StoreError {
         case .schema:
             self = .schema(
                 "The tables of \(server) are not as expected while \(doing); nothing of this step "
-                    + "was written. Adapt store.subscriptions to the change, or undo it. \(said)")
+                    + "was written. \(tables.advice) \(said)")
         case .forbidden:
             self = .schema(
                 "The user of \(server) lacks a right while \(doing); nothing of this step was "
-                    + "written. `trueup doctor` names the rights that are needed. \(said)")
+                    + "written. \(tables.adviceOnRights) \(said)")
         case .full:
             self = .notWritten(
                 "The server of \(server) has no room or a broken disk while \(doing); nothing of "
@@ -71,6 +75,31 @@ extension StoreError {
             self = .inconsistent(
                 "The database \(server) refused a statement while \(doing); nothing of this step "
                     + "was written. \(said)")
+        }
+    }
+}
+
+/// Whose tables a statement is about, for the advice where they are not as expected.
+package enum ServerTables: Sendable {
+    case company
+    /// Those of the books, which nobody but us writes.
+    case books
+
+    var advice: String {
+        switch self {
+        case .company: "Adapt store.subscriptions to the change, or undo it."
+        case .books:
+            "They hold the job's own books: undo what was done to them, or restore the database from "
+                + "a backup (docs/backup.md)."
+        }
+    }
+
+    var adviceOnRights: String {
+        switch self {
+        case .company: "`trueup doctor` names the rights that are needed."
+        case .books:
+            "It must own the tables of the schema trueup, or have SELECT, INSERT, UPDATE and DELETE on "
+                + "all of them (docs/postgresql.md)."
         }
     }
 }

@@ -1,11 +1,14 @@
 import Foundation
 import GRDB
 import InMemoryPorts
+import PostgresDatabase
 import ReconciliationRun
-import SubscriptionStore
 import Subscriptions
+import TestSupport
 import Testing
 import trueup
+
+@testable import SubscriptionStore
 
 /// A store to hold against its contract, and the company's services beside it.
 protocol StorePlace: Sendable {
@@ -40,16 +43,40 @@ struct LedgerLine: Hashable {
 enum Implementation: String, CaseIterable, CustomTestStringConvertible {
     case sqlite = "SQLite"
     case inMemory = "in memory"
+    /// SQLite as the copy of books on a server; what is told of it afterwards is read from there.
+    case onServer = "books on a server"
+    #if PostgreSQL
+        case postgresql = "books in PostgreSQL"
+    #endif
 
     var testDescription: String { rawValue }
 
     func place() throws -> any StorePlace {
+        self == .inMemory ? MemoryPlace() : try SQLitePlace(server: server())
+    }
+
+    /// Where the books are, for one that has a copy of them.
+    func server() throws -> (any BooksServer)? {
         switch self {
-        case .sqlite: try SQLitePlace()
-        case .inMemory: MemoryPlace()
+        case .sqlite, .inMemory: nil
+        case .onServer: InMemoryBooksServer()
+        #if PostgreSQL
+            case .postgresql: try PostgresBooks.ofANewDatabase()
+        #endif
         }
     }
 }
+
+#if PostgreSQL
+    extension PostgresBooks {
+        fileprivate static func ofANewDatabase() throws -> PostgresBooks {
+            let address = try PostgresAddress(
+                url: TestServer.url(database: TestServer.makeDatabase()))
+            return PostgresBooks(
+                try .libpq(address), name: "contract", holder: "test", machine: "test")
+        }
+    }
+#endif
 
 private struct MemoryPlace: StorePlace {
     let store = InMemoryStore()
@@ -69,109 +96,4 @@ private struct MemoryPlace: StorePlace {
     }
 
     func report(ofRun runID: String) -> StoredReport? { store.report(ofRun: runID) }
-}
-
-/// A database in a folder of its own that goes away with the value.
-private final class SQLitePlace: StorePlace {
-    private let folder: URL
-    private let store: SQLiteStore
-    private let service: DatabaseQueue
-    var ports: RunPorts { RunPorts(store) }
-
-    init() throws {
-        folder = FileManager.default.temporaryDirectory
-            .appending(path: "trueup-contract-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let path = folder.appending(path: "trueup.sqlite").path
-        try SQLiteStore.create(at: path)
-        store = try SQLiteStore.open(at: path, access: .readWrite)
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(10)
-        service = try DatabaseQueue(path: path, configuration: configuration)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: folder) }
-
-    func hold(_ row: LocalSubscription) throws {
-        let fields = SubscriptionField.stored
-        try upsert("subscriptions", fields.map { ($0.rawValue, row.storedValue(of: $0)) })
-    }
-
-    func hold(_ period: LocalTransaction) throws {
-        let fields = TransactionField.allCases
-        try upsert("transactions", fields.map { ($0.rawValue, period.storedValue(of: $0)) })
-    }
-
-    /// The key is told by its columns: of a row that stands only the others are written.
-    private func upsert(_ table: String, _ values: [(String, FieldValue)]) throws {
-        let keys: Set = [
-            "bundle_id", "environment",
-            table == "transactions" ? "transaction_id" : "original_transaction_id",
-        ]
-        let names = values.map(\.0).joined(separator: ", ")
-        let marks = values.map { _ in "?" }.joined(separator: ", ")
-        let others = values.map(\.0).filter { !keys.contains($0) }
-            .map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-        try service.write { db in
-            try db.execute(
-                sql: """
-                    INSERT INTO \(table) (\(names)) VALUES (\(marks))
-                    ON CONFLICT (\(keys.sorted().joined(separator: ", "))) DO UPDATE SET \(others)
-                    """,
-                arguments: StatementArguments(values.map { Self.stored($0.1) }))
-        }
-    }
-
-    private static func stored(_ value: FieldValue) -> (any DatabaseValueConvertible)? {
-        switch value {
-        case .null: nil
-        case .text(let text): text
-        case .integer(let number): number
-        case .time(let time): time.unixMilliseconds
-        }
-    }
-
-    func remove(_ key: SubscriptionKey) throws {
-        try service.write { db in
-            try db.execute(
-                sql: """
-                    DELETE FROM subscriptions
-                    WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                    """,
-                arguments: [key.bundleID, key.environment, key.originalTransactionID])
-        }
-    }
-
-    func awaitReport(ofRun runID: String) async throws {
-        try await store.reportIsAwaited(ofRun: runID)
-    }
-
-    func ledger() throws -> [LedgerLine] {
-        try service.read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT entry, previous_hash, hash, run_id, original_transaction_id, undo_of
-                    FROM trueup_ledger ORDER BY entry
-                    """
-            ).map { row in
-                LedgerLine(
-                    number: row[0], previousHash: row[1], hash: row[2], runID: row[3],
-                    originalTransactionID: row[4], undoOf: row[5])
-            }
-        }
-    }
-
-    func report(ofRun runID: String) throws -> StoredReport? {
-        guard let record = try? store.runRecord(ofRun: runID) else { return nil }
-        var report = StoredReport()
-        report.totals = try record.summary().totals
-        try record.forEachUndecided { report.undecided[$0.key] = $0.reason }
-        try record.forEachCorrection { report.entries.append($0.number) }
-        try record.forEachFinding {
-            report.kinds.append($0.finding.kind)
-            if let cause = $0.finding.cause { report.causes.append(cause) }
-        }
-        return report
-    }
 }

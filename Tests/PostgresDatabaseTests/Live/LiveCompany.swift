@@ -2,6 +2,7 @@
     import PostgresDatabase
     import Subscriptions
     import Synchronization
+    import TestSupport
 
     /// A seeded database on the test server, our adapter over it, and the company's own session.
     struct LiveCompany {

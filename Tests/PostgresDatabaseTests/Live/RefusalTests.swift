@@ -1,6 +1,7 @@
 #if PostgreSQL
     import PostgresDatabase
     import Subscriptions
+    import TestSupport
     import Testing
 
     /// What triggers, rules and policies of a company's table do with a change.

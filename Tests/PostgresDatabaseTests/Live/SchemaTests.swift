@@ -2,6 +2,7 @@
     import Foundation
     import PostgresDatabase
     import Subscriptions
+    import TestSupport
     import Testing
 
     @Suite(.enabled(if: TestServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"))

@@ -1,6 +1,7 @@
 #if PostgreSQL
     import PostgresDatabase
     import Subscriptions
+    import TestSupport
     import Testing
 
     @Suite(.enabled(if: TestServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"))

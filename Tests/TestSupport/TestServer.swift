@@ -1,12 +1,12 @@
 #if PostgreSQL
     import Foundation
-    import PostgresDatabase
+    package import PostgresDatabase
     import Synchronization
 
     /// A PostgreSQL server for all tests of this process, started when the first one asks.
-    enum TestServer {
+    package enum TestServer {
         /// Whether one can be started here.
-        static let isInstalled: Bool = {
+        package static let isInstalled: Bool = {
             let found = (try? run(["find"])) == 0
             if !found {
                 print("not tested: PostgreSQL, because no server is installed (apt: postgresql)")
@@ -16,7 +16,7 @@
 
         private static let script =
             URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("server").path
+            .deletingLastPathComponent().appendingPathComponent("PostgresDatabaseTests/server").path
 
         private static let folder = "/tmp/trueup-pg-\(ProcessInfo.processInfo.processIdentifier)"
         private static let databases = Atomic<Int>(0)
@@ -42,12 +42,12 @@
 
         struct NotStarted: Error {}
 
-        static func url(database: String, user: String = "trueup") -> String {
+        package static func url(database: String, user: String = "trueup") -> String {
             let host = folder.replacingOccurrences(of: "/", with: "%2F")
             return "postgres://\(user)@\(host)/\(database)"
         }
 
-        static func session(
+        package static func session(
             database: String, user: String = "trueup"
         ) throws -> any ServerSession {
             try PostgresConnector.libpq(PostgresAddress(url: url(database: database, user: user)))
@@ -57,7 +57,7 @@
         /// A new database of its own.
         ///
         /// - Returns: Its name.
-        static func makeDatabase() throws -> String {
+        package static func makeDatabase() throws -> String {
             guard isStarted else { throw NotStarted() }
             let name = "test\(databases.add(1, ordering: .relaxed).newValue)"
             _ = try session(database: "postgres").script("CREATE DATABASE \(name)")

@@ -1,0 +1,184 @@
+#if PostgreSQL
+    import PostgresDatabase
+    import Subscriptions
+    import Synchronization
+    import TestSupport
+    import Testing
+
+    @Suite(.enabled(if: TestServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"))
+    struct `Books in PostgreSQL` {
+        private let database: String
+
+        init() throws { database = try TestServer.makeDatabase() }
+
+        private static let refusals = BooksTable(
+            name: "trueup_quota_refusals",
+            columns: [
+                BooksColumn(name: "bundle_id", form: .text),
+                BooksColumn(name: "environment", form: .text),
+                BooksColumn(name: "endpoint", form: .text),
+                BooksColumn(name: "resumes_at", form: .integer),
+                BooksColumn(name: "rate_share", form: .real),
+            ], key: ["bundle_id", "environment", "endpoint"])
+
+        private func row(_ app: String, _ resumes: Int64 = 1) -> [BooksValue] {
+            [.text(app), .text("p\u{0}"), .text("e"), .integer(resumes), .real(0.1)]
+        }
+
+        private func change(_ rows: [BooksValue]..., deleted: String...) -> [BooksChange] {
+            [
+                BooksChange(
+                    table: Self.refusals, rows: rows,
+                    deleted: deleted.map { [.text($0), .text("p\u{0}"), .text("e")] })
+            ]
+        }
+
+        private func books(
+            _ name: String = "main", machine: String = "one", milliseconds: Int64 = 90_000,
+            answering: (@Sendable (any ServerSession) -> any ServerSession)? = nil
+        ) throws -> PostgresBooks {
+            let database = database
+            let address = try PostgresAddress(url: TestServer.url(database: database))
+            let connector = PostgresConnector(address) { () throws(ServerFailure) in
+                let session: any ServerSession
+                do {
+                    session = try TestServer.session(database: database)
+                } catch {
+                    throw ServerFailure(state: SQLState(""), endsSession: true, words: "\(error)")
+                }
+                return answering.map { $0(session) } ?? session
+            }
+            return PostgresBooks(
+                connector, name: name, holder: "holder on \(machine)", machine: machine,
+                lifetimeMilliseconds: milliseconds)
+        }
+
+        private func placed(_ books: PostgresBooks) throws -> BooksState {
+            try books.claim()
+            let state = try books.begin(identity: "id", schema: 33)
+            try books.conclude(state)
+            return state
+        }
+
+        private func rows(_ books: PostgresBooks, _ state: BooksState) throws -> [[BooksValue]] {
+            try books.reading { reading in
+                #expect(reading.state == state)
+                return try reading.rows(of: Self.refusals, after: nil, limit: 10)
+            }
+        }
+
+        @Test func `are none before somebody makes them`() throws {
+            #expect(try books().state() == nil)
+        }
+
+        @Test func `are as they were committed`() throws {
+            let books = try books()
+            var state = try placed(books)
+            state = try books.commit(change(row("a"), row("b"), row("c")), to: state)
+            state = try books.commit(change(row("b", 2), deleted: "a"), to: state)
+            #expect(try books.state() == state)
+            #expect(state.generation == 2)
+            #expect(try rows(books, state) == [row("b", 2), row("c")])
+            let second = try books.reading {
+                try $0.rows(of: Self.refusals, after: Array(row("b")[..<3]), limit: 1)
+            }
+            #expect(second == [row("c")])
+        }
+
+        @Test func `are read as of one moment, whatever is written meanwhile`() throws {
+            let books = try books()
+            let before = try books.commit(change(row("a"), row("c")), to: placed(books))
+            try books.reading { reading in
+                #expect(reading.state == before)
+                _ = try books.commit(change(row("b"), deleted: "c"), to: before)
+                let rows = try reading.rows(of: Self.refusals, after: nil, limit: 10)
+                #expect(rows == [row("a"), row("c")])
+            }
+        }
+
+        @Test func `of several names do not meet`() throws {
+            let (one, other) = (try books("one"), try books("other"))
+            let (first, second) = (try placed(one), try placed(other))
+            _ = try one.commit(change(row("a")), to: first)
+            #expect(try rows(other, second) == [])
+        }
+
+        @Test func `are not committed from a state that has passed`() throws {
+            let books = try books()
+            let state = try placed(books)
+            let next = try books.commit(change(row("a")), to: state)
+            let error = #expect(throws: StoreError.self) {
+                try books.commit(self.change(self.row("b")), to: state)
+            }
+            #expect(error?.exitStatus == .busy)
+            #expect(try books.state() == next)
+            #expect(try rows(books, next) == [row("a")])
+        }
+
+        @Test func `belong to one machine, until it lets go or is not heard of`() throws {
+            let one = try books(milliseconds: 400)
+            let state = try placed(one)
+            let other = try books(machine: "two")
+            let refused = #expect(throws: StoreError.self) { try other.claim() }
+            #expect(refused?.exitStatus == .busy)
+            #expect(refused?.description.contains("holder on one") == true)
+            one.release()
+            try other.claim()
+            #expect(throws: StoreError.self) {
+                try one.commit(self.change(self.row("a")), to: state)
+            }
+            #expect(try rows(other, state) == [])
+            other.release()
+            try one.claim()
+            while (try? other.claim()) == nil {}
+            #expect(throws: StoreError.self) { try one.claim() }
+        }
+
+        @Test func `replace those of the name, and their rows go`() throws {
+            let books = try books()
+            let first = try placed(books)
+            _ = try books.commit(change(row("a")), to: first)
+            var second = try books.begin(identity: "new", schema: 33)
+            second = try books.commit(change(row("b")), to: second)
+            #expect(try books.state()?.identity == "id")
+            try books.conclude(second)
+            #expect(try books.state() == second)
+            let left = try TestServer.session(database: database).run(
+                "SELECT count(*) FROM trueup.books_quota_refusals", [])
+            #expect(left.first == "1")
+        }
+
+        /// A session whose first COMMIT after a write is done, and not answered.
+        private final class CutSession: ServerSession {
+            let session: any ServerSession
+            let cuts: Atomic<Bool>
+
+            init(_ session: any ServerSession, cuts: Bool) {
+                self.session = session
+                self.cuts = Atomic(cuts)
+            }
+
+            func run(_ sql: String, _ values: [String?]) throws(ServerFailure) -> ServerRows {
+                try session.run(sql, values)
+            }
+
+            func script(_ sql: String) throws(ServerFailure) -> ServerRows {
+                let rows = try session.script(sql)
+                guard sql == "COMMIT", cuts.exchange(false, ordering: .relaxed) else { return rows }
+                throw ServerFailure(state: SQLState(""), endsSession: true, words: "cut")
+            }
+        }
+
+        @Test func `are committed once where the answer to COMMIT was lost`() throws {
+            let state = try placed(books())
+            let sessions = Atomic<Int>(0)
+            let cut = try books { session in
+                CutSession(session, cuts: sessions.add(1, ordering: .relaxed).oldValue == 0)
+            }
+            let next = try cut.commit(change(row("a")), to: state)
+            #expect(sessions.load(ordering: .relaxed) == 2)
+            #expect(next.generation == 1)
+            #expect(try books().state() == next)
+        }
+    }
+#endif
