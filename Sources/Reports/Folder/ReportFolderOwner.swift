@@ -6,6 +6,7 @@ import Subscriptions
 package struct ReportingDatabase: Hashable, Sendable {
     /// Made once with the database and never changed; a copy or a backup has the same.
     package var identity: String
+    /// Of its file, or a URL where it is on a server.
     package var path: String
 
     package init(identity: String, path: String) {
@@ -63,10 +64,12 @@ struct ReportFolderOwner: Hashable {
         try FileSystem.synchronize(folder: directory)
     }
 
-    /// The path of the database that the file names, if it was written down.
+    /// Where the database is that the file names, if it was written down.
     func path(from directory: String) -> String? {
         guard !relativePath.isEmpty else { return nil }
-        guard !relativePath.hasPrefix("/") else { return relativePath }
+        guard !relativePath.hasPrefix("/"), !relativePath.hasPrefix("postgres:") else {
+            return relativePath
+        }
         return FileSystem.realPath(directory).map { Self.normal($0 + "/" + relativePath) }
     }
 

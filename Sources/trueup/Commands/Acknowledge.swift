@@ -55,7 +55,10 @@ package struct Acknowledge: Verb {
         if let until, until.end <= now {
             throw CommandFailure(.usage, "--until \(until.text) has passed")
         }
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
+        let books = try Books(settings, holder: RunningUser.lockHolder(doing: "acknowledge"))
+        defer { books.releaseUnlessRunGoesOn() }
+        try books.bringUpToDate(at: now, waitMilliseconds: invocation.lockPatienceMilliseconds)
+        let store = try books.openToWrite()
         let known = try await known(in: store)
         let decision: Decision
         if undo {

@@ -50,7 +50,7 @@ package struct Apply: Verb {
             try PlanDocument.read(path)
         }
         try requireApproval(of: document)
-        let known = try knownPlan(document, in: settings)
+        let known = try knownPlan(document, settings, invocation)
         if let run = known.appliedBy {
             try show(known, appliedBy: run, in: invocation)
             return .ok
@@ -91,9 +91,9 @@ package struct Apply: Verb {
 
     /// The plan as the database knows it: nothing is changed up to here, and no lock is taken.
     private func knownPlan(
-        _ document: PlanDocument, in settings: Settings
+        _ document: PlanDocument, _ settings: Settings, _ invocation: Invocation
     ) throws -> KnownPlan {
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let store = try Books(settings).openToRead(at: invocation.now())
         let identity = try store.databaseIdentity()
         guard identity == document.head.database else {
             throw CommandFailure(

@@ -32,17 +32,19 @@ package struct Erase: Verb {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
         guard execute else {
-            let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+            let store = try Books(settings).openToRead(at: invocation.now())
             let found = try await store.evidence(ofCustomer: customer)
             try show(found, erasedNow: nil, settings, in: invocation)
             return found.subscriptions.isEmpty ? .empty : .ok
         }
+        let holder = RunningUser.lockHolder(doing: "erasing evidence")
         let lock = try RunLock.acquire(
-            forDatabaseAt: settings.databasePath,
-            holder: RunningUser.lockHolder(doing: "erasing evidence"), now: invocation.now(),
+            forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
             waitMilliseconds: invocation.lockPatienceMilliseconds)
-        try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
+        let books = try Books(settings, holder: holder)
+        defer { books.release() }
+        try books.bringUpToDate(under: lock)
+        let store = try books.openToWrite()
         let erased = try await store.eraseEvidence(ofCustomer: customer, at: invocation.now())
         let found = try await store.evidence(ofCustomer: customer)
         _ = consume lock

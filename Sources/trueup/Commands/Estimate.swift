@@ -38,7 +38,7 @@ package struct Estimate: Verb {
         let apps = try scope.apps(among: settings.apps)
         let job = try JobSettings.load(job, beside: settings)
         let now = try invocation.clock(startingAt: now, settings: settings)()
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let store = try Books(settings).openToRead(at: invocation.now())
         let ledger = await CompanyLedgerLook.look(
             at: settings.company, beside: store, at: settings.databasePath)
         // What no run would begin with is not worth a forecast.

@@ -25,7 +25,7 @@ package struct Explain: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let store = try Books(settings).openToRead(at: invocation.now())
         let explanations = try store.explanations(
             of: id, apps: settings.identities, nights: Self.nights)
         guard !explanations.isEmpty else {

@@ -25,7 +25,7 @@ package struct Export: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let store = try Books(settings).openToRead(at: invocation.now())
         if let missing = try settings.company.copy(in: store)?.notRead() { invocation.say(missing) }
         var batch: [UInt8] = []
         let output = invocation.output

@@ -105,16 +105,18 @@ package struct Import: Verb {
         }
         guard !dryRun else {
             // Nothing is written, so nobody has to be waited for.
-            let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+            let store = try Books(settings).openToRead(at: invocation.now())
             try show(try load(into: store, settings, invocation), in: invocation)
             return .ok
         }
+        let holder = RunningUser.lockHolder(doing: "importing \(file)")
         let lock = try RunLock.acquire(
-            forDatabaseAt: settings.databasePath,
-            holder: RunningUser.lockHolder(doing: "importing \(file)"), now: invocation.now(),
+            forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
             waitMilliseconds: invocation.lockPatienceMilliseconds)
-        try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readWrite)
+        let books = try Books(settings, holder: holder)
+        defer { books.release() }
+        try books.bringUpToDate(under: lock)
+        let store = try books.openToWrite()
         let loaded = try load(into: store, settings, invocation)
         _ = consume lock
         try show(loaded, in: invocation)

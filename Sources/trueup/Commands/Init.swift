@@ -41,7 +41,7 @@ package struct Init: Verb {
         let database = settings.databasePath
         parts.add(database, isNew: !FileManager.default.fileExists(atPath: database))
         try StarterFile.createFolder(of: database)
-        parts.restored = try createDatabase(at: database, invocation)
+        try createDatabase(settings, invocation, &parts)
         // After the database, as jobs of a deployment may lie where nobody may write, and a run needs
         // only the job that it is of.
         for job in JobTemplates.all {
@@ -100,21 +100,24 @@ package struct Init: Verb {
 
     /// The file holds customers' rows: it is for its owner, and those to whom
     /// the owner gives it.
-    ///
-    /// - Returns: what of its schema was put back.
     private func createDatabase(
-        at path: String, _ invocation: Invocation
-    ) throws -> [String] {
+        _ settings: Settings, _ invocation: Invocation, _ parts: inout Parts
+    ) throws {
+        let path = settings.databasePath
         let before = umask(0o077)
         defer { _ = umask(before) }
         do {
             let lock = try RunLock.acquire(
                 forDatabaseAt: path, holder: RunningUser.lockHolder(doing: "init"),
                 now: invocation.now(), waitMilliseconds: invocation.lockPatienceMilliseconds)
-            let restored = try SQLiteStore.create(at: path)
+            let books = try Books(settings, holder: RunningUser.lockHolder(doing: "init"))
+            let made = try books.create(under: lock)
             CallNotes(besideDatabaseAt: path).prepare()
             _ = consume lock
-            return restored
+            parts.restored = made.restored
+            if let isNew = made.isNewOnServer, let place = books.place {
+                parts.add(place, isNew: isNew)
+            }
         } catch StoreError.notWritten(let text), RunLockError.cannotLock(let text) {
             throw CommandFailure(.cannotCreate, text)
         }

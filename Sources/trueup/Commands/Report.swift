@@ -86,7 +86,7 @@ package struct Report: Verb {
         if let date {
             return try await show(date, settings, invocation)
         }
-        let rendered = try rendered(settings)
+        let rendered = try rendered(settings, invocation)
         if let output {
             try await offTheCooperativeThreads { try rendered.write(into: output) }
             if !common.quiet {
@@ -109,7 +109,7 @@ package struct Report: Verb {
         _ date: String, _ settings: Settings, _ invocation: Invocation
     ) async throws -> ExitStatus {
         let first = try Self.start(of: date)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let store = try Books(settings).openToRead(at: invocation.now())
         let end = first.adding(milliseconds: Milliseconds.perDay)
         let others = await OtherWorkers.runs(
             of: settings, besides: try store.databaseIdentity(), from: first, before: end)
@@ -158,8 +158,10 @@ package struct Report: Verb {
         }
     }
 
-    private func rendered(_ settings: Settings) throws -> RenderedRun {
-        let (runID, record) = try RunName(run).record(settings)
+    private func rendered(
+        _ settings: Settings, _ invocation: Invocation
+    ) throws -> RenderedRun {
+        let (runID, record) = try RunName(run).record(settings, in: invocation)
         guard let context = try record.context() else {
             throw CommandFailure(
                 .usage,

@@ -41,8 +41,10 @@ package struct Restored: Verb {
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
             waitMilliseconds: invocation.lockPatienceMilliseconds)
-        let store = try SQLiteStore.open(
-            at: settings.databasePath, access: .readWrite,
+        let opened = try Books(settings, holder: holder)
+        defer { opened.release() }
+        try opened.bringUpToDate(under: lock)
+        let store = try opened.openToWrite(
             company: try CompanyConnection.link(
                 settings.company, booksAt: settings.databasePath))
         if let former = try await store.adoptCompanyLedger(
@@ -62,7 +64,7 @@ package struct Restored: Verb {
         if let range = try await store.takeOverCompanyEntries() {
             // New books that follow lost ones get their report folder, too.
             let books = ReportingDatabase(
-                identity: try store.databaseIdentity(), path: settings.databasePath)
+                identity: try store.databaseIdentity(), path: settings.booksURL)
             let claim = try ReportFolderClaim.take(
                 settings.reportDirectory, for: books, holder: holder, replacing: true)
             _ = try await BooksBehind(settings: settings).catchUp(store, at: nil)

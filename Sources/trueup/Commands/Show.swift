@@ -33,7 +33,7 @@ package struct Show: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
-        let (runID, record) = try RunName(run).record(settings)
+        let (runID, record) = try RunName(run).record(settings, in: invocation)
         var counts = PlanListing.Counts()
         try record.forEachPlanned { correction, _ in counts.add(correction) }
         if common.json {

@@ -20,7 +20,7 @@ package struct Status: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let store = try Books(settings).openToRead(at: invocation.now())
         let others = await OtherWorkers.lastRuns(
             of: settings, besides: try store.databaseIdentity(), limit: Self.listedWorkers)
         let report = StatusReport(

@@ -48,7 +48,7 @@ package struct Tell: Verb {
         let ending: Result<ExitStatus, any Error>
         do {
             ending = .success(
-                try await deliver(by: notifier, settings.databasePath, clock, in: invocation))
+                try await deliver(by: notifier, settings, clock, in: invocation))
         } catch {
             ending = .failure(error)
         }
@@ -57,28 +57,22 @@ package struct Tell: Verb {
     }
 
     private func deliver(
-        by notifier: EventNotifier, _ path: String, _ clock: @escaping @Sendable () -> Timestamp,
+        by notifier: EventNotifier, _ settings: Settings,
+        _ clock: @escaping @Sendable () -> Timestamp,
         in invocation: Invocation
     ) async throws -> ExitStatus {
-        try bringUpToDate(path, invocation)
-        let store = try SQLiteStore.open(at: path, access: .readWrite)
+        // Events may be delivered while a run goes on.
+        let books = try Books(settings, holder: RunningUser.lockHolder(doing: "telling"))
+        defer { books.releaseUnlessRunGoesOn() }
+        try books.bringUpToDate(
+            at: invocation.now(), waitMilliseconds: invocation.lockPatienceMilliseconds)
+        let store = try books.openToWrite()
         let retried = retryGivenUp ? try await store.retryGivenUp(at: clock()) : 0
         let summary = try await notifier.deliver(
-            from: store, at: path, budget: Self.budget, now: clock,
+            from: store, at: settings.databasePath, budget: Self.budget, now: clock,
             lockPatienceMilliseconds: invocation.lockPatienceMilliseconds)
         try show(summary, retried: retried, in: invocation)
         return summary.isIncomplete ? .incomplete : .ok
-    }
-
-    /// Events may be delivered while a run goes on; the schema may not be changed meanwhile.
-    private func bringUpToDate(_ path: String, _ invocation: Invocation) throws {
-        guard try SQLiteStore.needsBringingUpToDate(at: path) else { return }
-        let lock = try RunLock.acquire(
-            forDatabaseAt: path,
-            holder: RunningUser.lockHolder(doing: "bringing the database up to date"),
-            now: invocation.now(), waitMilliseconds: invocation.lockPatienceMilliseconds)
-        try SQLiteStore.bringUpToDate(at: path, under: lock)
-        _ = consume lock
     }
 
     private func show(

@@ -31,13 +31,13 @@ package struct Undo: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
-        let runID = try RunName(run).whole(settings)
+        let runID = try RunName(run).whole(settings, in: invocation)
         guard execute else {
             return try show(runID, settings, in: invocation)
         }
-        let counts = try preview(runID, settings) { _ in }
+        let counts = try preview(runID, settings, invocation) { _ in }
         // Without a row to write there is no run to report, unless one was killed before its report.
-        guard try counts.ready > 0 || isUnreported(runID, settings) else {
+        guard try counts.ready > 0 || isUnreported(runID, settings, invocation) else {
             let status = counts.conflicts > 0 ? ExitStatus.stale : .ok
             try showNothingToDo(runID, counts, status, in: invocation)
             return status
@@ -48,15 +48,18 @@ package struct Undo: Verb {
         return try await RunSession(run: run, common: common, invocation: invocation).perform()
     }
 
-    private func isUnreported(_ runID: String, _ settings: Settings) throws -> Bool {
-        try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+    private func isUnreported(
+        _ runID: String, _ settings: Settings, _ invocation: Invocation
+    ) throws -> Bool {
+        try Books(settings).openToRead(at: invocation.now())
             .awaitsReportOfUndo(ofRun: runID)
     }
 
     private func preview(
-        _ runID: String, _ settings: Settings, _ body: (UndoItem) throws -> Void
+        _ runID: String, _ settings: Settings, _ invocation: Invocation,
+        _ body: (UndoItem) throws -> Void
     ) throws -> UndoCounts {
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let store = try Books(settings).openToRead(at: invocation.now())
         var counts = UndoCounts()
         do {
             try store.forEachUndo(ofRun: runID) { known in
@@ -76,7 +79,7 @@ package struct Undo: Verb {
         let listing = UndoListing(
             runID: runID, execution: common.command("undo", runID, "--execute"),
             isJSON: common.json, output: invocation.output)
-        let counts = try preview(runID, settings, listing.add)
+        let counts = try preview(runID, settings, invocation, listing.add)
         try listing.end(counts)
         return counts.conflicts > 0 ? .stale : .ok
     }

@@ -58,7 +58,7 @@ package struct Verify: Verb {
         guard let directory = directory ?? settings?.reportDirectory else {
             throw CommandFailure(.usage, "name a folder to verify")
         }
-        let books = try database(settings)
+        let books = try database(settings, invocation)
         let audit = try ReportAudit(
             trust: AuditTrust(certificateFiles: try certificates(settings)), anchors: anchors,
             database: books?.databaseReading)
@@ -100,13 +100,15 @@ package struct Verify: Verb {
         return try Settings.load(flag: common.config, environment: invocation.environment)
     }
 
-    private func database(_ settings: Settings?) throws -> SQLiteStore? {
+    private func database(
+        _ settings: Settings?, _ invocation: Invocation
+    ) throws -> SQLiteStore? {
         guard database else { return nil }
         guard let settings else {
             throw CommandFailure(
                 .usage, "--database with a folder needs --config, which says where the database is")
         }
-        return try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        return try Books(settings).openToRead(at: invocation.now())
     }
 
     private func certificates(_ settings: Settings?) throws -> [[UInt8]] {

@@ -4,7 +4,13 @@ package import Subscriptions
 /// The company's own table, where the rows do not stand in ours.
 package struct CompanySettings: Hashable, Sendable {
     /// Where `store.books` puts the job's own books.
-    package var booksPath: String?
+    package var books: BooksPlace?
+    /// Where the copy of books on a server is, on which a machine works.
+    package var copyPath: String?
+    /// The file of the books, or of the copy.
+    package private(set) var booksPath: String?
+    /// The name of the books on a server; `nil` where they are in a file.
+    package private(set) var booksName: String?
     package var mapping: TableMapping?
     /// What `store.url` names then.
     package var source: CompanySource?
@@ -34,33 +40,32 @@ package enum CompanySource: Hashable, Sendable {
 }
 
 extension CompanySettings {
-    /// Both settings belong together, and the books are a file of their own.
+    /// The file of the copy where the settings name none.
+    package static let defaultCopy = "trueup-books.sqlite"
+
+    /// These settings belong together, and the books are a file of their own.
     ///
     /// - Parameters:
     ///   - path: What `store.url` names; in the end the books.
     ///   - directory: Where relative paths start.
     ///   - file: The settings file, for errors.
-    /// - Throws: 78 where one stands without the other.
+    /// - Throws: 78 where one stands without what it needs.
     mutating func complete(
         url path: inout String, in directory: String, file: String
     ) throws(ConfigurationError) {
-        guard booksPath != nil || mapping != nil || PostgresAddress.isURL(path) else { return }
-        guard let books = booksPath, !PostgresAddress.isURL(books) else {
-            throw ConfigurationError(
-                file: file, line: nil, key: "store.books",
-                problem: booksPath != nil
-                    ? "must be an SQLite file"
-                    : mapping == nil
-                        ? "is missing beside a store.url of PostgreSQL"
-                        : "is missing beside store.subscriptions",
-                suggestion: "name the file for the job's own books: \"books: sqlite:books.sqlite\"")
-        }
+        let isOnServer = PostgresAddress.isURL(path)
+        guard books != nil || copyPath != nil || mapping != nil || isOnServer else { return }
+        let books = try place(besideServer: isOnServer, file: file)
         guard mapping != nil else {
             throw ConfigurationError(
                 file: file, line: nil, key: "store.subscriptions",
-                problem: "is missing beside store.books",
-                suggestion: "say how your table is read, or leave store.books out; "
-                    + "docs/mappings/README.md")
+                problem: isOnServer
+                    ? "is missing beside a store.url of PostgreSQL"
+                    : "is missing beside store.books",
+                suggestion: isOnServer
+                    ? "say how your table is read; docs/mappings/README.md"
+                    : "say how your table is read, or leave store.books out; "
+                        + "docs/mappings/README.md")
         }
         let resolved = SettingsPath.resolve(books, from: directory)
         guard resolved != path else {
@@ -79,6 +84,44 @@ extension CompanySettings {
         source = try Self.source(path, file: file)
         booksPath = resolved
         path = resolved
+    }
+
+    /// The file of the books, or of their copy, as the settings name it.
+    private mutating func place(
+        besideServer isOnServer: Bool, file: String
+    ) throws(ConfigurationError) -> String {
+        let inFile = "name the file for the job's own books: \"books: sqlite:books.sqlite\""
+        switch books {
+        case .file(let path) where !PostgresAddress.isURL(path):
+            guard copyPath == nil else {
+                throw ConfigurationError(
+                    file: file, line: nil, key: "store.copy",
+                    problem: "is given, and the books are a file already",
+                    suggestion: "leave store.copy out, or put the books on the server: "
+                        + "\"books: postgres:\(BooksPlace.defaultName)\"")
+            }
+            return path
+        case .file:
+            throw ConfigurationError(
+                file: file, line: nil, key: "store.books", problem: "must not be another server",
+                suggestion: "\"books: postgres:\(BooksPlace.defaultName)\" puts them beside your "
+                    + "table; or " + inFile)
+        case .server(let name) where isOnServer: booksName = name
+        case .server:
+            throw ConfigurationError(
+                file: file, line: nil, key: "store.books",
+                problem: "stands on a server, and store.url names none", suggestion: inFile)
+        case nil:
+            guard isOnServer else {
+                throw ConfigurationError(
+                    file: file, line: nil, key: "store.books",
+                    problem: mapping == nil
+                        ? "is missing beside store.copy" : "is missing beside store.subscriptions",
+                    suggestion: inFile)
+            }
+            booksName = BooksPlace.defaultName
+        }
+        return copyPath ?? Self.defaultCopy
     }
 }
 

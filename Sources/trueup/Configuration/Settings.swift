@@ -43,9 +43,15 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     "url", \.databasePath, .storeURL, newPass: .yes, variable: "TRUEUP_STORE_URL",
                     "the database, with your rows and the job's own books"),
                 Setting(
-                    "books", \.company.booksPath, .optional(.storeURL), newPass: .yes,
+                    "books", \.company.books, .optional(.booksPlace), newPass: .yes,
                     absent: .words("in `url`"), example: "sqlite:books.sqlite",
-                    "a file for the job's own books, where your rows stand in a table of your own"),
+                    variable: "TRUEUP_STORE_BOOKS",
+                    "the job's own books beside a table of yours: a file, or a name in PostgreSQL"),
+                Setting(
+                    "copy", \.company.copyPath, .optional(.path), newPass: .no,
+                    absent: .words("`\(CompanySettings.defaultCopy)`"),
+                    example: "books-copy.sqlite",
+                    "where this machine keeps its copy of books in PostgreSQL"),
                 Setting(
                     "subscriptions", \.company.mapping, .optional(.tableMapping), newPass: .yes,
                     absent: .words("the table is trueup's own"),
@@ -130,9 +136,16 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     private var storeDigest: CanonicalJSON {
         guard let table = company.table else { return .string(databasePath) }
         return .object([
-            "url": .string(table.source.url), "books": .string(databasePath),
+            "url": .string(table.source.url),
+            "books": .string(company.booksName.map { "postgres:" + $0 } ?? databasePath),
             "subscriptions": table.mapping.digested,
         ])
+    }
+
+    /// Where the job's own books are: the path of a file, or the server's URL with their name.
+    package var booksURL: String {
+        guard let name = company.booksName, let source = company.source else { return databasePath }
+        return "\(source.url)#\(name)"
     }
 
     package var identities: [AppIdentity] { apps.map(\.identity) }

@@ -32,6 +32,14 @@ enum FileSystemFacts {
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
+    /// What tells a folder from every other one of the machine, containers included: the numbers of its
+    /// file system and of its inode; `nil` where there is none.
+    static func number(of folder: String) -> String? {
+        var facts = stat()
+        guard unsafe stat(folder, &facts) == 0 else { return nil }
+        return "\(facts.st_dev):\(facts.st_ino)"
+    }
+
     /// The size of the files of one folder; `nil` where there is none.
     static func bytes(ofFilesIn folder: String) -> Int64? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {

@@ -32,7 +32,7 @@ struct StorageChecks {
         let store: SQLiteStore
         let mode: String
         do {
-            store = try SQLiteStore.open(at: path, access: .readOnly)
+            store = try Books(settings).openToRead(at: now)
             mode = try await store.journalMode()
         } catch {
             return (.failed("database", nil, error), nil)
@@ -88,7 +88,7 @@ struct StorageChecks {
             try ReportFolderCheck.refuse(
                 directory,
                 for: identity.map {
-                    ReportingDatabase(identity: $0, path: settings.databasePath)
+                    ReportingDatabase(identity: $0, path: settings.booksURL)
                 }, at: now)
         } catch {
             guard case .cannotCreate(let text) = error else {

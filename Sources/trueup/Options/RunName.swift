@@ -12,14 +12,14 @@ struct RunName {
     /// The id of the run that is meant; an unknown name is left as it is, for the command to refuse.
     ///
     /// - Throws: 64 where nothing is named, there is no report yet, or more than one run has the name.
-    func whole(_ settings: Settings) throws -> String {
+    func whole(_ settings: Settings, in invocation: Invocation) throws -> String {
         guard text.contains(where: { !$0.isWhitespace }) else {
             throw CommandFailure(
                 .usage,
                 "the name of the run is empty; give one that \"trueup status\" lists, or latest")
         }
         let name = try lastPart(settings)
-        let known = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+        let known = try Books(settings).openToRead(at: invocation.now())
             .runIDs(named: name)
         guard known.count <= 1 else {
             throw CommandFailure(
@@ -33,9 +33,11 @@ struct RunName {
     /// What is kept of the run.
     ///
     /// - Throws: 64 also where nothing is kept of it any more.
-    func record(_ settings: Settings) throws -> (runID: String, record: SQLiteRunRecord) {
-        let runID = try whole(settings)
-        let store = try SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+    func record(
+        _ settings: Settings, in invocation: Invocation
+    ) throws -> (runID: String, record: SQLiteRunRecord) {
+        let runID = try whole(settings, in: invocation)
+        let store = try Books(settings).openToRead(at: invocation.now())
         do {
             return (runID, try store.runRecord(ofRun: runID))
         } catch StoreError.unavailable(let text) {

@@ -205,7 +205,7 @@ extension PreparedRun {
         // ended before that.
         let asksApple =
             try job.canary != nil
-            || SQLiteStore.open(at: settings.databasePath, access: .readOnly)
+            || Books(settings).openToRead(at: invocation.now())
                 .hasUnfinishedCanary(for: header)
         try self.init(
             settings, job, header, clock, description: name, limits: limits, asksApple: asksApple)

@@ -52,7 +52,7 @@ struct Restoration {
     /// - Returns: What was lost, and the report's path.
     func declare(in store: SQLiteStore) async throws -> (lost: [LedgerBreak], report: String) {
         let database = ReportingDatabase(
-            identity: try store.databaseIdentity(), path: settings.databasePath)
+            identity: try store.databaseIdentity(), path: settings.booksURL)
         let claim = try ReportFolderClaim.take(
             settings.reportDirectory, for: database, holder: holder, replacing: true)
         let reported = try ReportedLedger(settings.reportDirectory)

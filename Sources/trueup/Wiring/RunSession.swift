@@ -52,7 +52,11 @@ struct RunSession {
         let since = invocation.now()
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath, holder: holder, now: since, waitMilliseconds: 0)
-        try SQLiteStore.bringUpToDate(at: settings.databasePath, under: lock)
+        let books = try Books(settings, holder: holder)
+        defer { books.release() }
+        try books.bringUpToDate(under: lock)
+        let holding = Task { await books.goOn() }
+        defer { holding.cancel() }
         CallNotes(besideDatabaseAt: settings.databasePath).prepare()
         let start = try CompanyStart(for: run, holder: holder)
         let workers = start.workers
@@ -62,16 +66,14 @@ struct RunSession {
             workers?.end()
         }
         let calls = start.calls
-        let store = try SQLiteStore.open(
-            at: settings.databasePath, access: .readWrite, naming: eventNaming,
-            company: start.link)
+        let store = try books.openToWrite(naming: eventNaming, company: start.link)
         let terminal = terminal()
         let stop = StopRequest()
         let signals = SignalWatch(stop: stop) { terminal.say($0) }
 
         // The report folder.
         let database = ReportingDatabase(
-            identity: try store.databaseIdentity(), path: settings.databasePath)
+            identity: try store.databaseIdentity(), path: settings.booksURL)
         let claim = try ReportFolderClaim.take(
             settings.reportDirectory, for: database, holder: holder)
         var folder = try ReportFolder.begin(

@@ -17,6 +17,14 @@ extension PostgresCompany: CompanyDatabase {}
 
 extension PostgresSchema: CompanySchema {}
 
+extension PostgresBooks: BooksServer {
+    func reading<Value>(_ body: (any BooksReading) throws -> Value) throws -> Value {
+        try reading { (reading: PostgresBooksReading) in try body(reading) }
+    }
+}
+
+extension PostgresBooksReading: BooksReading {}
+
 extension SQLiteRunRecord: RunRecord {}
 
 extension AppStoreServerClient: AppStore {}

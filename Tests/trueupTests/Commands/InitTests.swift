@@ -98,7 +98,9 @@ import trueup
             else { return String(line) }
             return String(line.prefix { $0 == " " }) + String(trimmed.dropFirst(2))
         }
-        let filled = lines.filter { !$0.contains("  key_file:") }.joined(separator: "\n")
+        // What may not stand beside another key.
+        let filled = lines.filter { !$0.contains("  key_file:") && !$0.contains("  copy:") }
+            .joined(separator: "\n")
         let settings = try SettingsText.settings(filled)
         #expect(settings.apps.first?.endpoint.isLoopback == true)
         #expect(settings.apps.first?.keySource == .environment("APP_STORE_KEY"))

@@ -41,6 +41,9 @@ struct DeclaredSetting: Sendable, CustomTestStringConvertible {
     /// they must.
     func told(_ text: String?) throws -> Told {
         var sections = Self.base(rehearsing: path.first != "tell")
+        for (key, value) in Self.surroundings[name] ?? [:] {
+            sections[path[0], default: [:]][key] = value
+        }
         if file == .settings, let text {
             let section = path.count > 1 ? path[0] : ""
             sections[section, default: [:]][description.key] = text
@@ -71,14 +74,21 @@ struct DeclaredSetting: Sendable, CustomTestStringConvertible {
         "tell.command": ["url", "secret_env"],
     ]
 
+    private static let table =
+        "{table: t, columns: {original_transaction_id: a, bundle_id: {constant: b}, "
+        + "environment: {constant: sandbox}, status: s}}"
+
     /// Keys that must stand beside a key.
     private static let companions = [
-        "store.books": [
-            "subscriptions":
-                "{table: t, columns: {original_transaction_id: a, bundle_id: {constant: b}, "
-                + "environment: {constant: sandbox}, status: s}}"
-        ],
+        "store.books": ["subscriptions": table],
         "store.subscriptions": ["books": "sqlite:books.sqlite"],
+    ]
+
+    /// Keys without which a key means nothing, so that they stand there with it and without it.
+    private static let surroundings = [
+        "store.copy": [
+            "url": "postgres://trueup@127.0.0.1/billing", "subscriptions": table,
+        ]
     ]
 
     private static func base(rehearsing isRehearsal: Bool) -> [String: [String: String]] {

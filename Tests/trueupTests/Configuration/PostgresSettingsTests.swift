@@ -34,11 +34,38 @@ import trueup
         #expect(settings.company.source?.url == "postgres://other.example.com/billing")
     }
 
-    @Test func `need books and a mapping`() {
+    @Test func `put the books there unless they say otherwise, with a copy beside them`() throws {
         let url = "postgres://trueup@db.example.com/billing"
-        #expect(SettingsText.error(of: Self.yaml(url: url))?.key == "store.books")
+        let settings = try SettingsText.settings(Self.yaml(url: url, Self.mapping))
+        #expect(settings.company.booksName == "main")
+        #expect(settings.databasePath == "conf/trueup-books.sqlite")
+        let named = try SettingsText.settings(
+            Self.yaml(url: url, "  books: postgres:w-1", "  copy: /var/copy.sqlite", Self.mapping),
+            environment: ["TRUEUP_STORE_BOOKS": "postgres:w-2"])
+        #expect(named.company.booksName == "w-2")
+        #expect(named.databasePath == "/var/copy.sqlite")
+    }
+
+    @Test(arguments: [
+        "  books: \"postgres:\"", "  books: postgres:a b", "  books: \"postgres:a;b\"",
+        "  books: sqlite:b.sqlite\n  copy: c.sqlite",
+    ])
+    func `refuse books that nobody could find again`(lines: String) {
+        let url = "postgres://trueup@db.example.com/billing"
+        let key = SettingsText.error(of: Self.yaml(url: url, lines, Self.mapping))?.key
+        #expect(key == (lines.contains("copy") ? "store.copy" : "store.books"))
+    }
+
+    @Test func `put no books on a server where the rows stand in a file`() {
+        let lines = ["  books: postgres:main", Self.mapping].joined(separator: "\n")
         #expect(
-            SettingsText.error(of: Self.yaml(url: url, Self.mapping))?.key == "store.books")
+            SettingsText.error(of: Self.yaml(url: "sqlite:shop.sqlite", lines))?.key
+                == "store.books")
+    }
+
+    @Test func `need a mapping`() {
+        let url = "postgres://trueup@db.example.com/billing"
+        #expect(SettingsText.error(of: Self.yaml(url: url))?.key == "store.subscriptions")
         #expect(
             SettingsText.error(of: Self.yaml(url: url, "  books: sqlite:books.sqlite"))?.key
                 == "store.subscriptions")

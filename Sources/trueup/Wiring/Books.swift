@@ -1,0 +1,168 @@
+import PostgresDatabase
+import SubscriptionStore
+import Subscriptions
+
+/// The job's own books where the settings put them: in a file, or on a server, of whose books the file
+/// is a copy to work on.
+struct Books {
+    private let path: String
+    private let server: PostgresBooks?
+
+    /// - Parameters:
+    ///   - settings: Where the books are.
+    ///   - holder: Who works with them, for whoever is refused.
+    /// - Throws: `StoreError.schema` where this build has no such server.
+    init(
+        _ settings: Settings, holder: String = RunningUser.lockHolder(doing: "reading the books")
+    ) throws(StoreError) {
+        path = settings.databasePath
+        guard let name = settings.company.booksName,
+            case .postgresql(let address) = settings.company.source
+        else {
+            server = nil
+            return
+        }
+        server = PostgresBooks(
+            try .libpq(address), name: name, holder: holder,
+            machine: Self.place(ofCopyAt: path))
+    }
+
+    /// Tells this machine's copy from every other one: containers may have a name and a path in common,
+    /// but not the folder.
+    private static func place(ofCopyAt path: String) -> String {
+        let folder = SettingsPath.directory(of: path)
+        return RunningUser.host + ":" + FileSystemFacts.realPath(folder) + "/"
+            + (path.split(separator: "/").last ?? "")
+            + (FileSystemFacts.number(of: folder).map { " (\($0))" } ?? "")
+    }
+
+    private var copy: BooksCopy? { server.map { BooksCopy(path: path, server: $0) } }
+
+    /// Opens the books of which nothing is changed; a copy of those on a server is made first, where
+    /// it is not of their state.
+    ///
+    /// - Parameter now: Since when the lock is held, for others to read.
+    /// - Returns: The books.
+    /// - Throws: `StoreError`.
+    func openToRead(at now: Timestamp) throws -> SQLiteStore {
+        if let copy, try !copy.isCurrent() { try bring(copy, upToDateAt: now) }
+        return try SQLiteStore.open(at: path, access: .readOnly)
+    }
+
+    /// Opens the books to write; the caller has brought them up to date.
+    ///
+    /// - Parameters:
+    ///   - naming: Names the event that is told of a correction; `nil` where nobody is told.
+    ///   - company: The company's own table.
+    /// - Returns: The books.
+    /// - Throws: `StoreError.busy` where the books on a server are somebody else's.
+    func openToWrite(
+        naming: EventNaming? = nil, company: CompanyLink? = nil
+    ) throws(StoreError) -> SQLiteStore {
+        try server?.claim()
+        return try SQLiteStore.open(
+            at: path, access: .readWrite, naming: naming, company: company,
+            mirror: server.map { BooksMirror($0) })
+    }
+
+    /// Brings books of an earlier version up to this one, and a copy to the state of its server.
+    ///
+    /// - Parameter lock: Held by the caller.
+    /// - Throws: `StoreError`.
+    func bringUpToDate(under lock: borrowing RunLock) throws(StoreError) {
+        guard let copy, let server else {
+            return try SQLiteStore.bringUpToDate(at: path, under: lock)
+        }
+        try server.claim()
+        let state = try copy.bringUpToDate(under: lock)
+        // Not the file's own version: it may have been brought up to date and not been placed.
+        guard state.schema < Migration.newest else { return }
+        try SQLiteStore.bringUpToDate(at: path, under: lock)
+        try copy.place(under: lock)
+    }
+
+    /// The same for commands that may work beside a run, which has the books as they are now.
+    ///
+    /// - Parameters:
+    ///   - now: Since when the lock is held, for others to read.
+    ///   - patience: How long to wait for a run before an earlier version is changed.
+    /// - Throws: `StoreError`, or `RunLockError` where a run of an earlier version goes on.
+    func bringUpToDate(at now: Timestamp, waitMilliseconds patience: Int) throws {
+        if let copy, try !copy.isCurrent() { try bring(copy, upToDateAt: now) }
+        guard try SQLiteStore.needsBringingUpToDate(at: path) else { return }
+        let lock = try RunLock.acquire(
+            forDatabaseAt: path,
+            holder: RunningUser.lockHolder(doing: "bringing the database up to date"), now: now,
+            waitMilliseconds: patience)
+        try bringUpToDate(under: lock)
+        _ = consume lock
+    }
+
+    /// Makes the books where there are none; those of a file are put on the server that the settings
+    /// name, where none stand there.
+    ///
+    /// - Parameter lock: Held by the caller.
+    /// - Returns: What was put back of the schema of books that are there, in words; and whether they
+    ///   are new on their server, `nil` for those of a file.
+    /// - Throws: `StoreError`.
+    func create(
+        under lock: borrowing RunLock
+    ) throws(StoreError) -> (restored: [String], isNewOnServer: Bool?) {
+        guard let copy, let server else { return (try SQLiteStore.create(at: path), nil) }
+        try server.claim()
+        defer { server.release() }
+        guard try !copy.standsThere() else {
+            try bringUpToDate(under: lock)
+            return ([], false)
+        }
+        let restored = try SQLiteStore.create(at: path)
+        try copy.place(under: lock)
+        return (restored, true)
+    }
+
+    /// Where the books are on a server, in words.
+    var place: String? { server?.place }
+
+    /// Says every third of a holder's life that this one is there, until the task is cancelled.
+    func goOn() async {
+        guard let server else { return }
+        while !Task.isCancelled {
+            do {
+                try await Task.sleep(for: .milliseconds(AppLeases.lifetimeMilliseconds / 3))
+            } catch {
+                return
+            }
+            _ = try? await offTheCooperativeThreads { try server.claim() }
+        }
+    }
+
+    /// Lets other machines write the books on a server; for whoever holds the lock of the copy.
+    func release() { server?.release() }
+
+    /// The same for commands that may work beside a run of this machine, which keeps them.
+    func releaseUnlessRunGoesOn() {
+        guard let server, SQLiteStore.lockHolder(ofDatabaseAt: path) == nil else { return }
+        server.release()
+    }
+
+    /// A run of this machine that goes on has the copy as the books are, or is about to.
+    private func bring(_ copy: BooksCopy, upToDateAt now: Timestamp) throws {
+        do {
+            let lock = try RunLock.acquire(
+                forDatabaseAt: path, holder: RunningUser.lockHolder(doing: "reading the books"),
+                now: now, waitMilliseconds: 0)
+            try copy.bringUpToDate(under: lock)
+            _ = consume lock
+        } catch RunLockError.held(let holder, _) {
+            guard FileSystemFacts.exists(path) else {
+                throw StoreError.busy(
+                    "The books are being read into \(path) by \(holder). Nothing was changed. Wait "
+                        + "for it to end.")
+            }
+        } catch RunLockError.cannotLock(let text) {
+            throw StoreError.notWritten(text)
+        } catch RunLockError.noFolder(let text) {
+            throw StoreError.unavailable(text)
+        }
+    }
+}
