@@ -146,7 +146,7 @@ package final class SQLiteStore: Sendable {
             if let mirror {
                 try mirror.watch(connection)
             } else {
-                try connection.write { try CopyMark($0).remove() }
+                try connection.inDatabase { try CopyMark($0).remove() }
             }
             let store = SQLiteStore(
                 file: file, access: access, connection: connection, naming: naming,

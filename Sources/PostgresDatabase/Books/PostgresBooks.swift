@@ -112,6 +112,30 @@ package final class PostgresBooks: Sendable {
             "\((held?.first ?? nil) ?? "somebody else") since \((held?.last ?? nil) ?? "just now")"
     }
 
+    /// Who writes the books from another machine now.
+    ///
+    /// - Returns: Who, and since when; `nil` for nobody.
+    /// - Throws: `StoreError` where nobody answers.
+    package func holderElsewhere() throws(StoreError) -> (holder: String, since: Timestamp?)? {
+        try keeper.withLock { keeper throws(StoreError) in
+            guard try keeper.booksVersion() > 0 else { return nil }
+            let row = try keeper.read("looking who writes the books") {
+                session throws(ServerFailure) in
+                try session.run(
+                    """
+                    SELECT holder, (extract(epoch FROM taken_at) * 1000)::bigint
+                    FROM trueup.books_holders
+                    WHERE name = $1 AND place <> $2 AND expires_at > clock_timestamp()
+                    """, [self.name, self.machine]
+                ).rows.first
+            }
+            guard let row, row.count == 2, let holder = row[0] else { return nil }
+            return (
+                holder, row[1].flatMap { Int64($0) }.map(Timestamp.init(unixMilliseconds:))
+            )
+        }
+    }
+
     /// Lets others write.
     package func release() {
         _ = try? keeper.withLock { keeper throws(StoreError) in

@@ -83,8 +83,9 @@ package struct BooksCopy: Sendable {
                     state = try server.commit([BooksChange(table: table, rows: rows)], to: state)
                 } while last != nil
             }
-            try server.conclude(state)
+            // First here: killed in between, the file is a copy of what never came to count.
             try connection.write { [state] db in try CopyMark(db).set(state) }
+            try server.conclude(state)
             try connection.close()
         } catch {
             throw StoreError(error, doing: doing)
@@ -105,10 +106,12 @@ package struct BooksCopy: Sendable {
     private func mark(ofBooks identity: String) throws(StoreError) -> BooksState? {
         let file = DatabaseFile(path: path)
         guard file.exists, !file.isEmpty else { return nil }
-        let state: BooksState?
+        let (state, own): (BooksState?, String?)
         do {
-            state = try file.connectToRead().read { db in
-                try db.tableExists("trueup_books_copy") ? try CopyMark(db).state : nil
+            (state, own) = try file.connectToRead().read { db in
+                guard try db.tableExists("trueup_books_copy") else { return (nil, nil) }
+                let own = try String.fetchOne(db, sql: "SELECT id FROM trueup_database")
+                return (try CopyMark(db).state, own)
             }
         } catch {
             throw .schema(
@@ -117,13 +120,25 @@ package struct BooksCopy: Sendable {
                     + "(\(StoreError(error, doing: "reading it")))")
         }
         guard let state, state.identity == identity else {
-            throw .schema(
-                "\(path) holds books of its own, no copy of those in \(server.place). It was left as "
-                    + "it is. To work with the books there, name another file in `store.copy`, or "
-                    + "move this one away; to put these books on the server, too, name them in "
-                    + "`store.books` (postgres:NAME) and run `trueup init`.")
+            throw own == identity ? wentOn : foreign
         }
         return state
+    }
+
+    private var foreign: StoreError {
+        .schema(
+            "\(path) holds books of its own, no copy of those in \(server.place). It was left as it is. "
+                + "To work with the books there, name another file in `store.copy`, or move this one "
+                + "away; to put these books on the server, too, name them in `store.books` "
+                + "(postgres:NAME) and run `trueup init`.")
+    }
+
+    private var wentOn: StoreError {
+        .schema(
+            "\(path) holds the books in \(server.place) as they went on in this file alone. It was left "
+                + "as it is. Where the file is right, delete the line of those books in the table "
+                + "trueup.books and run `trueup init`, which puts the file there; where the server is "
+                + "right, move the file away.")
     }
 
     private static func rows(

@@ -33,11 +33,11 @@ package final class BooksMirror: Sendable {
         }
     }
 
-    /// Whether the server has committed what the copy failed to commit last.
+    /// Whether the server has committed what the copy has not.
     var isAhead: Bool { known.withLock(\.isAhead) }
 
-    /// A transaction begins.
-    func begin() { known.withLock { $0.isAhead = false } }
+    /// A transaction begins, or was committed in the copy, too.
+    func settle() { known.withLock { $0.isAhead = false } }
 
     /// Commits on the server what the open transaction has changed; the copy commits when this returns.
     func commit(_ db: Database) throws {

@@ -23,6 +23,7 @@ extension SQLiteStore {
                 return (try mirror.committing(db, body), start)
             }
             courtesy.wrote(from: start, to: .now)
+            mirror?.settle()
             return value
         }
     }
@@ -72,6 +73,7 @@ extension SQLiteStore {
                     return (try mirror.committing(db, body), start)
                 }
                 courtesy.wrote(from: start, to: .now)
+                mirror?.settle()
                 return .success(value)
             } catch let undone as PlanApplication.Undone {
                 return .failure(undone)
@@ -119,6 +121,7 @@ extension SQLiteStore {
                     return (try mirror.committing(db, body), start)
                 }
                 courtesy.wrote(from: start, to: .now)
+                mirror?.settle()
                 return value
             } catch let error as DatabaseError {
                 let translated = translated(error, doing: doing)
@@ -151,7 +154,7 @@ extension BooksMirror? {
     fileprivate func committing<Value>(
         _ db: Database, _ body: (Database) throws -> Value
     ) throws -> Value {
-        self?.begin()
+        self?.settle()
         let value = try body(db)
         try self?.commit(db)
         return value

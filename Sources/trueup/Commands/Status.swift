@@ -20,17 +20,22 @@ package struct Status: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
-        let store = try Books(settings).openToRead(at: invocation.now())
+        let books = try Books(settings)
+        let store = try books.openToRead(at: invocation.now())
         let others = await OtherWorkers.lastRuns(
             of: settings, besides: try store.databaseIdentity(), limit: Self.listedWorkers)
+        let here = SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath).map { lock in
+            let live = LiveRunFile(besideDatabaseAt: settings.databasePath).read(heldBy: lock)
+            return StatusReport.Running(
+                holder: lock.holder, since: lock.since, live: live,
+                resumption: live.map { common.command("resume", $0.job) })
+        }
+        let elsewhere = try books.holderElsewhere().map {
+            StatusReport.Running(holder: $0.holder, since: $0.since)
+        }
         let report = StatusReport(
             overview: try store.overview(runs: Self.listedRuns, at: invocation.now()),
-            running: SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath).map { lock in
-                let live = LiveRunFile(besideDatabaseAt: settings.databasePath).read(heldBy: lock)
-                return StatusReport.Running(
-                    holder: lock.holder, since: lock.since, live: live,
-                    resumption: live.map { common.command("resume", $0.job) })
-            }, apps: settings.identities, now: invocation.now(),
+            running: here ?? elsewhere, apps: settings.identities, now: invocation.now(),
             copy: try settings.company.copy(in: store), others: others.runs, gap: others.gap)
         try invocation.output.line(
             common.json ? report.json.rendered : invocation.fitted(report.text))

@@ -78,7 +78,10 @@ struct StorageChecks {
                 "\(path) is in journal mode \(mode): readers and the job would block each other",
                 fix: "nothing: the next run turns WAL on")
         }
-        return .ok("database", nil, "\(path) opens, schema and end of the ledger as expected, WAL")
+        let place = (try? Books(settings))?.place.map { ", a copy of \($0)" } ?? ""
+        return .ok(
+            "database", nil,
+            "\(path) opens, schema and end of the ledger as expected, WAL" + place)
     }
 
     private func reports(of store: SQLiteStore?) -> Diagnosis {
@@ -105,7 +108,7 @@ struct StorageChecks {
         {
             return .warning(
                 "reports", nil,
-                "the ledger in \(settings.databasePath) does not hold the entry that the newest "
+                "the ledger in \(settings.booksURL) does not hold the entry that the newest "
                     + "report in \(directory) ends with: the next run looks at every row again",
                 fix:
                     "if the database was restored from a backup, declare it with \"trueup restored "
@@ -119,7 +122,9 @@ struct StorageChecks {
         if let obstacle = SQLiteStore.obstacle(besideDatabaseAt: settings.databasePath) {
             return .failed("lock", nil, obstacle.text, fix: obstacle.fix, .output)
         }
-        guard let holder = SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath) else {
+        let here = SQLiteStore.lockHolder(ofDatabaseAt: settings.databasePath)
+        // Where the server does not answer, the database's own line says so.
+        guard let holder = here ?? (try? Books(settings).holderElsewhere()).flatMap(\.self) else {
             return .ok("lock", nil, "free")
         }
         let since = holder.since.map { ", since \($0.rfc3339)" } ?? ""

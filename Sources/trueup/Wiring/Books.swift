@@ -120,6 +120,13 @@ struct Books {
         return (restored, true)
     }
 
+    /// Who writes the books on a server from another machine now; `nil` for nobody.
+    ///
+    /// - Throws: `StoreError` where nobody answers.
+    func holderElsewhere() throws(StoreError) -> (holder: String, since: Timestamp?)? {
+        try server?.holderElsewhere()
+    }
+
     /// Where the books are on a server, in words.
     var place: String? { server?.place }
 

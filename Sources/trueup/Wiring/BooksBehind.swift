@@ -97,7 +97,7 @@ struct BooksBehind {
         guard let shown = counts.shown else {
             return lost.isEmpty
                 ? nil
-                : "The books \(settings.databasePath) were behind the ledger beside your table: an "
+                : "The books \(settings.booksURL) were behind the ledger beside your table: an "
                     + "earlier state of them was put back.\(lost)"
         }
         let entries =
@@ -106,7 +106,7 @@ struct BooksBehind {
             : "entries \(shown.lowerBound) to \(shown.upperBound) of the ledger"
         let through = counts.lastRun.map { ", the last one that of run \($0)" } ?? ""
         return
-            "The books \(settings.databasePath) were behind: an earlier state of them was put back. "
+            "The books \(settings.booksURL) were behind: an earlier state of them was put back. "
             + "\(shown.count == 1 ? "1 correction" : "\(shown.count) corrections") (\(entries)) "
             + "stood in the ledger beside your table and in reports\(through), and were taken over "
             + "from there. They are not reported again.\(lost) Findings and notifications that the "

@@ -22,7 +22,7 @@ struct Restoration {
         let lost = (try? self.lost(try ReportedLedger(directory), store)) ?? []
         let entries = lost.isEmpty ? "" : " " + lost.map(\.sentence).joined(separator: " ")
         return
-            "The ledger in \(settings.databasePath) does not hold the entry that the newest report "
+            "The ledger in \(settings.booksURL) does not hold the entry that the newest report "
             + "in \(directory) ends with.\(entries) Every row is looked at again. If the database was restored from a backup, "
             + "declare it with \"trueup restored --reason TEXT\"; until then \"trueup verify\" "
             + "takes it for tampering."
@@ -61,7 +61,7 @@ struct Restoration {
             throw CommandFailure(
                 .usage,
                 "The reports in \(settings.reportDirectory) prove nothing that the ledger in "
-                    + "\(settings.databasePath) lacks: there is no restore to declare. Nothing was "
+                    + "\(settings.booksURL) lacks: there is no restore to declare. Nothing was "
                     + "changed.")
         }
         let started = invocation.now()

@@ -116,13 +116,16 @@
         }
 
         @Test func `belong to one machine, until it lets go or is not heard of`() throws {
-            let one = try books(milliseconds: 400)
+            let one = try books(milliseconds: 3000)
             let state = try placed(one)
             let other = try books(machine: "two")
             let refused = #expect(throws: StoreError.self) { try other.claim() }
             #expect(refused?.exitStatus == .busy)
             #expect(refused?.description.contains("holder on one") == true)
+            #expect(try other.holderElsewhere()?.holder == "holder on one")
+            #expect(try one.holderElsewhere()?.holder == nil)
             one.release()
+            #expect(try other.holderElsewhere()?.holder == nil)
             try other.claim()
             #expect(throws: StoreError.self) {
                 try one.commit(self.change(self.row("a")), to: state)
