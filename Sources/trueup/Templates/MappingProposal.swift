@@ -1,3 +1,4 @@
+import PostgresDatabase
 package import Subscriptions
 
 /// A commented proposal of `store.subscriptions`, made from a live schema: to be read by a person.
@@ -116,6 +117,14 @@ package struct MappingProposal: Sendable {
         ]
     }
 
+    /// Where the job's own books are to be: beside the table, where that is on a server.
+    private var books: String {
+        PostgresAddress.isURL(url)
+            ? "  # books: postgres:\(BooksPlace.defaultName)  # the job's own, in the schema trueup of "
+                + "that server; or sqlite:FILE"
+            : "  books: sqlite:\(CompanySettings.defaultCopy)"
+    }
+
     /// YAML to put into `trueup.yaml`; `nil` where no table has a column for Apple's id.
     package var text: String? {
         guard let table = best else { return nil }
@@ -125,7 +134,7 @@ package struct MappingProposal: Sendable {
         ]
         lines += aboutTheChoice(table)
         lines += [
-            "store:", "  url: \(url)", "  books: sqlite:trueup-books.sqlite", "  subscriptions:",
+            "store:", "  url: \(url)", books, "  subscriptions:",
             "    table: \(Self.quoted(table.name.description))", "    columns:",
         ]
         var used: Set<String> = []

@@ -46,4 +46,12 @@ import trueup
         let settings = try SettingsText.settings(SettingsText.production + "\n" + text)
         #expect(settings.company.mapping?.columns[.expiresDate] == nil)
     }
+
+    @Test func `leaves the books where they are by default`() throws {
+        let url = "postgres://trueup@localhost/billing"
+        let text = try #require(MappingProposal([table("subs", key: ["otid"])], url: url).text)
+        let settings = try SettingsText.settings(SettingsText.production + "\n" + text)
+        #expect(settings.company.booksName == "main", "\(text)")
+        #expect(text.contains("  # books: postgres:main"))
+    }
 }
