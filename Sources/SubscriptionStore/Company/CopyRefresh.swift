@@ -15,6 +15,10 @@ package struct CopyRefresh: Hashable, Sendable {
     package var firstDoubled: SubscriptionKey?
     /// Rows that have no key, and so stand in no copy.
     package var keyless = KeylessRows()
+    /// Rows whose key is longer than `CopyWriter.longestKeyBytes`, and so stand in no copy either.
+    package var overlong: Int64 = 0
+    /// The first of them.
+    package var firstOverlong: SubscriptionKey?
     /// Whether the table was read to its end; what was read before a stop stands in the copy.
     package var isWhole = true
 
@@ -29,6 +33,8 @@ package struct CopyRefresh: Hashable, Sendable {
         doubled &+= other.doubled
         firstUnreadable = firstUnreadable ?? other.firstUnreadable
         firstDoubled = firstDoubled ?? other.firstDoubled
+        overlong &+= other.overlong
+        firstOverlong = firstOverlong ?? other.firstOverlong
     }
 
     /// What a person should know of it, in sentences.
@@ -57,6 +63,17 @@ package struct CopyRefresh: Hashable, Sendable {
                 "\(rows) of your table \(keyless.count == 1 ? "has" : "have") no value (NULL) in "
                     + "\(columns), by which a subscription is found: not read, not judged and in no "
                     + "total. Fill the column in, or take such rows out of the table.")
+        }
+        if overlong > 0, let firstOverlong {
+            let shown = firstOverlong.originalTransactionID.prefix(40)
+            let rows =
+                overlong == 1
+                ? "1 row of your table has an original transaction id"
+                : "\(overlong) rows of your table have original transaction ids"
+            remarks.append(
+                "\(rows) of more than \(CopyWriter.longestKeyBytes) bytes with app and environment, "
+                    + "such as \"\(shown)…\": not read, not judged and in no total. Apple's have about "
+                    + "15 digits. Correct the column, or take such rows out of the table.")
         }
         return remarks
     }

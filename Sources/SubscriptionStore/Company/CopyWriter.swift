@@ -13,11 +13,20 @@ struct CopyWriter {
     /// The number of the reading.
     let refresh: Int64
 
+    /// Longer keys fit no index of a server on which the books may stand (PostgreSQL's have 2,704
+    /// bytes a line), and one such row must not end every night.
+    static let longestKeyBytes = 1000
+
     /// Every row is marked as seen, because the two databases do not sort keys alike.
     func take(_ rows: ArraySlice<CompanyRow>) throws -> CopyRefresh {
         var counts = CopyRefresh()
         var doubled = DoubledKeys(db: db)
         for row in rows {
+            guard row.key.byteCount <= Self.longestKeyBytes else {
+                counts.overlong &+= 1
+                counts.firstOverlong = counts.firstOverlong ?? row.key
+                continue
+            }
             try take(row, &counts)
             try doubled.note(row)
         }
@@ -136,5 +145,11 @@ extension FieldForm {
         case (.text, .string(let text)): .text(text)
         default: nil
         }
+    }
+}
+
+extension SubscriptionKey {
+    fileprivate var byteCount: Int {
+        bundleID.utf8.count + environment.utf8.count + originalTransactionID.utf8.count
     }
 }

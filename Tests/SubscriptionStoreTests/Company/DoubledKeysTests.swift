@@ -66,6 +66,20 @@ import Testing
         #expect(filled.keyless.count == 0 && filled.remarks.isEmpty)
     }
 
+    @Test func `that no server's index could hold are counted and said`() async throws {
+        let database = try TemporaryDatabase()
+        let company = try company(beside: database, products: ["gold"])
+        try company.execute(
+            "UPDATE subs SET otid = replace(hex(zeroblob(1500)), '00', '9') || otid WHERE otid <> '2'"
+        )
+        let store = try company.open(database)
+        let refresh = try #require(try await store.refreshCopy(for: .check, at: now))
+        #expect(refresh.rows == 1 && refresh.overlong == 2)
+        let said = refresh.remarks.first { $0.contains("more than 1000 bytes") }
+        #expect(said?.hasPrefix("2 rows of your table have original transaction ids") == true)
+        #expect(said?.contains("\"999") == true && (said?.utf8.count ?? 0) < 400)
+    }
+
     @Test func `are met together, wherever a page ends`() throws {
         let database = try TemporaryDatabase()
         let company = try company(beside: database, products: ["gold", "silver", "bronze"])
