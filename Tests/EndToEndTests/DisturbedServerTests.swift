@@ -11,12 +11,14 @@
         .serialized, .timeLimit(.minutes(30)))
     struct `A disturbed night on PostgreSQL` {
         /// `TRUEUP_EVERY_STEP=1` tries more moments.
-        private static let trials =
-            ProcessInfo.processInfo.environment["TRUEUP_EVERY_STEP"] == nil ? 2 : 8
+        private static let triesAll =
+            ProcessInfo.processInfo.environment["TRUEUP_EVERY_STEP"] != nil
+        private static let trials = triesAll ? 8 : 1
         private static let disturbancesPerTrial = 3
 
-        @Test func `is finished after SIGKILL at random moments`() throws {
-            try disturbAtRandom(mayEndWith: 137) { night, running in
+        @Test(arguments: Books.allCases)
+        func `is finished after SIGKILL at random moments`(books: Books) throws {
+            try disturbAtRandom(books, mayEndWith: 137) { night, running in
                 running.send(signal: SIGKILL)
                 let killed = running.wait()
                 try night.server.waitForEndOfSessions()
@@ -24,21 +26,25 @@
             }
         }
 
-        @Test func `is finished after the server was stopped at once at random moments`() throws {
-            try disturbAtRandom(mayEndWith: 69) { night, running in
+        @Test(arguments: Books.allCases)
+        func `is finished after the server was stopped at once at random moments`(
+            books: Books
+        ) throws {
+            try disturbAtRandom(books, mayEndWith: 69) { night, running in
                 try night.server.stopAtOnce()
-                let left = running.wait()
+                // Books on it are waited for; otherwise the run ends before the server is back.
+                let left = books == .inFile ? running.wait() : nil
                 try night.server.start()
-                return left
+                return left ?? running.wait()
             }
         }
 
         /// Disturbs nights at moments of their length, and lets the next ones go on.
         private func disturbAtRandom(
-            mayEndWith status: Int32,
+            _ books: Books, mayEndWith status: Int32,
             _ disturb: (ServerNight, BuiltExecutable.Running) throws -> BuiltExecutable.Result
         ) throws {
-            let night = try ServerNight(customers: 120)
+            let night = try ServerNight(customers: 120, books)
             defer { night.server.stop() }
             let undisturbed = try night.undisturbed(slowedBy: ServerNight.slowness)
             for trial in 1...Self.trials {
@@ -51,7 +57,7 @@
                     let after = Int.random(in: 0...undisturbed.milliseconds)
                     usleep(UInt32(after) * 1000)
                     let left = try disturb(night, running)
-                    let when = "trial \(trial), after \(after) ms"
+                    let when = "books \(books), trial \(trial), after \(after) ms"
                     #expect(
                         [status, undisturbed.status, 0].contains(left.status),
                         "\(when): \(left.status) \(left.errors)")
@@ -63,9 +69,11 @@
 
         @Test(
             .enabled(if: OwnServer.mayMount, "needs the right to mount a disk (root)"),
-            arguments: [24, 64, 160])
-        func `is finished after the server's disk was full`(kilobytesLeft: Int) throws {
-            let night = try ServerNight(customers: 120)
+            arguments: [(Books.inFile, 24), (.inFile, 160), (.onServer, 24), (.onServer, 400)])
+        func `is finished after the server's disk was full`(
+            books: Books, kilobytesLeft: Int
+        ) throws {
+            let night = try ServerNight(customers: 120, books)
             defer { night.server.stop() }
             let undisturbed = try night.undisturbed()
             let disk = try night.server.mountDisk()
@@ -85,7 +93,7 @@
         }
 
         @Test func `is finished where the books lack what the server has committed`() throws {
-            let night = try ServerNight(customers: 40)
+            let night = try ServerNight(customers: 40, .inFile)
             defer { night.server.stop() }
             let undisturbed = try night.undisturbed()
             let steps = try DurableSteps()
@@ -104,108 +112,64 @@
                 try night.finish(copy, as: undisturbed, "\(disturbance)")
             }
         }
-    }
 
-    /// A mapped night on a server of its own, which can be put back to its beginning.
-    private struct ServerNight {
-        let server: OwnServer
-        private let night: MappedNight
-        private let seed: String
-
-        /// What a night leaves behind where nothing disturbs it, and how long it takes.
-        struct Undisturbed {
-            let state: MappedState
-            let status: Int32
-            let milliseconds: Int
-        }
-
-        /// Seconds that each change of a row takes, and again at the commit: so that a random moment
-        /// is often one of writing.
-        static let slowness = "0.008"
-
-        init(customers: Int) throws {
-            server = try OwnServer()
-            night = try MappedNight(customers: customers, url: server.url)
-            // Longer than one argument of a process may be.
-            seed = try night.place.folder.write(
-                "SET search_path TO public;\n" + night.sql(for: .postgresql), to: "seed.sql")
-        }
-
-        var flag: String { server.folder + "/flag" }
-        var origin: PreparedPlace { night.prepared }
-
-        func removeFlag() throws { try FileManager.default.removeItem(atPath: flag) }
-
-        /// Puts the company's database back to the beginning.
-        func reset(slowedBy seconds: String? = nil, flagsCommit: Bool = false) throws {
-            try server.sql("DROP SCHEMA IF EXISTS trueup CASCADE")
-            try server.sql("DROP TABLE IF EXISTS public.apple_subscriptions")
-            try server.sql("\\i \(seed)")
-            if let seconds {
-                try disturb("PERFORM pg_sleep(\(seconds))", at: "BEFORE UPDATE OR INSERT")
-                try disturb("PERFORM pg_sleep(\(seconds))", atCommit: true)
-            }
-            // As the server commits, and before the answer to it.
-            if flagsCommit { try disturb("COPY (SELECT 1) TO '\(flag)'", atCommit: true) }
-        }
-
-        private func disturb(
-            _ statement: String, at event: String = "AFTER UPDATE OR INSERT",
-            atCommit: Bool = false
-        ) throws {
-            let name = atCommit ? "late" : "early"
-            try server.sql(
-                """
-                CREATE OR REPLACE FUNCTION public.\(name)() RETURNS trigger LANGUAGE plpgsql AS
-                $$ BEGIN \(statement); RETURN NEW; END $$
-                """)
-            try server.sql(
-                """
-                CREATE \(atCommit ? "CONSTRAINT" : "") TRIGGER \(name) \(event)
-                ON public.apple_subscriptions \(atCommit ? "DEFERRABLE INITIALLY DEFERRED" : "")
-                FOR EACH ROW EXECUTE FUNCTION public.\(name)()
-                """)
-        }
-
-        func undisturbed(slowedBy seconds: String? = nil) throws -> Undisturbed {
-            try reset(slowedBy: seconds)
-            let copy = try origin.copy()
+        /// Both are on the server: the rows and `trueup.ledger` are committed before the books.
+        @Test func `is finished where the books on the server lack what stands beside the rows`()
+            throws
+        {
+            let night = try ServerNight(customers: 12, .onServer)
+            defer { night.server.stop() }
+            let undisturbed = try night.undisturbed()
+            try night.reset(flagsCommit: true)
+            try night.holdUpBooks(seconds: 2)
+            let copy = try night.origin.copy()
             defer { copy.remove() }
-            let began = ContinuousClock.now
-            let run = try copy.run(MappedNight.command)
-            let took = began.duration(to: .now)
-            try #require([0, 2].contains(run.status), "\(run.errors)")
-            let state = try state(of: copy)
-            try #require(!state.ledgerThere.isEmpty)
-            #expect(!state.isAhead("undisturbed"))
-            return Undisturbed(
-                state: state, status: run.status,
-                milliseconds: Int(took.components.seconds) * 1000
-                    + Int(took.components.attoseconds / 1_000_000_000_000_000))
+            let running = try BuiltExecutable("trueup").start(MappedNight.command, in: copy.folder)
+            while !FileManager.default.fileExists(atPath: night.flag), running.process.isRunning {
+                usleep(5000)
+            }
+            running.send(signal: SIGKILL)
+            #expect(running.wait().status == 137)
+            try night.server.waitForEndOfSessions()
+            try night.removeFlag()
+            try night.letBooksGoOn()
+            #expect(try night.state(of: copy).isAhead("killed"))
+            try night.finish(copy, as: undisturbed, "killed")
         }
 
-        func state(of place: PreparedPlace) throws -> MappedState {
-            let isThere = try server.sql("SELECT to_regclass('trueup.ledger') IS NOT NULL") == "t"
-            return try MappedState(
-                of: place, table: lines(MappedState.rows.replacing("FROM ", with: "FROM public.")),
-                ledger: isThere
-                    ? lines("SELECT number, digest FROM trueup.ledger ORDER BY number") : [])
-        }
-
-        private func lines(_ query: String) throws -> [String] {
-            try server.sql(query).split(separator: "\n").map(String.init)
-        }
-
-        /// Runs the night again and holds what is left against the undisturbed one.
-        func finish(
-            _ place: PreparedPlace, as undisturbed: Undisturbed, _ when: String
+        @Test(arguments: [DurableSteps.Disturbance.kill, .full])
+        func `is finished where the copy lacks what the books on the server have`(
+            disturbance: DurableSteps.Disturbance
         ) throws {
-            let again = try place.run(MappedNight.command)
-            #expect([0, undisturbed.status].contains(again.status), "\(when): \(again.errors)")
-            let differences = try state(of: place).differences(from: undisturbed.state)
-            #expect(differences.isEmpty, "\(when): \(differences)")
-            let verified = try place.run(["verify", "--database"])
-            #expect(verified.status == 0, "\(when): \(verified.output)\(verified.errors)")
+            let night = try ServerNight(customers: 12, .onServer)
+            defer { night.server.stop() }
+            let undisturbed = try night.undisturbed()
+            let steps = try DurableSteps()
+            let transactions = try #require(Int(night.server.sql(ServerNight.generation)))
+            for number in Self.some(of: transactions) {
+                let when = "\(disturbance) behind transaction \(number) of \(transactions)"
+                try night.reset()
+                try night.flag(transaction: number)
+                let copy = try night.origin.copy()
+                defer { copy.remove() }
+                let left = try steps.disturbed(
+                    by: disturbance, once: night.flag, MappedNight.command, in: copy.folder)
+                // How many there are differs by a few from run to run.
+                let ends: [Int32] = disturbance == .kill ? [137] : [73, 74]
+                #expect(
+                    (ends + [undisturbed.status]).contains(left.status), "\(when): \(left.errors)")
+                try night.server.waitForEndOfSessions()
+                try night.letBooksGoOn()
+                try? night.removeFlag()
+                try night.finish(copy, as: undisturbed, when)
+            }
+        }
+
+        /// One of each part of a night.
+        private static func some(of all: Int) -> [Int] {
+            guard !triesAll else { return Array(1...all) }
+            let parts = 4
+            return (0..<parts).map { all * $0 / parts + Int.random(in: 1...max(1, all / parts)) }
         }
     }
 #endif

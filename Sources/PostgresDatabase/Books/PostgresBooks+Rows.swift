@@ -3,10 +3,6 @@ package import Subscriptions
 import Synchronization
 
 extension PostgresBooks {
-    /// How long a server is waited for that does not answer, as in a restart or a fail-over: a run
-    /// whose books cannot be written leaves no report.
-    private static let pausesMilliseconds: [UInt32] = [500, 1000, 2000, 4000, 8000, 16000]
-
     /// Makes the changes of one transaction, all or none, if the books are in this state.
     ///
     /// - Parameters:
@@ -28,10 +24,10 @@ extension PostgresBooks {
         var next = state
         next.generation &+= 1
         next.transaction = Self.newName()
-        var isDone = false
-        for pause in Self.pausesMilliseconds + [0] {
+        var outcome = Outcome.done
+        for pause in pausesMilliseconds + [0] {
             do throws(StoreError) {
-                isDone = try keeper.withLock { keeper throws(StoreError) in
+                outcome = try keeper.withLock { keeper throws(StoreError) in
                     try keeper.write("committing the books") { session throws(ServerFailure) in
                         try self.commit(statements, from: state, to: next, in: session)
                     }
@@ -39,23 +35,41 @@ extension PostgresBooks {
                 break
             } catch {
                 // The same again leaves the same behind: the transaction is known by its name.
-                guard case .unavailable = error, pause > 0 else { throw error }
+                guard case .unavailable = error else { throw error }
+                guard pause > 0 else {
+                    unanswered.withLock { $0 = next.transaction }
+                    throw error
+                }
                 usleep(pause * 1000)
             }
         }
-        guard isDone else {
+        switch outcome {
+        case .done: return next
+        case .isPast:
             throw .busy(
                 "The books in \(place) were changed by another run since they were read. Nothing of "
                     + "this step was written. Run again: the books are read anew first.")
+        case .isOurs:
+            throw .unavailable(
+                "The books in \(place) have the step whose answer was lost when the server did not "
+                    + "answer, and the copy of them has not. Nothing of this step was written, and "
+                    + "nothing is lost. Run again: the copy is made anew, and the run goes on.")
         }
-        return next
     }
 
-    /// - Returns: `false` where the books are in another state.
+    /// What became of a transaction.
+    private enum Outcome {
+        case done
+        /// Somebody else has changed the books.
+        case isPast
+        /// They have a transaction of ours that was given up without an answer.
+        case isOurs
+    }
+
     private func commit(
         _ statements: [(sql: String, json: String)], from state: BooksState,
         to next: BooksState, in session: any ServerSession
-    ) throws(ServerFailure) -> Bool {
+    ) throws(ServerFailure) -> Outcome {
         let number = String(state.number)
         let raised = try session.run(
             """
@@ -65,20 +79,20 @@ extension PostgresBooks {
             """, [number, state.transaction, String(next.generation), next.transaction])
         guard raised.affected == 1 else {
             // A commit whose answer was lost and that is tried again has been done.
-            return try session.run(
-                """
-                SELECT 1 FROM trueup.books WHERE number = $1 AND transaction_name = $2
-                """, [number, next.transaction]
-            ).rows.count == 1
+            let last = try session.run(
+                "SELECT transaction_name FROM trueup.books WHERE number = $1", [number]
+            ).first
+            if last == next.transaction { return .done }
+            return last != nil && last == unanswered.withLock(\.self) ? .isOurs : .isPast
         }
         guard try claim(in: session) == nil else {
             _ = try session.script("ROLLBACK; BEGIN")
-            return false
+            return .isPast
         }
         for statement in statements {
             _ = try session.run(statement.sql, [number, statement.json])
         }
-        return true
+        return .done
     }
 
     private static func statements(

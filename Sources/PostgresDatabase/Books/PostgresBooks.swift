@@ -11,7 +11,14 @@ package final class PostgresBooks: Sendable {
     let name: String
     let holder: String
     let machine: String
+    /// The name of the last transaction that was given up, because nobody said what became of it.
+    let unanswered = Mutex<String?>(nil)
+    let pausesMilliseconds: [UInt32]
     private let lifetimeMilliseconds: Int64
+
+    /// How long a server is waited for that does not answer, as in a restart or a fail-over: a run
+    /// whose books cannot be written leaves no report.
+    package static let pausesMilliseconds: [UInt32] = [500, 1000, 2000, 4000, 8000, 16000]
 
     /// - Parameters:
     ///   - connector: Opens sessions; books need one of their own.
@@ -20,10 +27,12 @@ package final class PostgresBooks: Sendable {
     ///   - machine: Machine and file of the copy. Its lock keeps two runs of one copy apart, so a run
     ///     that held the books from there has died.
     ///   - lifetimeMilliseconds: How long a holder may not be heard of.
+    ///   - pausesMilliseconds: After each of them a commit is tried again that nobody answered.
     ///   - limits: How long a statement may take and wait.
     package init(
         _ connector: PostgresConnector, name: String, holder: String, machine: String,
         lifetimeMilliseconds: Int64 = AppLeases.lifetimeMilliseconds,
+        pausesMilliseconds: [UInt32] = PostgresBooks.pausesMilliseconds,
         limits: SessionLimits = SessionLimits()
     ) {
         keeper = Mutex(SessionKeeper(connector, limits: limits, about: .books))
@@ -31,6 +40,7 @@ package final class PostgresBooks: Sendable {
         self.holder = holder
         self.machine = machine
         self.lifetimeMilliseconds = lifetimeMilliseconds
+        self.pausesMilliseconds = pausesMilliseconds
     }
 
     /// Where the books are, for messages.

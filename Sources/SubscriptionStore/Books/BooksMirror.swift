@@ -13,6 +13,8 @@ package final class BooksMirror: Sendable {
         var sequences: [[BooksValue]] = []
         /// Whether the server has committed the transaction at hand.
         var isAhead = false
+        /// Why the copy did not commit what the server has: it is of no use any more.
+        var failure: StoreError?
     }
 
     private let server: any BooksServer
@@ -36,8 +38,18 @@ package final class BooksMirror: Sendable {
     /// Whether the server has committed what the copy has not.
     var isAhead: Bool { known.withLock(\.isAhead) }
 
-    /// A transaction begins, or was committed in the copy, too.
+    /// A transaction begins.
+    ///
+    /// - Throws: What kept the copy from committing an earlier one.
+    func begin() throws {
+        if let failure = known.withLock(\.failure) { throw failure }
+    }
+
+    /// The copy has committed, too.
     func settle() { known.withLock { $0.isAhead = false } }
+
+    /// The copy did not commit what the server has: nothing more can be made from it.
+    func fail(with failure: StoreError) { known.withLock { $0.failure = failure } }
 
     /// Commits on the server what the open transaction has changed; the copy commits when this returns.
     func commit(_ db: Database) throws {

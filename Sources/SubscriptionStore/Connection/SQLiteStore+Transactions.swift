@@ -78,7 +78,10 @@ extension SQLiteStore {
             } catch let undone as PlanApplication.Undone {
                 return .failure(undone)
             } catch let error as DatabaseError {
-                guard let entries = company?.committed.range else { throw error }
+                // Books on a server have them, if it is only their copy that failed.
+                guard let entries = company?.committed.range, mirror?.isAhead != true else {
+                    throw error
+                }
                 throw StoreError(error, behind: entries)
             } catch let error as StoreError {
                 guard let entries = company?.committed.range else { throw error }
@@ -106,7 +109,9 @@ extension SQLiteStore {
         guard let mirror, mirror.isAhead, let error = error as? DatabaseError else {
             return StoreError(error, doing: doing)
         }
-        return StoreError(error, ofCopyAt: file.path, doing: doing)
+        let failure = StoreError(error, ofCopyAt: file.path, doing: doing)
+        mirror.fail(with: failure)
+        return failure
     }
 
     /// The same for callers that block, with errors of `body` passed through unchanged.
@@ -154,7 +159,7 @@ extension BooksMirror? {
     fileprivate func committing<Value>(
         _ db: Database, _ body: (Database) throws -> Value
     ) throws -> Value {
-        self?.settle()
+        try self?.begin()
         let value = try body(db)
         try self?.commit(db)
         return value

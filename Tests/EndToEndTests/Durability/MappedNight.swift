@@ -13,8 +13,11 @@ struct MappedNight {
     /// - Parameters:
     ///   - customers: How many the simulated company has; more than half of their rows drifted.
     ///   - url: The company's database.
+    ///   - books: Where the books are.
     /// - Throws: When it cannot be made ready.
-    init(customers: Int, url: String) throws {
+    init(
+        customers: Int, url: String, books: String = "books: sqlite:trueup.sqlite"
+    ) throws {
         let simulator = try RunningSimulator([
             "--customers", "\(customers)", "--drift", "0.6", "--seed", "5",
         ])
@@ -29,7 +32,7 @@ struct MappedNight {
 
             """
         try place.folder.write(
-            "apps:\n" + simulator.appYAML() + example.store(url: url)
+            "apps:\n" + simulator.appYAML() + example.store(url: url, books: books)
                 + "report:\n  directory: reports\n" + tell, to: "trueup.yaml")
         try #require(place.run("init").status == 0)
     }

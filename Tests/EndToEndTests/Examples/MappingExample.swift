@@ -140,9 +140,15 @@ extension MappingExample {
     }
 
     /// `store` of the settings.
-    func store(url: String) throws -> String {
+    ///
+    /// - Parameters:
+    ///   - url: The company's database.
+    ///   - books: Where the books are; their file or its copy is `trueup.sqlite`.
+    /// - Returns: The lines.
+    /// - Throws: When the example cannot be read.
+    func store(url: String, books: String = "books: sqlite:trueup.sqlite") throws -> String {
         let mapping = try lines().filter { !$0.hasPrefix("#") }.map { "    \($0)\n" }.joined()
-        return "store:\n  url: \(url)\n  books: sqlite:trueup.sqlite\n  subscriptions:\n" + mapping
+        return "store:\n  url: \(url)\n  \(books)\n  subscriptions:\n" + mapping
     }
 
     /// The table as the example's comment makes it, with columns that nothing is said of, and the

@@ -50,7 +50,7 @@
             }
             return PostgresBooks(
                 connector, name: name, holder: "holder on \(machine)", machine: machine,
-                lifetimeMilliseconds: milliseconds)
+                lifetimeMilliseconds: milliseconds, pausesMilliseconds: [1, 1])
         }
 
         private func placed(_ books: PostgresBooks) throws -> BooksState {
@@ -182,6 +182,42 @@
             #expect(sessions.load(ordering: .relaxed) == 2)
             #expect(next.generation == 1)
             #expect(try books().state() == next)
+        }
+
+        /// A server that goes away with the answer to a COMMIT, and comes back later.
+        @Test func `that were committed without an answer are no other run's`() throws {
+            let state = try placed(books())
+            let sessions = Atomic<Int>(0)
+            let isAway = Atomic<Bool>(true)
+            let cut = try books { session in
+                let isFirst = sessions.add(1, ordering: .relaxed).oldValue == 0
+                return isFirst || !isAway.load(ordering: .relaxed)
+                    ? CutSession(session, cuts: isFirst) : DeafSession()
+            }
+            let first = #expect(throws: StoreError.self) {
+                try cut.commit(self.change(self.row("a")), to: state)
+            }
+            #expect(first?.exitStatus == .unavailable)
+            isAway.store(false, ordering: .relaxed)
+            let second = #expect(throws: StoreError.self) {
+                try cut.commit(self.change(self.row("b")), to: state)
+            }
+            #expect(second?.exitStatus == .unavailable, "\(String(describing: second))")
+            let now = try #require(try books().state())
+            #expect(try rows(books(), now) == [row("a")])
+        }
+
+        private final class DeafSession: ServerSession {
+            private static let failure = ServerFailure(
+                state: SQLState(""), endsSession: true, words: "away")
+
+            func run(_ sql: String, _ values: [String?]) throws(ServerFailure) -> ServerRows {
+                throw Self.failure
+            }
+
+            func script(_ sql: String) throws(ServerFailure) -> ServerRows {
+                throw Self.failure
+            }
         }
     }
 #endif
