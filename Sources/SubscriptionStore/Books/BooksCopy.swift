@@ -104,6 +104,7 @@ package struct BooksCopy: Sendable {
     /// - Throws: `.schema` for every file that is not known to be a copy of these books: nothing else
     ///   may be replaced.
     private func mark(ofBooks identity: String) throws(StoreError) -> BooksState? {
+        try refuseWhatIsNoFile()
         let file = DatabaseFile(path: path)
         guard file.exists, !file.isEmpty else { return nil }
         let (state, own): (BooksState?, String?)
@@ -123,6 +124,15 @@ package struct BooksCopy: Sendable {
             throw own == identity ? wentOn : foreign
         }
         return state
+    }
+
+    /// It would be removed: a device, a folder, or a link, which then leads nowhere any more.
+    private func refuseWhatIsNoFile() throws(StoreError) {
+        var facts = stat()
+        guard unsafe lstat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG else { return }
+        throw .schema(
+            "\(path) is no plain file, so it can be no copy of the books in \(server.place). It was "
+                + "left as it is. Name a file in `store.copy`; of a link, where it leads to.")
     }
 
     private var foreign: StoreError {

@@ -226,6 +226,27 @@ import Testing
         #expect(try one.rows()["trueup_quota_refusals"]?.count == 1)
     }
 
+    @Test(arguments: ["folder", "link", "link that leads nowhere"])
+    func `replace nothing but a file by a copy`(what: String) throws {
+        let (one, other) = (try Machine(server, hasBooks: true), try Machine(server))
+        try one.place()
+        let files = FileManager.default
+        let target = other.path + "-target"
+        switch what {
+        case "folder":
+            try files.createDirectory(atPath: other.path, withIntermediateDirectories: true)
+        case "link":
+            try Data().write(to: URL(fileURLWithPath: target))
+            fallthrough
+        default: try files.createSymbolicLink(atPath: other.path, withDestinationPath: target)
+        }
+        let before = try files.attributesOfItem(atPath: other.path)[.systemFileNumber] as? Int
+        let error = #expect(throws: StoreError.self) { try other.bringUpToDate() }
+        #expect(error?.exitStatus == .config, "\(String(describing: error))")
+        #expect(
+            try files.attributesOfItem(atPath: other.path)[.systemFileNumber] as? Int == before)
+    }
+
     @Test func `are for their owner alone, in a copy, too`() throws {
         let (one, other) = (try Machine(server, hasBooks: true), try Machine(server))
         try one.place()
