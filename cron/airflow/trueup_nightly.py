@@ -1,8 +1,8 @@
 """The nightly run in Airflow 3: one task for each app of `trueup apps --json`.
 
 Put this file into the DAG folder. trueup must be on the PATH of the workers, and TRUEUP_CONFIG must
-name settings with books on a disk that stays. Books and report folder take one run at a time, so the
-tasks of one worker come one after the other.
+name settings with books on a server or on a disk that stays. Books and report folder take one run at a
+time, so the tasks of one worker come one after the other.
 
 TRUEUP_JOB        another job than "nightly"
 TRUEUP_WORKERS    how many workers share the apps out, each with books of its own; worker K of several
