@@ -27,7 +27,8 @@ package struct PostgresConnector: Sendable {
         #else
             throw .schema(
                 "store.url names a PostgreSQL database, and this trueup was built without it. "
-                    + "Build it with `swift build --traits PostgreSQL` (libpq-dev must be there).")
+                    + "Install the package trueup-postgresql, or build it with `swift build --traits "
+                    + "PostgreSQL` (docs/postgresql.md).")
         #endif
     }
 
