@@ -2,7 +2,7 @@
 
 Usage: writer.py sqlite FILE ROWS | writer.py postgresql CONNECTION ROWS
 Ends when its standard input does, and prints one line of JSON. PostgreSQL is spoken to by libpq itself, so that
-nothing need be installed.
+nothing need be installed; there the longest transaction of trueup is looked for, too, every 5 ms.
 """
 
 import ctypes
@@ -36,9 +36,16 @@ def of_postgresql():
     libpq.PQexec.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     for name in ("PQstatus", "PQresultStatus", "PQclear"):
         getattr(libpq, name).argtypes = [ctypes.c_void_p]
-    connection = libpq.PQconnectdb(place.encode())
-    if libpq.PQstatus(connection) != 0:
-        sys.exit("the service could not connect")
+    libpq.PQgetvalue.restype = ctypes.c_char_p
+    libpq.PQgetvalue.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int]
+
+    def connect():
+        connection = libpq.PQconnectdb(place.encode())
+        if libpq.PQstatus(connection) != 0:
+            sys.exit("the service could not connect")
+        return connection
+
+    connection = connect()
 
     def write(key, note):
         sql = f"UPDATE public.subscriptions SET note = '{note}' WHERE original_transaction_id = '{key}'"
@@ -47,10 +54,22 @@ def of_postgresql():
             sys.exit("the service could not write")
         libpq.PQclear(result)
 
+    def watch():
+        watcher = connect()
+        sql = b"""SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start) * 1000), 0)
+            FROM pg_stat_activity WHERE application_name = 'trueup'"""
+        while not ended.is_set():
+            result = libpq.PQexec(watcher, sql)
+            longest.append(max(longest.pop(), float(libpq.PQgetvalue(result, 0, 0))))
+            libpq.PQclear(result)
+            time.sleep(0.005)
+
+    threading.Thread(target=watch, daemon=True).start()
     return write
 
 
 ended = threading.Event()
+longest = [0.0]
 threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
 write = {"sqlite": of_sqlite, "postgresql": of_postgresql}[kind]()
 waits = []
@@ -66,7 +85,8 @@ def milliseconds(share):
     return round(1000 * waits[min(len(waits) - 1, int(len(waits) * share))], 2)
 
 
-print(json.dumps({
+figures = {"longest_transaction_ms": round(longest[0], 1)} if kind == "postgresql" else {}
+print(json.dumps(figures | {
     "writes": len(waits), "p50_ms": milliseconds(0.5), "p99_ms": milliseconds(0.99),
     "p999_ms": milliseconds(0.999), "max_ms": milliseconds(1),
 }))
