@@ -33,6 +33,9 @@ extension RowFileReader where Field == NotificationField, Row == ReceivedNotific
 }
 
 extension ReceivedNotification {
+    /// Apple's have 36; no index of a database takes any number.
+    private static let longestIDBytes = 200
+
     fileprivate init(_ record: borrowing RecordBuffer) throws(BadField) {
         let payload = try record.text(NotificationField.signedPayload)
         let claimed = try payload.map { jws throws(BadField) in
@@ -44,6 +47,10 @@ extension ReceivedNotification {
         }
         guard let uuid = claimed ?? named else {
             throw BadField("has neither signedPayload nor notificationUUID")
+        }
+        guard uuid.utf8.count <= Self.longestIDBytes else {
+            throw BadField(
+                "notificationUUID has more than \(Self.longestIDBytes) bytes; it is a UUID")
         }
         self.init(notificationUUID: uuid, receivedAt: try record.time(NotificationField.receivedAt))
     }
