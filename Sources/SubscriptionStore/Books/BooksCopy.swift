@@ -114,11 +114,15 @@ package struct BooksCopy: Sendable {
                 let own = try String.fetchOne(db, sql: "SELECT id FROM trueup_database")
                 return (try CopyMark(db).state, own)
             }
-        } catch {
+        } catch let error as DatabaseError
+            where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+        {
             throw .schema(
-                "\(path) cannot be read, so that nobody can tell whether it is a copy of the books in "
-                    + "\(server.place). It was left as it is. Move it away: a copy is made anew. "
-                    + "(\(StoreError(error, doing: "reading it")))")
+                "\(path) is damaged, or no database, so that nobody can tell whether it is a copy of the "
+                    + "books in \(server.place). It was left as it is. Move it away: a copy is made "
+                    + "anew. \(StoreError.quote(error))")
+        } catch {
+            throw file.openingFailure(error, doing: "reading the copy of the books at \(path)")
         }
         guard let state, state.identity == identity else {
             throw own == identity ? wentOn : foreign
@@ -183,7 +187,8 @@ extension BooksCopy {
         let descriptor = unsafe open(draft, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw notMoved }
         close(descriptor)
-        let connection = try DatabaseFile(path: draft).connectToWrite()
+        let file = DatabaseFile(path: draft)
+        let connection = try file.connectToFill()
         try SchemaCheck(path: path).migrate(connection, to: state.schema)
         // Triggers hold for what is written, not for what is copied.
         let triggers = try connection.write { db in try Self.dropTriggers(db) }
@@ -203,7 +208,7 @@ extension BooksCopy {
             for trigger in triggers { try db.execute(sql: trigger) }
             try CopyMark(db).set(state)
         }
-        try connection.close()
+        try file.complete(connection)
     }
 
     private static func dropTriggers(_ db: Database) throws -> [String] {

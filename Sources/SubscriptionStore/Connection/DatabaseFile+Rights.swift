@@ -13,7 +13,7 @@ extension DatabaseFile {
     var missingFolder: String? {
         guard !FileManager.default.fileExists(atPath: folder) else { return nil }
         return "The folder \(folder) of the database is not there. Nothing was changed. Correct "
-            + "`store.url`, mount the folder, or run `trueup init`, which makes it with an empty database."
+            + "`store` in the settings, mount the folder, or run `trueup init`, which makes it with an empty database."
     }
 
     /// Refuses to read where that would leave files behind which the job's user cannot write.

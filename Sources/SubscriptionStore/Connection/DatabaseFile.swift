@@ -48,6 +48,38 @@ struct DatabaseFile: Sendable {
         return connection
     }
 
+    /// A connection that fills a file which nobody else knows yet, and which is thrown away where that
+    /// fails: without a journal, and without a sync before `complete`.
+    func connectToFill() throws -> DatabaseQueue {
+        let connection = try DatabaseQueue(
+            path: path,
+            configuration: Self.configuration(
+                cacheKibibytes: StoreLimits.loadingCacheKibibytes))
+        try connection.inDatabase { db in
+            try db.execute(sql: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+        }
+        return connection
+    }
+
+    /// Closes what `connectToFill` has opened, with all that was written in the file and on the disk.
+    func complete(_ connection: DatabaseQueue) throws {
+        try connection.inDatabase { db in try db.execute(sql: "PRAGMA journal_mode = WAL") }
+        try connection.close()
+        let descriptor = unsafe Glibc.open(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0, !FileManager.default.fileExists(atPath: path + "-wal") else {
+            if descriptor >= 0 { Glibc.close(descriptor) }
+            throw StoreError.notWritten(
+                "The file \(path) could not be completed. See whether its disk is full; then run "
+                    + "again.")
+        }
+        defer { Glibc.close(descriptor) }
+        guard fsync(descriptor) == 0 else {
+            throw StoreError.notWritten(
+                "The file \(path) could not be written to its disk: "
+                    + "\(unsafe String(cString: strerror(errno))). Run again.")
+        }
+    }
+
     /// Whether a commit has reached the disk when it returns (`PRAGMA synchronous` FULL or EXTRA).
     static func syncsEveryCommit(_ db: Database) throws -> Bool {
         (try Int.fetchOne(db, sql: "PRAGMA synchronous") ?? 0) >= 2

@@ -39,14 +39,16 @@ extension StoreError {
             self = .schema(
                 "The file is not an SQLite database. Check `store.url`. If it was one, it is damaged "
                     + "and the ledger is lost: put a backup in its place, then declare that with "
-                    + "`trueup restored --reason TEXT` (docs/backup.md). \(said)")
+                    + "`trueup restored --reason TEXT` (docs/backup.md). A copy of books on a server "
+                    + "is only to be deleted. \(said)")
         case .SQLITE_CORRUPT:
             self = .unavailable(
                 "The database is damaged; nothing was written. What it held of the ledger is lost, "
                     + "as far as no backup has it: the ledger is lost, the reports are not. Move the "
                     + "file away, put a backup in its place or rebuild it with `trueup init` and "
                     + "`trueup import`, then declare that with `trueup restored --reason TEXT` "
-                    + "(docs/backup.md). \(said)")
+                    + "(docs/backup.md). A copy of books on a server is only to be deleted. \(said)"
+            )
         case .SQLITE_SCHEMA:
             self = .schema("The schema changed while \(doing). \(said)")
         case .SQLITE_ERROR where Self.namesMissingPart(error.message):
@@ -108,7 +110,7 @@ extension StoreError {
     }
 
     /// SQLite's words and the statement, without its arguments: they are personal data.
-    private static func quote(_ error: DatabaseError) -> String {
+    static func quote(_ error: DatabaseError) -> String {
         let code = error.extendedResultCode.rawValue
         let words = "(SQLite \(code): \(error.message ?? "no message"))"
         guard let sql = error.sql else { return words }
