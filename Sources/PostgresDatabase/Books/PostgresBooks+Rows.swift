@@ -1,4 +1,3 @@
-import Glibc
 package import Subscriptions
 import Synchronization
 
@@ -24,24 +23,17 @@ extension PostgresBooks {
         var next = state
         next.generation &+= 1
         next.transaction = Self.newName()
-        var outcome = Outcome.done
-        for pause in pausesMilliseconds + [0] {
-            do throws(StoreError) {
-                outcome = try keeper.withLock { keeper throws(StoreError) in
-                    try keeper.write("committing the books") { session throws(ServerFailure) in
-                        try self.commit(statements, from: state, to: next, in: session)
-                    }
-                }
-                break
-            } catch {
+        let outcome: Outcome
+        do throws(StoreError) {
+            outcome = try keeper.withLock { keeper throws(StoreError) in
                 // The same again leaves the same behind: the transaction is known by its name.
-                guard case .unavailable = error else { throw error }
-                guard pause > 0 else {
-                    unanswered.withLock { $0 = next.transaction }
-                    throw error
+                try keeper.write("committing the books") { session throws(ServerFailure) in
+                    try self.commit(statements, from: state, to: next, in: session)
                 }
-                usleep(pause * 1000)
             }
+        } catch {
+            if case .unavailable = error { unanswered.withLock { $0 = next.transaction } }
+            throw error
         }
         switch outcome {
         case .done: return next

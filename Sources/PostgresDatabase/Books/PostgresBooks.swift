@@ -13,12 +13,8 @@ package final class PostgresBooks: Sendable {
     let machine: String
     /// The name of the last transaction that was given up, because nobody said what became of it.
     let unanswered = Mutex<String?>(nil)
-    let pausesMilliseconds: [UInt32]
+    private let isChecked = Atomic<Bool>(false)
     private let lifetimeMilliseconds: Int64
-
-    /// How long a server is waited for that does not answer, as in a restart or a fail-over: a run
-    /// whose books cannot be written leaves no report.
-    package static let pausesMilliseconds: [UInt32] = [500, 1000, 2000, 4000, 8000, 16000]
 
     /// - Parameters:
     ///   - connector: Opens sessions; books need one of their own.
@@ -27,12 +23,10 @@ package final class PostgresBooks: Sendable {
     ///   - machine: Machine and file of the copy. Its lock keeps two runs of one copy apart, so a run
     ///     that held the books from there has died.
     ///   - lifetimeMilliseconds: How long a holder may not be heard of.
-    ///   - pausesMilliseconds: After each of them a commit is tried again that nobody answered.
     ///   - limits: How long a statement may take and wait.
     package init(
         _ connector: PostgresConnector, name: String, holder: String, machine: String,
         lifetimeMilliseconds: Int64 = AppLeases.lifetimeMilliseconds,
-        pausesMilliseconds: [UInt32] = PostgresBooks.pausesMilliseconds,
         limits: SessionLimits = SessionLimits()
     ) {
         keeper = Mutex(SessionKeeper(connector, limits: limits, about: .books))
@@ -40,7 +34,6 @@ package final class PostgresBooks: Sendable {
         self.holder = holder
         self.machine = machine
         self.lifetimeMilliseconds = lifetimeMilliseconds
-        self.pausesMilliseconds = pausesMilliseconds
     }
 
     /// Where the books are, for messages.
@@ -83,8 +76,14 @@ package final class PostgresBooks: Sendable {
 
     /// Keeps everybody else from writing these books, and says so again for a holder.
     ///
-    /// - Throws: `StoreError.busy`, naming who has them.
+    /// - Throws: `StoreError.busy`, naming who has them; `.schema` where they cannot be written.
     package func claim() throws(StoreError) {
+        if !isChecked.load(ordering: .relaxed) {
+            if let obstacle = try obstacle(mayWrite: true) {
+                throw .schema("The books in \(place): \(obstacle). Nothing was read or changed.")
+            }
+            isChecked.store(true, ordering: .relaxed)
+        }
         let other = try keeper.withLock { keeper throws(StoreError) in
             try keeper.bringBooksUpToDate()
             return try keeper.write("claiming the books") { session throws(ServerFailure) in

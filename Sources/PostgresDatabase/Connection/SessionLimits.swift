@@ -11,6 +11,10 @@ package struct SessionLimits: Hashable, Sendable {
     package var idleMilliseconds = 10_000
     /// How often a transaction is begun again that stood in another's way.
     package var attempts = 4
+    /// How long a server is waited for that has answered before, as in a restart or a fail-over: a
+    /// try after each pause. Half a minute, because a run whose books are there leaves no report
+    /// without them.
+    package var pausesMilliseconds: [UInt32] = [500, 1000, 2000, 4000, 8000, 16000]
 
     package init() {}
 
@@ -27,7 +31,8 @@ package struct SessionLimits: Hashable, Sendable {
         SET LOCAL lock_timeout = \(lockMilliseconds);
         SET LOCAL idle_in_transaction_session_timeout = \(idleMilliseconds);
         SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD';
-        SET LOCAL standard_conforming_strings = on
+        SET LOCAL standard_conforming_strings = on;
+        SET LOCAL bytea_output = 'hex'; SET LOCAL extra_float_digits = 1
         """
     }
 }

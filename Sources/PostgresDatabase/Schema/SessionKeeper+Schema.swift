@@ -9,7 +9,7 @@ extension SessionKeeper {
         if let obstacle = try obstacleToOurSchema() {
             throw .schema("\(connector.address): \(obstacle); nothing was read or written.")
         }
-        guard try version() < OurSchema.newest else { return try refuseNewer() }
+        guard try version() < OurSchema.newest else { return }
         try write("creating the schema trueup") { session throws(ServerFailure) in
             try Self.waitForOthers(session)
             // Looked at again: another worker may have made it meanwhile.
@@ -29,12 +29,12 @@ extension SessionKeeper {
                     "INSERT INTO trueup.migrations (number) VALUES ($1)", [String(step.number)])
             }
         }
-        try refuseNewer()
     }
 
-    /// Which right is missing to make our schema, or to make tables in it, and how it is given.
+    /// What keeps this program from its schema: a right that is missing to make it, or tables in it,
+    /// and how it is given; a newer version; what somebody dropped.
     ///
-    /// - Returns: `nil` where none is.
+    /// - Returns: `nil` for nothing.
     mutating func obstacleToOurSchema() throws(StoreError) -> String? {
         let standing = try read("looking for the schema trueup") { session throws(ServerFailure) in
             try OurSchema.Standing(session)
@@ -42,6 +42,10 @@ extension SessionKeeper {
         // Without it, it cannot even be told how far the schema has come.
         guard standing.mayUse || !standing.isThere else { return standing.obstacle }
         let version = try version()
+        guard version <= OurSchema.newest else {
+            return "the schema trueup has version \(version), and this program knows "
+                + "\(OurSchema.newest): install the newer version here, too"
+        }
         if version == 0, let obstacle = try obstacleOfForgottenSteps() { return obstacle }
         if version > 0, let obstacle = try obstacleOfLostTables() { return obstacle }
         return version < OurSchema.newest ? standing.obstacle : nil
@@ -107,14 +111,6 @@ extension SessionKeeper {
                 """, [table, rights.joined(separator: ",")]
             ).rows.count == 1
         }
-    }
-
-    private mutating func refuseNewer() throws(StoreError) {
-        let version = try version()
-        guard version > OurSchema.newest else { return }
-        throw .schema(
-            "The schema trueup of \(connector.address) has version \(version); this program knows "
-                + "\(OurSchema.newest). Nothing was written. Install the newer version here, too.")
     }
 
     /// Held until the transaction ends; it needs no session, so that a pooler may stand between.

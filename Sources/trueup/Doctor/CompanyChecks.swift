@@ -69,7 +69,7 @@ struct CompanyChecks {
             lines.append(
                 .failed(
                     "table", nil, "no ledger can be kept beside \(mapping.table): \(obstacle)",
-                    fix: "grant it, or set mode: check", .config))
+                    fix: "do that, or set mode: check", .config))
         }
         return lines + (try rows(of: database, mapping))
     }

@@ -32,7 +32,14 @@ struct StorageChecks {
         let store: SQLiteStore
         let mode: String
         do {
-            store = try Books(settings).openToRead(at: now)
+            let books = try Books(settings)
+            if let place = books.place, let obstacle = try books.obstacle(mayWrite: true) {
+                let diagnosis = Diagnosis.failed(
+                    "database", nil, "the books in \(place): \(obstacle)",
+                    fix: "mend it; no run begins before, and nothing is changed", .config)
+                return (diagnosis, nil)
+            }
+            store = try books.openToRead(at: now)
             mode = try await store.journalMode()
         } catch {
             return (.failed("database", nil, error), nil)

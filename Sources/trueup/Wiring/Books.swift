@@ -120,6 +120,14 @@ struct Books {
         return (restored, true)
     }
 
+    /// What keeps a run from working with books on a server as they stand there; `nil` for nothing.
+    ///
+    /// - Parameter mayWrite: Whether it would write them.
+    /// - Throws: `StoreError` where nobody answers.
+    func obstacle(mayWrite: Bool) throws(StoreError) -> String? {
+        try server?.obstacle(mayWrite: mayWrite)
+    }
+
     /// Who writes the books on a server from another machine now; `nil` for nobody.
     ///
     /// - Throws: `StoreError` where nobody answers.
