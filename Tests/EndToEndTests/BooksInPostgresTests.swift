@@ -160,6 +160,29 @@
         }
 
         @Test(.timeLimit(.minutes(30)))
+        func `are copied whole or not at all where the disk fills`() throws {
+            defer { server.stop() }
+            let place = try machine("copy: trueup.sqlite")
+            try #require(place.run("init").status == 0)
+            _ = try place.run("run", "nightly")
+            let books = try rows(place)
+            let steps = try DurableSteps()
+            let folder = place.folder.url
+            let copy = folder.appendingPathComponent("trueup.sqlite")
+            try FileManager.default.removeItem(at: copy)
+            let (count, _) = try steps.count(
+                .write, at: "trueup.sqlite", of: ["status"], in: folder)
+            for step in stride(from: 1, through: count, by: max(1, count / 6)) {
+                try FileManager.default.removeItem(at: copy)
+                let full = try steps.withFullDisk(from: step, ["status"], in: folder)
+                #expect([73, 74].contains(full.status), "step \(step) of \(count): \(full.errors)")
+                let status = try place.run("status")
+                #expect(status.status == 0, "step \(step) of \(count): \(status.errors)")
+                #expect(try rows(place) == books)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(30)))
         func `are written by one machine at a time, and moved from a file`() throws {
             defer { server.stop() }
             let place = try machine("books: sqlite:trueup.sqlite")
@@ -190,6 +213,23 @@
             let refused = try place.run("run", "nightly")
             #expect(refused.status == 75, "\(refused.errors)")
             #expect(refused.errors.contains("ops@elsewhere"), "\(refused.errors)")
+
+            // One that was not heard of, and stands still with the report folder: it keeps the books.
+            try server.sql("UPDATE trueup.books_holders SET expires_at = now() - interval '1 hour'")
+            let lock = Process()
+            lock.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            lock.arguments = [
+                "flock", "--close", place.folder.url.path + "/reports/.lock", "sh", "-c",
+                "echo; sleep 60",
+            ]
+            let begins = Pipe()
+            lock.standardOutput = begins
+            try lock.run()
+            _ = begins.fileHandleForReading.availableData
+            #expect(try place.run("run", "nightly").status == 75)
+            #expect(try server.sql("SELECT holder FROM trueup.books_holders") == "ops@elsewhere")
+            lock.terminate()
+            lock.waitUntilExit()
             try server.sql("DELETE FROM trueup.books_holders")
 
             // Back in the file, and written there: no copy any more.

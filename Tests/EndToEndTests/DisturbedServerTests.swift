@@ -26,17 +26,35 @@
             }
         }
 
+        /// A server that comes back is waited for; only what it was asked as it went may be lost.
         @Test(arguments: Books.allCases)
         func `is finished after the server was stopped at once at random moments`(
             books: Books
         ) throws {
             try disturbAtRandom(books, mayEndWith: 69) { night, running in
                 try night.server.stopAtOnce()
-                // Books on it are waited for; otherwise the run ends before the server is back.
-                let left = books == .inFile ? running.wait() : nil
                 try night.server.start()
-                return left ?? running.wait()
+                return running.wait()
             }
+        }
+
+        @Test(arguments: Books.allCases)
+        func `is waited for while the server restarts, once the run has begun`(books: Books) throws
+        {
+            let night = try ServerNight(customers: 120, books)
+            defer { night.server.stop() }
+            let undisturbed = try night.undisturbed(slowedBy: ServerNight.slowness)
+            try night.reset(slowedBy: ServerNight.slowness)
+            let copy = try night.origin.copy()
+            defer { copy.remove() }
+            let running = try BuiltExecutable("trueup").start(MappedNight.command, in: copy.folder)
+            usleep(UInt32(undisturbed.milliseconds / 2) * 1000)
+            try night.server.stopAtOnce()
+            sleep(2)
+            try night.server.start()
+            let left = running.wait()
+            #expect(left.status == undisturbed.status, "\(left.output)\(left.errors)")
+            try night.finish(copy, as: undisturbed, "\(books)")
         }
 
         /// Disturbs nights at moments of their length, and lets the next ones go on.

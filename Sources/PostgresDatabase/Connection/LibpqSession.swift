@@ -89,8 +89,10 @@
         }
 
         private func failure(of result: OpaquePointer) -> ServerFailure {
-            let isOver = unsafe PQstatus(handle) != CONNECTION_OK
             let state = unsafe shim_sql_state(result).map { unsafe String(cString: $0) } ?? ""
+            // What has no state is libpq's own: where a server says that it shuts down and closes, libpq
+            // calls the connection good until it is used once more.
+            let isOver = unsafe PQstatus(handle) != CONNECTION_OK || state.isEmpty
             let words =
                 unsafe shim_primary_message(result).map { unsafe Self.line($0) }
                 ?? (unsafe Self.line(PQerrorMessage(handle)))

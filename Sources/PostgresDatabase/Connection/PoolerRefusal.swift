@@ -34,3 +34,8 @@ enum PoolerRefusal: CaseIterable {
         }
     }
 }
+
+extension ServerFailure {
+    /// Whether PgBouncer had no session with the server to give: waiting once more would take as long.
+    var isOfFullPooler: Bool { endsSession && words.contains("query_wait_timeout") }
+}

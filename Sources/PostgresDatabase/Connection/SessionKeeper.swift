@@ -7,6 +7,8 @@ struct SessionKeeper: Sendable {
     let limits: SessionLimits
     private let tables: ServerTables
     private var session: (any ServerSession)?
+    /// Whether the server has answered, and may be waited for when it does so no more: once.
+    private var mayWait = false
     /// How often a transaction was begun again that stood in another's way.
     private(set) var repetitions = 0
 
@@ -23,6 +25,7 @@ struct SessionKeeper: Sendable {
         if let session { return session }
         let opened = try connector.connect()
         session = opened
+        mayWait = true
         return opened
     }
 
@@ -37,12 +40,26 @@ struct SessionKeeper: Sendable {
 
     /// Whether the same may be tried again after a failure; waits a little before it says so.
     mutating func mayRepeat(after failure: ServerFailure, attempt: Int) -> Bool {
-        if failure.endsSession { drop() }
-        guard attempt < limits.attempts, failure.endsSession || failure.state.meaning == .again
-        else { return false }
+        guard !failure.endsSession else {
+            drop()
+            return !failure.isOfFullPooler && waitForServer(attempt: attempt)
+        }
+        guard attempt < limits.attempts, failure.state.meaning == .again else { return false }
         repetitions &+= 1
-        // 50, 200 and 800 ms: time for the other one to end, or for a fail-over to begin.
+        // 50, 200 and 800 ms: time for the other one to end.
         usleep(UInt32(50_000) << UInt32(2 * min(max(attempt - 1, 0), 4)))
+        return true
+    }
+
+    /// Pauses before another try to reach the server; not again once it was waited for in vain.
+    private mutating func waitForServer(attempt: Int) -> Bool {
+        let pauses = limits.pausesMilliseconds
+        guard mayWait, attempt > 0, attempt <= pauses.count else {
+            mayWait = false
+            return false
+        }
+        repetitions &+= 1
+        usleep(pauses[attempt - 1] * 1000)
         return true
     }
 
@@ -80,7 +97,14 @@ struct SessionKeeper: Sendable {
     ) throws(StoreError) -> Value {
         var attempt = 1
         while true {
-            let session = try current()
+            let session: any ServerSession
+            do throws(StoreError) {
+                session = try current()
+            } catch {
+                guard waitForServer(attempt: attempt) else { throw error }
+                attempt += 1
+                continue
+            }
             do throws(ServerFailure) {
                 _ = try session.script(limits.begin(writes: writes))
                 let value = try body(session)

@@ -22,6 +22,14 @@ extension StoreError {
                     + "step was written. \(said)")
             return
         }
+        guard !failure.isOfFullPooler else {
+            self = .unavailable(
+                "PgBouncer before the database \(server) had no session with the server for as long "
+                    + "as its query_wait_timeout allows while \(doing); nothing of this step was "
+                    + "written. With pool_mode = session a run needs four at once: raise "
+                    + "default_pool_size, or set pool_mode = transaction; then run again. \(said)")
+            return
+        }
         switch failure.state.meaning {
         case _ where failure.endsSession, .unavailable:
             self = .unavailable(

@@ -8,26 +8,24 @@ import Synchronization
 /// under its number, so a worker that comes back from a long pause finds that it may write no more.
 /// Times are the server's: clocks of workers do not count.
 package final class AppLeases: Sendable {
-    private let keeper: Mutex<SessionKeeper>
+    private let session: SharedSession
     private let books: String
     private let holder: String
     private let place: String
     private let lifetimeMilliseconds: Int64
 
     /// - Parameters:
-    ///   - connector: Opens sessions; leases need one of their own.
+    ///   - session: Not that of whoever writes rows.
     ///   - books: The identity of the worker's books: only one run at a time works with them, so a
     ///     lease that they hold already is that of a run that died.
     ///   - holder: Who works, for whoever is refused.
     ///   - place: Machine and file of the books: a run that has them elsewhere has a copy of them.
     ///   - lifetimeMilliseconds: How long a worker may not be heard of.
-    ///   - limits: How long a statement may take and wait.
     package init(
-        _ connector: PostgresConnector, books: String, holder: String, place: String,
-        lifetimeMilliseconds: Int64 = AppLeases.lifetimeMilliseconds,
-        limits: SessionLimits = SessionLimits()
+        _ session: SharedSession, books: String, holder: String, place: String,
+        lifetimeMilliseconds: Int64 = AppLeases.lifetimeMilliseconds
     ) {
-        keeper = Mutex(SessionKeeper(connector, limits: limits))
+        self.session = session
         self.books = books
         self.holder = holder
         self.place = place
@@ -45,7 +43,7 @@ package final class AppLeases: Sendable {
     /// - Returns: One fence for each app.
     /// - Throws: `StoreError.busy`, naming the holder, where one of them is held.
     package func take(_ apps: [AppIdentity], job: String) throws(StoreError) -> [LeaseFence] {
-        try keeper.withLock { keeper throws(StoreError) in
+        try session.keeper.withLock { keeper throws(StoreError) in
             try keeper.bringUpToDate()
             // In one order, so that two workers do not wait for each other.
             let order = apps.sorted()
@@ -127,7 +125,7 @@ package final class AppLeases: Sendable {
     /// - Returns: Those that another has taken over meanwhile.
     /// - Throws: `StoreError` when it cannot be said.
     package func renew(_ fences: [LeaseFence]) throws(StoreError) -> [LeaseFence] {
-        try keeper.withLock { keeper throws(StoreError) in
+        try session.keeper.withLock { keeper throws(StoreError) in
             try keeper.write("renewing leases") { session throws(ServerFailure) in
                 var lost: [LeaseFence] = []
                 for fence in fences.sorted(by: { $0.app < $1.app }) {
@@ -152,7 +150,7 @@ package final class AppLeases: Sendable {
     /// - Parameter fences: What is held; what another has taken over stays with it.
     /// - Throws: `StoreError` when it cannot be said; then they end by themselves.
     package func giveBack(_ fences: [LeaseFence]) throws(StoreError) {
-        try keeper.withLock { keeper throws(StoreError) in
+        try session.keeper.withLock { keeper throws(StoreError) in
             try keeper.write("giving leases back") { session throws(ServerFailure) in
                 for fence in fences.sorted(by: { $0.app < $1.app }) {
                     // The row stays, because its number must never come again.

@@ -5,20 +5,15 @@ import Synchronization
 ///
 /// So any worker can tell of a night of all. The proof of a run stays its own report. Calls block.
 package final class SharedRuns: Sendable {
-    private let keeper: Mutex<SessionKeeper>
+    private let session: SharedSession
 
-    /// - Parameters:
-    ///   - connector: Opens sessions.
-    ///   - limits: How long a statement may take and wait.
-    package init(_ connector: PostgresConnector, limits: SessionLimits = SessionLimits()) {
-        keeper = Mutex(SessionKeeper(connector, limits: limits))
-    }
+    package init(_ session: SharedSession) { self.session = session }
 
     /// Makes the table, where it is not there.
     ///
     /// - Throws: `StoreError` where it cannot be made.
     package func prepare() throws(StoreError) {
-        try keeper.withLock { keeper throws(StoreError) in try keeper.bringUpToDate() }
+        try session.keeper.withLock { keeper throws(StoreError) in try keeper.bringUpToDate() }
     }
 
     /// Whether the table is there and may be written, as it stands.
@@ -26,7 +21,7 @@ package final class SharedRuns: Sendable {
     /// - Returns: `false` before the first job that writes, and for a user who may only read.
     /// - Throws: `StoreError` when it cannot be learned.
     package func mayBeUsed() throws(StoreError) -> Bool {
-        try keeper.withLock { keeper throws(StoreError) in
+        try session.keeper.withLock { keeper throws(StoreError) in
             try keeper.mayUse("runs", for: ["SELECT", "INSERT", "UPDATE", "DELETE"])
         }
     }
@@ -36,7 +31,7 @@ package final class SharedRuns: Sendable {
     /// - Parameter run: In place of what was noted of it before.
     /// - Throws: `StoreError` when it cannot be noted.
     package func keep(_ run: WorkerRun) throws(StoreError) {
-        try keeper.withLock { keeper throws(StoreError) in
+        try session.keeper.withLock { keeper throws(StoreError) in
             try keeper.write("noting a run for all workers") { session throws(ServerFailure) in
                 _ = try session.run(WorkerRunText.upsert, WorkerRunText.parameters(of: run))
             }
@@ -50,7 +45,7 @@ package final class SharedRuns: Sendable {
     ///   - time: Those that began before it.
     /// - Throws: `StoreError` when they cannot be forgotten.
     package func forget(of books: String, before time: Timestamp) throws(StoreError) {
-        try keeper.withLock { keeper throws(StoreError) in
+        try session.keeper.withLock { keeper throws(StoreError) in
             try keeper.write("forgetting runs") { session throws(ServerFailure) in
                 _ = try session.run(
                     "DELETE FROM trueup.runs WHERE books = $1 AND started < \(WorkerRunText.time("$2"))",
@@ -93,7 +88,7 @@ package final class SharedRuns: Sendable {
     }
 
     private func read(_ sql: String, _ parameters: [String?]) throws(StoreError) -> [WorkerRun] {
-        try keeper.withLock { keeper throws(StoreError) in
+        try session.keeper.withLock { keeper throws(StoreError) in
             guard try keeper.mayUse("runs", for: ["SELECT"]) else { return [] }
             let rows = try keeper.read("reading the runs of all workers") {
                 session throws(ServerFailure) in

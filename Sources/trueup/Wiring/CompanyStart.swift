@@ -1,3 +1,4 @@
+import PostgresDatabase
 import ReconciliationRun
 import SubscriptionStore
 import Subscriptions
@@ -20,10 +21,12 @@ struct CompanyStart {
     /// - Throws: `StoreError.busy` where another worker is at one of the apps: as with the lock, that
     ///   is its run then.
     init(for run: PreparedRun, holder: String) throws(StoreError) {
+        let session: SharedSession?
         do throws(StoreError) {
+            session = try WorkerRuns.session(with: run.settings.company)
             link = try CompanyConnection.link(
                 run.settings.company, booksAt: run.settings.databasePath)
-            workers = try WorkerLeases.take(for: run, over: link, holder: holder)
+            workers = try WorkerLeases.take(for: run, over: link, session, holder: holder)
         } catch {
             if link != nil, case .busy = error { throw error }
             obstacle = error
@@ -31,7 +34,7 @@ struct CompanyStart {
         }
         do throws(StoreError) {
             calls = try WorkerCalls(for: run)
-            register = try WorkerRuns.open(for: run)
+            register = try WorkerRuns.open(for: run, over: session)
         } catch {
             obstacle = error
         }

@@ -53,6 +53,10 @@ struct RunSession {
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath, holder: holder, now: since, waitMilliseconds: 0)
         let books = try Books(settings, holder: holder)
+        // Whoever has the folder keeps the books: they are not taken over by a run that cannot begin.
+        if books.place != nil {
+            try ReportFolderCheck.refuse(settings.reportDirectory, for: nil, at: since)
+        }
         defer { books.release() }
         try books.bringUpToDate(under: lock)
         let holding = Task { await books.goOn() }

@@ -12,18 +12,18 @@ struct WorkerLeases: Sendable {
     ///
     /// - Parameters:
     ///   - run: A run that only looks takes none.
-    ///   - link: The company's database; only PostgreSQL is shared by workers.
+    ///   - link: The company's database.
+    ///   - session: With that database; `nil` where workers do not share it.
     ///   - holder: Who works, for whoever is refused.
     /// - Returns: `nil` where there is nothing to share.
     /// - Throws: `StoreError.busy` where another worker is at one of the apps.
     static func take(
-        for run: PreparedRun, over link: CompanyLink?, holder: String
+        for run: PreparedRun, over link: CompanyLink?, _ session: SharedSession?, holder: String
     ) throws(StoreError) -> WorkerLeases? {
-        guard run.job.mode == .apply, let company = link?.database as? PostgresCompany,
-            case .postgresql(let address) = run.settings.company.source
+        guard run.job.mode == .apply, let company = link?.database as? PostgresCompany, let session
         else { return nil }
         let leases = AppLeases(
-            try .libpq(address),
+            session,
             books: try CompanyConnection.identity(ofBooksAt: run.settings.databasePath),
             holder: holder,
             place: RunningUser.host + ":"

@@ -11,12 +11,16 @@ struct WorkerRuns: Sendable {
     private let runs: SharedRuns
     private let books: String
 
-    /// - Parameter run: One that only looks makes nothing in a company's database, and notes itself
-    ///   only where the table is there.
+    /// - Parameters:
+    ///   - run: One that only looks makes nothing in a company's database, and notes itself only
+    ///     where the table is there.
+    ///   - session: With that database; `nil` where workers do not share it.
     /// - Returns: `nil` where nobody shares anything.
     /// - Throws: `StoreError` where the table cannot be made or the server not reached.
-    static func open(for run: PreparedRun) throws(StoreError) -> WorkerRuns? {
-        guard let runs = try sharedRuns(of: run.settings.company) else { return nil }
+    static func open(
+        for run: PreparedRun, over session: SharedSession?
+    ) throws(StoreError) -> WorkerRuns? {
+        guard let runs = session.map(SharedRuns.init) else { return nil }
         if run.job.mode == .apply {
             try runs.prepare()
         } else if try !runs.mayBeUsed() {
@@ -28,13 +32,11 @@ struct WorkerRuns: Sendable {
     }
 
     /// Only PostgreSQL is shared by workers.
-    static func sharedRuns(
-        of company: CompanySettings
-    ) throws(StoreError) -> SharedRuns? {
+    static func session(with company: CompanySettings) throws(StoreError) -> SharedSession? {
         guard company.table != nil, case .postgresql(let address) = company.source else {
             return nil
         }
-        return SharedRuns(try .libpq(address))
+        return SharedSession(try .libpq(address))
     }
 
     /// Notes that a run has begun; without an end it counts as running, or killed.
@@ -103,8 +105,8 @@ struct OtherWorkers: Sendable {
         let company = settings.company
         do {
             let runs = try await offTheCooperativeThreads { () -> [WorkerRun] in
-                guard let shared = try WorkerRuns.sharedRuns(of: company) else { return [] }
-                return try body(shared)
+                guard let session = try WorkerRuns.session(with: company) else { return [] }
+                return try body(SharedRuns(session))
             }
             return OtherWorkers(runs: runs.filter { $0.books != books })
         } catch {

@@ -11,8 +11,10 @@ import Testing
 
     private static func calls(over session: ScriptedSession) throws -> SharedCalls {
         let address = try PostgresAddress(url: "postgres://trueup@localhost/billing")
+        var limits = SessionLimits()
+        limits.pausesMilliseconds = [1]
         return SharedCalls(
-            PostgresConnector(address) { () throws(ServerFailure) in session })
+            PostgresConnector(address) { () throws(ServerFailure) in session }, limits: limits)
     }
 
     /// A server whose hour holds some calls, and whose clock is that of the caller.

@@ -48,9 +48,11 @@
                 }
                 return answering.map { $0(session) } ?? session
             }
+            var limits = SessionLimits()
+            limits.pausesMilliseconds = [1, 1, 1]
             return PostgresBooks(
                 connector, name: name, holder: "holder on \(machine)", machine: machine,
-                lifetimeMilliseconds: milliseconds, pausesMilliseconds: [1, 1])
+                lifetimeMilliseconds: milliseconds, limits: limits)
         }
 
         private func placed(_ books: PostgresBooks) throws -> BooksState {

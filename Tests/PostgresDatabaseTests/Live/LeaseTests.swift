@@ -15,7 +15,7 @@
         ) throws -> AppLeases {
             let address = try PostgresAddress(url: TestServer.url(database: live.database))
             return AppLeases(
-                try .libpq(address), books: "books of \(holder)", holder: holder,
+                SharedSession(try .libpq(address)), books: "books of \(holder)", holder: holder,
                 place: place, lifetimeMilliseconds: lifetime)
         }
 

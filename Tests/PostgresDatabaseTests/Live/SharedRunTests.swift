@@ -11,7 +11,7 @@
         private func register(_ live: LiveCompany, user: String = "trueup") throws -> SharedRuns {
             let address = try PostgresAddress(
                 url: TestServer.url(database: live.database, user: user))
-            return SharedRuns(try .libpq(address))
+            return SharedRuns(SharedSession(try .libpq(address)))
         }
 
         private func run(
