@@ -170,7 +170,7 @@ YAML
         cat <<YAML
 store:
   url: postgres://trueup@$database_address/$2?sslrootcert=$work/pg/tls.pem
-  books: sqlite:books.sqlite
+  books: postgres:$1
   subscriptions:
     table: subs
     columns: {${mapped%, }}
@@ -189,7 +189,7 @@ fail_on: none
 guards: {max_changes: 100000, max_change_share: 1, max_not_found_share: 1, max_same_direction_share: 1, max_excluded_share: 1}
 YAML
     cp "$place/jobs/nightly.yaml" "$place/jobs/second.yaml"
-    (cd "$place" && "$programs/trueup" init --quiet >/dev/null)
+    (cd "$place" && inside hub "$programs/trueup" init --quiet >/dev/null)
 }
 # Starts trueup in a namespace and a folder, and tells its number as "$started": NAMESPACE FOLDER ARGUMENTS…
 start() {
