@@ -172,14 +172,19 @@
             try FileManager.default.removeItem(at: copy)
             let (count, _) = try steps.count(
                 .write, at: "trueup.sqlite", of: ["status"], in: folder)
+            var refusals = 0
             for step in stride(from: 1, through: count, by: max(1, count / 6)) {
                 try FileManager.default.removeItem(at: copy)
                 let full = try steps.withFullDisk(from: step, ["status"], in: folder)
-                #expect([73, 74].contains(full.status), "step \(step) of \(count): \(full.errors)")
+                // How many writes there are differs a little from time to time.
+                #expect(
+                    [0, 73, 74].contains(full.status), "step \(step) of \(count): \(full.errors)")
+                refusals += full.status == 0 ? 0 : 1
                 let status = try place.run("status")
                 #expect(status.status == 0, "step \(step) of \(count): \(status.errors)")
                 #expect(try rows(place) == books)
             }
+            #expect(refusals >= 4)
         }
 
         @Test(.timeLimit(.minutes(30)))
@@ -233,6 +238,35 @@
             let own = try rows(place)
             #expect(try place.run("run", "nightly").status == 78)
             #expect(try rows(place) == own)
+        }
+
+        @Test(.timeLimit(.minutes(30)))
+        func `are read and taken away by the SQL of docs/postgresql.md`() throws {
+            defer { server.stop() }
+            let place = try machine("copy: trueup.sqlite")
+            try #require(place.run("init").status == 0)
+            _ = try place.run("run", "nightly")
+            let found = try server.sql(statement(with: "FROM trueup.books_findings"))
+            let status = try place.run("status", "--json").output
+            let open = try #require(status.firstMatch(of: /"open_findings"\s*:\s*(\[[^\]]*\])/)).1
+            let counts = open.matches(of: /"findings"\s*:\s*(\d+)/).compactMap { Int($0.1) }
+            #expect(!counts.isEmpty)
+            #expect(found.split(separator: "\n").count == counts.reduce(0, +))
+            try server.sql(statement(with: "DO $$"))
+            #expect(try server.sql("SELECT count(*) FROM trueup.books_evidence") == "0")
+            #expect(try server.sql("SELECT count(*) FROM trueup.books") == "0")
+            #expect(try place.run("status").status == 69)
+        }
+
+        private func statement(with words: String) throws -> String {
+            // …/Tests/EndToEndTests/BooksInPostgresTests.swift
+            var root = URL(fileURLWithPath: #filePath)
+            for _ in 0..<3 { root.deleteLastPathComponent() }
+            let page = try String(
+                contentsOf: root.appendingPathComponent("docs/postgresql.md"), encoding: .utf8)
+            let blocks = page.components(separatedBy: "```sql\n").dropFirst()
+                .compactMap { $0.components(separatedBy: "```").first }
+            return try #require(blocks.first { $0.contains(words) })
         }
     }
 #endif

@@ -17,7 +17,8 @@ package struct BooksCopy: Sendable {
         self.server = server
     }
 
-    private static let rowsPerPage = 5000
+    /// Some megabytes where the rows are payloads, and a transaction of less than 100 ms.
+    private static let rowsPerPage = 1000
 
     /// Makes the file as the books on the server are, unless it is.
     ///

@@ -89,13 +89,20 @@
 
         @Test func `are read as of one moment, whatever is written meanwhile`() throws {
             let books = try books()
-            let before = try books.commit(change(row("a"), row("c")), to: placed(books))
-            try books.reading { reading in
-                #expect(reading.state == before)
-                _ = try books.commit(change(row("b"), deleted: "c"), to: before)
-                let rows = try reading.rows(of: Self.refusals, after: nil, limit: 10)
-                #expect(rows == [row("a"), row("c")])
+            var state = try books.commit(change(row("a"), row("c")), to: placed(books))
+            var readings = 0
+            let rows = try books.reading { reading in
+                readings += 1
+                #expect(reading.state == state)
+                var rows = try reading.rows(of: Self.refusals, after: nil, limit: 1)
+                // Between two pages, each time: first pages of their own, then one transaction.
+                state = try books.commit(change(row("b\(readings)"), deleted: "c"), to: state)
+                rows += try reading.rows(
+                    of: Self.refusals, after: Array(row("a")[..<3]), limit: 10)
+                return rows
             }
+            #expect(readings == 2)
+            #expect(rows == [row("a"), row("b1")])
         }
 
         @Test func `of several names do not meet`() throws {
