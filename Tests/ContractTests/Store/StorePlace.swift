@@ -4,6 +4,7 @@ import InMemoryPorts
 import PostgresDatabase
 import ReconciliationRun
 import Subscriptions
+import Synchronization
 import TestSupport
 import Testing
 import trueup
@@ -61,7 +62,7 @@ enum Implementation: String, CaseIterable, CustomTestStringConvertible {
         case .sqlite, .inMemory: nil
         case .onServer: InMemoryBooksServer()
         #if PostgreSQL
-            case .postgresql: try PostgresBooks.ofANewDatabase()
+            case .postgresql: try PostgresBooks.unused()
         #endif
         }
     }
@@ -69,11 +70,15 @@ enum Implementation: String, CaseIterable, CustomTestStringConvertible {
 
 #if PostgreSQL
     extension PostgresBooks {
-        fileprivate static func ofANewDatabase() throws -> PostgresBooks {
-            let address = try PostgresAddress(
-                url: TestServer.url(database: TestServer.makeDatabase()))
+        /// One database for all: books of different names know nothing of each other.
+        private static let database = Result { try TestServer.makeDatabase() }
+        private static let names = Atomic<Int>(0)
+
+        fileprivate static func unused() throws -> PostgresBooks {
+            let address = try PostgresAddress(url: TestServer.url(database: database.get()))
+            let number = names.add(1, ordering: .relaxed).newValue
             return PostgresBooks(
-                try .libpq(address), name: "contract", holder: "test", machine: "test")
+                try .libpq(address), name: "contract-\(number)", holder: "test", machine: "test")
         }
     }
 #endif

@@ -5,11 +5,11 @@ import Testing
 /// The process is killed, or the disk fills, at every durable step of a command; whoever runs the
 /// command again ends where an undisturbed run ends.
 ///
-/// Of a kill every second step is tried, of a disk that fills one in so many, and from day to day others:
+/// Of a kill every third step is tried, of a disk that fills one in so many, and from day to day others:
 /// all come around. `TRUEUP_EVERY_STEP=1` tries them all at once.
 @Suite struct `At every durable step` {
     private let steps: DurableSteps
-    private static let stepsOfFullDisk = 24
+    private static let stepsOfFullDisk = 16
     private static let isThorough =
         ProcessInfo.processInfo.environment["TRUEUP_EVERY_STEP"] != nil
 
@@ -108,7 +108,7 @@ import Testing
         let (total, expected) = try steps.count(.sync, of: command, in: reference.folder)
         let undisturbed = try reference.state()
         #expect(total > 5)
-        for step in Self.sample(of: total, every: 2) {
+        for step in Self.sample(of: total, every: 3) {
             let copy = try origin.copy()
             defer { copy.remove() }
             let killed = try steps.killed(at: step, command, in: copy.folder)

@@ -17,7 +17,7 @@ import Testing
 
         init() throws {
             let simulator = try RunningSimulator([
-                "--customers", "24", "--drift", "0.6", "--seed", "19",
+                "--customers", "16", "--drift", "0.6", "--seed", "19",
             ])
             let place = try Workplace(on: simulator)
             try place.writeJob("nightly", "settle: 0s")
