@@ -11,9 +11,10 @@ package struct SessionLimits: Hashable, Sendable {
     package var idleMilliseconds = 10_000
     /// How often a transaction is begun again that stood in another's way.
     package var attempts = 4
-    /// How long a server is waited for that has answered before, as in a restart or a fail-over: a
-    /// try after each pause. Half a minute, because a run whose books are there leaves no report
-    /// without them.
+    /// The pauses before each further try at a server that has answered before.
+    ///
+    /// Half a minute in all, for a restart or a fail-over: a run whose books are there leaves no
+    /// report without them.
     package var pausesMilliseconds: [UInt32] = [500, 1000, 2000, 4000, 8000, 16000]
 
     package init() {}

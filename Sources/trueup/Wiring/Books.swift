@@ -120,9 +120,10 @@ struct Books {
         return (restored, true)
     }
 
-    /// What keeps a run from working with books on a server as they stand there; `nil` for nothing.
+    /// What keeps a run from working with books on a server as they stand there.
     ///
     /// - Parameter mayWrite: Whether it would write them.
+    /// - Returns: A sentence for who runs it; `nil` for nothing.
     /// - Throws: `StoreError` where nobody answers.
     func obstacle(mayWrite: Bool) throws(StoreError) -> String? {
         try server?.obstacle(mayWrite: mayWrite)
