@@ -15,10 +15,11 @@
 
         /// Our table, and one of PostgreSQL that is reached through a pool.
         private func places(
-            _ server: OwnServer, through pool: String
+            _ server: OwnServer, _ books: Books, through pool: String
         ) throws -> (ours: Workplace, theirs: Workplace) {
             let (ours, theirs) =
-                try `A table of the company's own in PostgreSQL, for a night`().places(server)
+                try `A table of the company's own in PostgreSQL, for a night`().places(
+                    server, books)
             try lead(theirs, to: pool, from: server)
             return (ours, theirs)
         }
@@ -30,21 +31,26 @@
         }
 
         /// Fewer sessions than workers, and far fewer than the connections that they open.
-        @Test(.timeLimit(.minutes(30)), arguments: ["transaction", "session"])
-        func `is corrected while other workers look`(mode: String) throws {
+        @Test(
+            .timeLimit(.minutes(30)),
+            arguments: [("transaction", Books.onServer), ("session", .inFile)])
+        func `is corrected while other workers look`(mode: String, books: Books) throws {
             let server = try OwnServer()
             defer { server.stop() }
             // In session mode each connection of a worker keeps its session.
             let size = mode == "transaction" ? 1 : 20
             let (ours, theirs) = try places(
-                server, through: try server.pool(mode: mode, size: size))
+                server, books, through: try server.pool(mode: mode, size: size))
             let before = try server.sql(Self.all)
             let doctor = try theirs.run("doctor")
             #expect(doctor.output.contains("understood:"), "\(doctor.output)")
             #expect(try [0, 2].contains(ours.run("run", "nightly").status))
-            let others = try (1...2).map { _ in
+            let others = try (1...2).map { number in
                 let other = try Workplace(on: theirs.simulator)
-                try other.folder.write(try theirs.folder.text("trueup.yaml"), to: "trueup.yaml")
+                let settings = try theirs.folder.text("trueup.yaml")
+                    .replacing(
+                        "copy: trueup", with: "books: postgres:worker\(number)\n  copy: trueup")
+                try other.folder.write(settings, to: "trueup.yaml")
                 try #require(other.run("init").status == 0)
                 return other
             }
@@ -80,11 +86,12 @@
             #expect((transactions ?? 0) > 100, "\(stats)")
         }
 
-        @Test(.timeLimit(.minutes(30)))
-        func `is refused where PgBouncer cannot serve it, and it says why`() throws {
+        @Test(.timeLimit(.minutes(30)), arguments: Books.allCases)
+        func `is refused where PgBouncer cannot serve it, and it says why`(books: Books) throws {
             let server = try OwnServer()
             defer { server.stop() }
-            let (_, theirs) = try places(server, through: try server.pool(mode: "statement"))
+            let (_, theirs) = try places(
+                server, books, through: try server.pool(mode: "statement"))
             let before = try server.sql(Self.all)
             let mode = try theirs.run("run", "nightly")
             #expect(mode.status == 78, "\(mode.errors)")

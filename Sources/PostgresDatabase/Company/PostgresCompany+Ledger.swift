@@ -23,6 +23,19 @@ extension PostgresCompany {
         }
     }
 
+    /// Whether our ledger there has an entry, once a commit without an answer is at its end.
+    ///
+    /// - Throws: `StoreError` where the server cannot be asked.
+    func holds(
+        _ entry: CompanyLedgerEntry, _ state: inout State
+    ) throws(StoreError) -> Bool {
+        try Self.awaitEnd(ofLost: &state)
+        return try read("reading the ledger", &state) { session throws(ServerFailure) in
+            try entries(after: entry.number &- 1, limit: 1, in: session).first?.digest
+                == entry.digest
+        }
+    }
+
     /// Nothing is declared: the ledger there keeps the entries of each books apart.
     ///
     /// - Parameters:

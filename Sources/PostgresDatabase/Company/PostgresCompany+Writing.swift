@@ -40,7 +40,10 @@ extension PostgresCompany {
 
     /// Commits.
     ///
-    /// - Returns: `.unknown` where the connection was lost before the answer, `.refused` where a
+    /// Where the connection is lost before the answer, the ledger there says how it ended, and what
+    /// did not happen is done once more.
+    ///
+    /// - Returns: `.unknown` where the ledger could not be read after that, `.refused` where a
     ///   constraint that is looked at last says no.
     /// - Throws: `StoreError` where nothing of the transaction was written.
     package func commit() throws(StoreError) -> CommitOutcome {
@@ -146,11 +149,17 @@ struct UnitWork {
                 return .committed
             } catch {
                 guard !error.endsSession else {
-                    // It may have been done: only the server knows, and is asked by `entries`.
+                    // It may have been done: only the server knows.
                     state.lost = unit.transaction
                     state.unit = nil
                     state.keeper.drop()
-                    return .unknown
+                    guard let last = unit.entries.last,
+                        let isThere = try? company.holds(last, &state)
+                    else { return .unknown }
+                    if isThere { return .committed }
+                    state.unit = unit
+                    try replay(after: error, &state)
+                    continue
                 }
                 if let words = Self.refusalAtCommit(error) {
                     // A deferred constraint: which change broke it, the server does not say.

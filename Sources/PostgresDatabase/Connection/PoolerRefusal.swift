@@ -38,4 +38,7 @@ enum PoolerRefusal: CaseIterable {
 extension ServerFailure {
     /// Whether PgBouncer had no session with the server to give: waiting once more would take as long.
     var isOfFullPooler: Bool { endsSession && words.contains("query_wait_timeout") }
+
+    /// Whether PgBouncer ended the session for a reason that waiting does not take away.
+    var isOfPooler: Bool { isOfFullPooler || (endsSession && PoolerRefusal(words) != nil) }
 }

@@ -42,7 +42,7 @@ struct SessionKeeper: Sendable {
     mutating func mayRepeat(after failure: ServerFailure, attempt: Int) -> Bool {
         guard !failure.endsSession else {
             drop()
-            return !failure.isOfFullPooler && waitForServer(attempt: attempt)
+            return !failure.isOfPooler && waitForServer(attempt: attempt)
         }
         guard attempt < limits.attempts, failure.state.meaning == .again else { return false }
         repetitions &+= 1

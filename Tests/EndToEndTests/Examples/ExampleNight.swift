@@ -33,10 +33,12 @@ struct ExampleNight {
     }
 
     /// Where the job runs on an example's table.
-    func place(for example: MappingExample, url: String) throws -> Workplace {
+    func place(
+        for example: MappingExample, url: String, books: String = "books: sqlite:trueup.sqlite"
+    ) throws -> Workplace {
         let place = try Self.place(on: simulator, job)
         try place.folder.write(
-            "apps:\n" + simulator.appYAML() + example.store(url: url)
+            "apps:\n" + simulator.appYAML() + example.store(url: url, books: books)
                 + "report:\n  directory: reports\n", to: "trueup.yaml")
         try #require(place.run("init").status == 0)
         return place

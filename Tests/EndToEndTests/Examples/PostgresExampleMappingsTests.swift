@@ -12,7 +12,8 @@
             defer { server.stop() }
             let night = try ExampleNight(job)
             for example in MappingExample.all {
-                let place = try night.place(for: example, url: server.url)
+                let books = job == "nightly" ? "sqlite:trueup.sqlite" : "postgres:\(example.name)"
+                let place = try night.place(for: example, url: server.url, books: "books: \(books)")
                 // Longer than one argument of a process may be. The user is called as our schema is, which
                 // a run before has made and which would be the first of its search path.
                 let seed = try example.sql(night.rows, for: .postgresql)

@@ -152,6 +152,18 @@ import Testing
         #expect(!session.asked.contains("COMMIT"))
     }
 
+    @Test(arguments: [
+        "transaction blocks not allowed in statement pooling mode", "query_wait_timeout",
+    ])
+    func `is begun once where PgBouncer says that waiting does not help`(words: String) throws {
+        let session = ScriptedSession { sql, _ throws(ServerFailure) in
+            throw ServerFailure(state: SQLState("08P01"), endsSession: true, words: words)
+        }
+        let company = try company(session)
+        #expect(throws: StoreError.self) { try company.begin() }
+        #expect(session.asked.count == 1)
+    }
+
     @Test func `has an unknown end where COMMIT is not answered`() throws {
         let server = ObligingServer()
         let session = ScriptedSession { sql, _ throws(ServerFailure) in
