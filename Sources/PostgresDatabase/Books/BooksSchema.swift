@@ -11,11 +11,27 @@ enum BooksSchema {
         let statements: String
     }
 
-    /// Oldest first.
-    static let steps = [
+    /// All steps, oldest first.
+    ///
+    /// After the first three, a step has the number of the one in SQLite that it follows.
+    static let steps = (written + adding(AddedColumn.all)).sorted { $0.number < $1.number }
+
+    private static let written = [
         Step(number: 1, statements: books), Step(number: 2, statements: tablesOfRows),
         Step(number: 3, statements: tablesOfRuns),
     ]
+
+    /// The steps that add columns to the company's tables, made from the columns' definitions.
+    static func adding(_ columns: [AddedColumn]) -> [Step] {
+        Dictionary(grouping: columns, by: \.since).map { number, columns in
+            Step(
+                number: number,
+                statements: columns.map { column in
+                    let type = column.form == .text ? "text" : "bigint"
+                    return "ALTER TABLE \(table(column.table)) ADD COLUMN \(column.name) \(type);"
+                }.joined(separator: "\n"))
+        }
+    }
 
     static let newest = steps.map(\.number).max() ?? 0
 

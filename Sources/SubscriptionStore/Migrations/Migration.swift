@@ -1,3 +1,5 @@
+import Subscriptions
+
 /// One step of the schema's history.
 ///
 /// A released step is frozen: it describes the past, so it is plain SQL without application types.
