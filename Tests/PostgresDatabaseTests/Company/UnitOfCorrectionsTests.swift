@@ -24,11 +24,13 @@ import Testing
         number: 1, digest: "aa", run: "r", content: "{}",
         writtenAt: Timestamp(unixMilliseconds: 0))
 
-    private func company(_ session: ScriptedSession) throws -> PostgresCompany {
+    private func company(
+        _ session: ScriptedSession, limits: SessionLimits = SessionLimits()
+    ) throws -> PostgresCompany {
         let address = try PostgresAddress(url: "postgres://localhost/x")
         return PostgresCompany(
             PostgresConnector(address) { () throws(ServerFailure) in session },
-            mapping: Self.mapping, books: "books")
+            mapping: Self.mapping, books: "books", limits: limits)
     }
 
     @Test func `is one transaction with its entries`() throws {
@@ -164,16 +166,23 @@ import Testing
         #expect(session.asked.count == 1)
     }
 
-    @Test func `has an unknown end where COMMIT is not answered`() throws {
+    @Test func `has an unknown end where nobody can be asked after a COMMIT without an answer`()
+        throws
+    {
         let server = ObligingServer()
         let session = ScriptedSession { sql, _ throws(ServerFailure) in
             if sql == "COMMIT" { throw ScriptedSession.failure("", ends: true) }
             return server.answer(sql)
         }
-        let company = try company(session)
+        var limits = SessionLimits()
+        limits.pausesMilliseconds = []
+        let company = try company(session, limits: limits)
         try company.begin()
         #expect(try company.write(Self.change("1")) == .applied(version: nil))
+        try company.append(Self.entry)
         #expect(try company.commit() == .unknown)
+        #expect(session.asked.contains("SELECT pg_xact_status($1::xid8)"))
+        #expect(session.asked.count { $0 == "UPDATE \"subs\"" } == 1)
     }
 
     @Test(arguments: ["23503", "P0001", "22012", "55000", "42P01"])
