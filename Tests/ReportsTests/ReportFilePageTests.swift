@@ -23,7 +23,7 @@ import Testing
         let columns = [
             "finding": Table.findings.columns.map(\.name),
             "correction": Table.changedFields.columns.map(\.name),
-            "row that was not judged": Table.undecided(in: "").columns.map(\.name),
+            "row that was not checked": Table.undecided(in: "").columns.map(\.name),
             "account that was not found": Table.notFound(in: "").columns.map(\.name),
             "notification": Table.notifications(in: "").columns.map(\.name),
             "day of business": Table.business(in: "").columns.map(\.name),
