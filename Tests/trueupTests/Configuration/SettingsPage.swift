@@ -7,14 +7,14 @@ enum SettingsPage {
 
         Every key of `trueup.yaml` and of a job file. `trueup init` writes both with the same words as comments.
 
-        A flag of the command line wins over the environment, that over the file, and that over the default. An unknown key, one
-        that stands twice or is missing, and a value that is not of its form end with exit status 78, naming file, line, key and
-        what to write instead. Relative paths start at `trueup.yaml`. Ids need no quotes. A duration is a whole number with `s`,
-        `m`, `h` or `d`; a share is a part of the whole, 0.05 and not 5%.
+        A flag of the command line wins over the environment, the environment over the file, and the file over the default. A key that is
+        unknown, repeated or missing, or a value of the wrong form, exits with status 78. The message names file, line, key and what to
+        write instead. Relative paths start at `trueup.yaml`. Ids need no quotes. A duration is a whole number with `s`, `m`, `h` or `d`.
+        A share is a part of the whole: 0.05 and not 5%. The [glossary](glossary.md) explains the terms.
 
-        *New pass*: a pass over the rows that was stopped (by `max_duration`, a signal, a crash) is continued by the next run, as
-        long as what it was told is the same. A setting with *yes* belongs to that: after a change the next run begins a new
-        pass, and `settings_digest` in `manifest.json` is another one.
+        *New checkpoint*: the next run resumes the checkpoint of a run that was stopped (by `max_duration`, a signal, a crash), as long as
+        its settings are the same. This concerns the settings with *yes*. After a change of one of them, the next run begins a new
+        checkpoint, and `settings_digest` in `manifest.json` differs.
 
         ## `trueup.yaml`
 
@@ -37,17 +37,18 @@ enum SettingsPage {
         | `\(Settings.fileVariable)` | `./\(Settings.defaultFile)`; `--config` wins over it |
         \(variables)
 
-        Beside these, the variables that `key_env` and `tell.secret_env` name hold the key and the secret themselves.
+        The variables that `key_env`, `tell.secret_env`, `message.webhook_env` and `message.secret_env` name contain the key, the secrets and
+        the address themselves.
 
         ---
 
-        Made from the declarations in `Sources/trueup/Configuration` and `GuardLimits.swift`; a test compares it line by line, and
-        `TRUEUP_WRITE_FILES=1 swift test --filter "Files made from the settings"` writes it and `jobs/*.yaml` anew.
+        This page is made from the declarations in `Sources/trueup/Configuration` and `GuardLimits.swift`. A test compares it line by line, and
+        `TRUEUP_WRITE_FILES=1 swift test --filter "Files made from the settings"` writes it and `jobs/*.yaml` again.
 
         """
 
     private static func table(_ settings: [SettingDescription]) -> String {
-        (["| key | may be | default | meaning | new pass |", "|---|---|---|---|---|"]
+        (["| key | may be | default | meaning | new checkpoint |", "|---|---|---|---|---|"]
             + settings.map(row)).joined(separator: "\n")
     }
 
