@@ -12,9 +12,9 @@ enum SettingsPage {
         write instead. Relative paths start at `trueup.yaml`. Ids need no quotes. A duration is a whole number with `s`, `m`, `h` or `d`.
         A share is a part of the whole: 0.05 and not 5%. The [glossary](glossary.md) explains the terms.
 
-        *New checkpoint*: the next run resumes the checkpoint of a run that was stopped (by `max_duration`, a signal, a crash), as long as
-        its settings are the same. This concerns the settings with *yes*. After a change of one of them, the next run begins a new
-        checkpoint, and `settings_digest` in `manifest.json` differs.
+        *New checkpoint*: if a run was stopped (by `max_duration`, a signal, a crash), the next one resumes its checkpoint
+        ([how soon](delta.md#when-a-run-is-resumed)). The settings with *yes* must be the same. After a change of one of them, the next run
+        begins a new checkpoint, and `settings_digest` in `manifest.json` differs.
 
         ## `trueup.yaml`
 
