@@ -38,6 +38,16 @@ import Testing
             #expect(found.isEmpty)
         }
     }
+
+    /// Tables are exempt, and so are lists of published names.
+    @Test(arguments: try ProsePage.all)
+    func `have no sentence of more than 32 words`(page: ProsePage) {
+        guard OldWord.pending[page.path] == nil else { return }
+        for sentence in page.sentences where sentence.count(where: { $0 == "…" }) < 4 {
+            let words = sentence.split(separator: " ").count
+            #expect(words <= 32, "\(page.path): \(words) words: \(sentence)")
+        }
+    }
 }
 
 /// A page of the documentation as plain text, for tests of its wording.
@@ -45,6 +55,8 @@ struct ProsePage: Sendable, CustomTestStringConvertible {
     let path: String
     /// The text in one line, without code and link targets; a blank line is a pilcrow.
     let prose: String
+    /// The sentences and parts of lists, without tables and headings.
+    let sentences: [String]
     let links: [String]
 
     var testDescription: String { path }
@@ -61,17 +73,30 @@ struct ProsePage: Sendable, CustomTestStringConvertible {
         links = page.localLinks
         var isFenced = false
         var lines: [Substring] = []
+        var paragraphs: [Substring] = []
         for line in try Repository.text(of: page.path).split(
             separator: "\n", omittingEmptySubsequences: false)
         {
             if line.hasPrefix("```") {
                 isFenced.toggle()
+                lines.append("¶")
+                paragraphs.append("¶")
                 continue
             }
             guard !isFenced, !line.hasPrefix("    ") else { continue }
             lines.append(line.contains(/\S/) ? line : "¶")
+            if line.contains(/^\s*([-|#]|\d+\.)/) { paragraphs.append("¶") }
+            if !line.hasPrefix("|"), !line.hasPrefix("#") {
+                paragraphs.append(lines[lines.count - 1])
+            }
         }
-        prose = lines.joined(separator: " ")
+        prose = Self.text(of: lines)
+        sentences = Self.text(of: paragraphs).replacing(/[.!?:;]\s/) { $0.output + "¶" }
+            .split(separator: "¶").map(String.init)
+    }
+
+    private static func text(of lines: [Substring]) -> String {
+        lines.joined(separator: " ")
             .replacing(/`[^`]*`/, with: "…")
             .replacing(/\]\([^)]*\)/, with: "]")
             .replacing(/\s+/, with: " ")
