@@ -73,13 +73,14 @@ package final class SQLiteStore: Sendable {
     /// - Parameters:
     ///   - path: The SQLite file.
     ///   - lock: Held by the caller.
+    ///   - steps: The steps that this version knows.
     /// - Throws: `StoreError`, as `open` does.
     package static func bringUpToDate(
-        at path: String, under lock: borrowing RunLock
+        at path: String, under lock: borrowing RunLock, by steps: [Migration] = Migration.all
     ) throws(StoreError) {
-        guard try needsBringingUpToDate(at: path) else { return }
+        guard try needsBringingUpToDate(at: path, by: steps) else { return }
         let file = DatabaseFile(path: path)
-        let check = SchemaCheck(path: path)
+        let check = SchemaCheck(path: path, steps: steps)
         do {
             try check.refuseDamagedOlder(file)
             let connection = try file.connectToWrite()
@@ -91,12 +92,15 @@ package final class SQLiteStore: Sendable {
     }
 
     /// Whether a database is of an earlier version; reads only.
-    package static func needsBringingUpToDate(at path: String) throws(StoreError) -> Bool {
+    package static func needsBringingUpToDate(
+        at path: String, by steps: [Migration] = Migration.all
+    ) throws(StoreError) -> Bool {
         let file = DatabaseFile(path: path)
+        let check = SchemaCheck(path: path, steps: steps)
         guard file.exists else { return false }
-        if file.versionInHeader == Migration.newest { return false }
+        if file.versionInHeader == check.newest { return false }
         do {
-            return try SchemaCheck(path: path).refuse(file) < Migration.newest
+            return try check.refuse(file) < check.newest
         } catch {
             throw file.openingFailure(error, doing: "opening the database \(path)")
         }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import Subscriptions
 import Testing
@@ -6,64 +5,79 @@ import Testing
 @testable import PostgresDatabase
 @testable import SubscriptionStore
 
-/// The tables of books in PostgreSQL, against those in SQLite.
+/// The tables of trueup's database in PostgreSQL, which follow from those in SQLite.
 @Suite struct `The tables of books on a server` {
-    /// What the steps of the schema make: columns in their order with their types, and the key.
-    private static func made(
-        by steps: [BooksSchema.Step]
-    ) -> [String: (columns: [String: String], key: [String])] {
-        var made: [String: (columns: [String: String], key: [String])] = [:]
-        for step in steps {
-            let text = step.statements.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-            let pattern = /CREATE TABLE (trueup\.books_\w+) \( (.*?), PRIMARY KEY \((.*?)\)\)/
-            for table in text.matches(of: pattern) {
-                let columns = table.2.split(separator: ", ").map { column in
-                    let words = column.split(separator: " ", maxSplits: 1).map(String.init)
-                    return (words[0], words[1].replacing(" COLLATE \"C\"", with: ""))
-                }
-                made[String(table.1)] = (
-                    Dictionary(columns, uniquingKeysWith: { first, _ in first }),
-                    table.3.split(separator: ", ").map(String.init)
+    private func statements(beside present: [String: Set<String>] = [:]) throws -> [Substring] {
+        BooksSchema.statements(
+            making: try BooksTables.made(byVersion: Migration.newest), beside: present
+        ).split(separator: ";").map { $0.trimmingPrefix(while: \.isWhitespace) }
+    }
+
+    @Test func `are those of the newest schema, each with its columns and its key`() throws {
+        let tables = try BooksTables.made(byVersion: Migration.newest)
+        #expect(tables.count > 50)
+        let made = try statements()
+        #expect(made.count { $0.hasPrefix("CREATE TABLE") } == tables.count + 2)
+        #expect(
+            made.contains(
+                """
+                CREATE TABLE trueup.books_quota_refusals (
+                    books integer, "bundle_id" text COLLATE "C", "environment" text COLLATE "C", \
+                "endpoint" text COLLATE "C", "resumes_at" bigint, "rate_share" double precision,
+                    PRIMARY KEY (books, "bundle_id", "environment", "endpoint"))
+                """))
+        #expect(
+            made.contains(
+                """
+                CREATE TABLE trueup.books_evidence_headers (
+                    books integer, "header_id" bigint, "digest" text, "segment" bytea,
+                    PRIMARY KEY (books, "header_id"))
+                """))
+        #expect(
+            made.contains(
+                """
+                CREATE TABLE trueup.books_company_restores (
+                    books integer, "rowid" bigint, "kept_entry" bigint, "lost_entry" bigint, \
+                "reason" text, "actor" text, "declared_at" bigint,
+                    PRIMARY KEY (books, "rowid"))
+                """))
+        let rows = try #require(made.first { $0.contains("trueup.books_subscriptions (") })
+        #expect(rows.contains("\"row_version\" bigint, unreadable text,"))
+        #expect(made.contains { $0.hasPrefix("CREATE TABLE trueup.books_sequences (") })
+    }
+
+    @Test func `get a column or a table that they lack, and nothing twice`() throws {
+        var tables = try BooksTables.made(byVersion: Migration.newest)
+        let present = Dictionary(
+            uniqueKeysWithValues: tables.map { table in
+                (
+                    String(BooksSchema.table(table.name).dropFirst("trueup.".count)),
+                    Set(table.columns.map(\.name) + ["books", BooksSchema.unreadable])
                 )
             }
-            for column in text.matches(of: /ALTER TABLE (\S+) ADD COLUMN (\w+) (\w+);/) {
-                made[String(column.1)]?.columns[String(column.2)] = String(column.3)
-            }
-        }
-        return made
+        ).merging(["books": [], "books_holders": []]) { first, _ in first }
+        #expect(BooksSchema.statements(making: tables, beside: present) == "")
+        let index = try #require(tables.firstIndex { $0.name == "subscriptions" })
+        tables[index].columns.append(BooksColumn(name: "added", form: .text))
+        tables.append(
+            BooksTable(
+                name: "trueup_made_up", columns: [BooksColumn(name: "id", form: .integer)],
+                key: ["id"]))
+        #expect(
+            BooksSchema.statements(making: tables, beside: present) == """
+                ALTER TABLE trueup.books_subscriptions ADD COLUMN "added" text;
+                CREATE TABLE trueup.books_made_up (
+                    books integer, "id" bigint,
+                    PRIMARY KEY (books, "id"));
+                """)
     }
 
-    private static let types: [BooksColumn.Form: String] = [
-        .integer: "bigint", .text: "text", .real: "double precision", .blob: "bytea",
-    ]
-
-    @Test func `get a column that a later version adds, in its own step`() {
-        let later = Migration.newest + 1
-        let added = BooksSchema.adding([
-            AddedColumn(table: "subscriptions", name: "added_text", form: .text, since: later),
-            AddedColumn(table: "transactions", name: "added_time", form: .time, since: later + 1),
-        ])
-        #expect(Set(added.map(\.number)) == [later, later + 1])
-        #expect(BooksSchema.newest < later)
-        let made = Self.made(by: BooksSchema.steps + added)
-        #expect(made["trueup.books_subscriptions"]?.columns["added_text"] == "text")
-        #expect(made["trueup.books_transactions"]?.columns["added_time"] == "bigint")
-    }
-
-    @Test func `have each table, column and key that the newest migration has`() throws {
-        let made = Self.made(by: BooksSchema.steps)
-        let tables = try SchemaParts.model(ofVersion: Migration.newest).read { db in
-            try BooksTables.watched(db) + [BooksTables.sequences]
-        }
-        #expect(tables.count > 50)
-        for table in tables {
-            let there = try #require(made[BooksSchema.table(table.name)], "\(table.name)")
-            for column in table.columns {
-                #expect(
-                    there.columns[column.name] == Self.types[column.form],
-                    "\(table.name).\(column.name)")
-            }
-            #expect(there.key == ["books"] + table.key, "\(table.name)")
-        }
+    @Test func `of an earlier version are those that it had`() throws {
+        #expect(try BooksTables.made(byVersion: 0).map(\.name) == ["sqlite_sequence"])
+        let schema = BooksSchema(newest: Migration.newest, tables: BooksTables.made(byVersion:))
+        #expect(try schema.names(ofVersion: 0) == [])
+        let names = try schema.names(ofVersion: Migration.newest)
+        #expect(names.contains("books_migrations") && names.contains("books_runs"))
+        #expect(names.contains("books_holders") && !names.contains("books_database"))
     }
 }

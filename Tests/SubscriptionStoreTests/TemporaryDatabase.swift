@@ -18,8 +18,7 @@ final class TemporaryDatabase {
 
     /// A database as it is created.
     ///
-    /// Making one takes all migrations, so that it is made once and written with another identity for each
-    /// test.
+    /// Making one takes time, so it is made once and written with another identity for each test.
     private struct Blank {
         private var bytes: Data
         private let identity: Range<Data.Index>
@@ -51,11 +50,11 @@ final class TemporaryDatabase {
     }
 
     /// What every command that writes does before it opens an older database.
-    func bringUpToDate() throws {
+    func bringUpToDate(by steps: [Migration] = Migration.all) throws {
         let lock = try RunLock.acquire(
             forDatabaseAt: path, holder: "test", now: Timestamp(unixMilliseconds: 0),
             waitMilliseconds: 0)
-        try SQLiteStore.bringUpToDate(at: path, under: lock)
+        try SQLiteStore.bringUpToDate(at: path, under: lock, by: steps)
         _ = consume lock
     }
 

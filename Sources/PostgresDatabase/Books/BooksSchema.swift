@@ -1,39 +1,21 @@
-import Subscriptions
+package import Subscriptions
 
-/// The tables in which books stand in our schema; only where books do stand there.
+/// The tables of trueup's database on a server.
 ///
-/// They are those of the books in SQLite with the same columns, and a column `books` that tells the
-/// books of several workers apart.
-enum BooksSchema {
-    /// A released step is frozen: it describes the past.
-    struct Step: Hashable, Sendable {
-        let number: Int
-        let statements: String
+/// They follow from those in SQLite: the same columns, and a column `books` that tells the databases
+/// of several workers apart. Only columns of the key refuse NULL, because SQLite has checked the rows.
+package struct BooksSchema: Sendable {
+    /// The tables that a version of the schema has in SQLite.
+    package typealias Tables = @Sendable (_ version: Int) throws(StoreError) -> [BooksTable]
+
+    /// The version that this program reads and writes.
+    let newest: Int
+    let tables: Tables
+
+    package init(newest: Int, tables: @escaping Tables) {
+        self.newest = newest
+        self.tables = tables
     }
-
-    /// All steps, oldest first.
-    ///
-    /// After the first three, a step has the number of the one in SQLite that it follows.
-    static let steps = (written + adding(AddedColumn.all)).sorted { $0.number < $1.number }
-
-    private static let written = [
-        Step(number: 1, statements: books), Step(number: 2, statements: tablesOfRows),
-        Step(number: 3, statements: tablesOfRuns),
-    ]
-
-    /// The steps that add columns to the company's tables, made from the columns' definitions.
-    static func adding(_ columns: [AddedColumn]) -> [Step] {
-        Dictionary(grouping: columns, by: \.since).map { number, columns in
-            Step(
-                number: number,
-                statements: columns.map { column in
-                    let type = column.form == .text ? "text" : "bigint"
-                    return "ALTER TABLE \(table(column.table)) ADD COLUMN \(column.name) \(type);"
-                }.joined(separator: "\n"))
-        }
-    }
-
-    static let newest = steps.map(\.number).max() ?? 0
 
     static let opening = """
         CREATE TABLE IF NOT EXISTS trueup.books_migrations (
@@ -41,73 +23,161 @@ enum BooksSchema {
             applied_at timestamptz NOT NULL DEFAULT clock_timestamp())
         """
 
-    /// Which books stand here, in which state, and who writes them.
-    private static let books = """
-        CREATE TABLE trueup.books (
-            number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-            name text NOT NULL,
-            identity text NOT NULL,
-            schema integer NOT NULL,
-            generation bigint NOT NULL,
-            is_whole boolean NOT NULL,
-            transaction_name text NOT NULL,
-            committed_at timestamptz NOT NULL DEFAULT clock_timestamp());
-        CREATE UNIQUE INDEX books_by_name ON trueup.books (name) WHERE is_whole;
-        COMMENT ON TABLE trueup.books IS
-            'The books of trueup, whose rows stand in the tables books_...; generation counts transactions';
-        CREATE TABLE trueup.books_holders (
-            name text PRIMARY KEY,
-            holder text NOT NULL,
-            place text NOT NULL,
-            taken_at timestamptz NOT NULL,
-            expires_at timestamptz NOT NULL);
-        COMMENT ON TABLE trueup.books_holders IS
-            'Who writes which books now'
-        """
+    /// The tables that only a server has: which databases it holds, in which state, and who writes
+    /// them.
+    private static let own = [
+        (
+            name: "books",
+            statements: """
+            CREATE TABLE trueup.books (
+                number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                name text NOT NULL,
+                identity text NOT NULL,
+                schema integer NOT NULL,
+                generation bigint NOT NULL,
+                is_whole boolean NOT NULL,
+                transaction_name text NOT NULL,
+                committed_at timestamptz NOT NULL DEFAULT clock_timestamp());
+            CREATE UNIQUE INDEX books_by_name ON trueup.books (name) WHERE is_whole;
+            COMMENT ON TABLE trueup.books IS
+                'The books of trueup, whose rows stand in the tables books_...; generation counts transactions';
+            """
+        ),
+        (
+            name: "books_holders",
+            statements: """
+            CREATE TABLE trueup.books_holders (
+                name text PRIMARY KEY,
+                holder text NOT NULL,
+                place text NOT NULL,
+                taken_at timestamptz NOT NULL,
+                expires_at timestamptz NOT NULL);
+            COMMENT ON TABLE trueup.books_holders IS
+                'Who writes which books now';
+            """
+        ),
+    ]
 
-    /// The names of all tables that the steps make, as they stand in our schema.
-    static let tables = ([opening] + steps.map(\.statements)).flatMap { statements in
-        statements.matches(of: /CREATE TABLE (?:IF NOT EXISTS )?trueup\.(\w+)/).map { String($0.1) }
+    /// The names of all tables in our schema that belong to a version; none for version 0.
+    func names(ofVersion version: Int) throws(StoreError) -> [String] {
+        guard version > 0 else { return [] }
+        return ["books_migrations"] + Self.own.map(\.name)
+            + (try tables(version)).map { Self.name(of: $0.name) }
     }
 
-    /// Where a table of the books stands.
-    static func table(_ name: String) -> String {
-        let own = name == "sqlite_sequence" ? "sequences" : name
-        return "trueup.books_" + (own.hasPrefix("trueup_") ? String(own.dropFirst(7)) : own)
+    /// The statements that make what a server lacks.
+    ///
+    /// - Parameters:
+    ///   - tables: The tables that it needs, as SQLite has them.
+    ///   - present: The columns of each table that is there.
+    /// - Returns: SQL; an empty text where nothing is lacking.
+    static func statements(
+        making tables: [BooksTable], beside present: [String: Set<String>]
+    ) -> String {
+        let own = own.filter { present[$0.name] == nil }.map(\.statements)
+        let derived = tables.flatMap { table in
+            guard let columns = present[name(of: table.name)] else { return [creation(of: table)] }
+            return definitions(of: table).filter { !columns.contains($0.name) }.map {
+                "ALTER TABLE \(Self.table(table.name)) ADD COLUMN \($0.text);"
+            }
+        }
+        return (own + derived).joined(separator: "\n")
     }
 
-    /// Whether rows of a table may hold values of another form than their column's: what somebody
-    /// wrote into the company's table, and nobody understands.
+    private static func creation(of table: BooksTable) -> String {
+        let columns = ["books integer"] + definitions(of: table).map(\.text)
+        let key = ["books"] + table.key.map { "\"\($0)\"" }
+        return """
+            CREATE TABLE \(Self.table(table.name)) (
+                \(columns.joined(separator: ", ")),
+                PRIMARY KEY (\(key.joined(separator: ", "))));
+            """
+    }
+
+    /// The columns of a table, each with its definition.
+    ///
+    /// Text of a key is compared byte for byte, as SQLite compares it: rows are read in its order.
+    private static func definitions(of table: BooksTable) -> [(name: String, text: String)] {
+        let columns = table.columns.map { column in
+            let collation =
+                column.form == .text && table.key.contains(column.name) ? " COLLATE \"C\"" : ""
+            return (column.name, "\"\(column.name)\" \(type(of: column.form))\(collation)")
+        }
+        return keepsUnreadable(table) ? columns + [(unreadable, "\(unreadable) text")] : columns
+    }
+
+    private static func type(of form: BooksColumn.Form) -> String {
+        switch form {
+        case .integer: "bigint"
+        case .real: "double precision"
+        case .text: "text"
+        case .blob: "bytea"
+        }
+    }
+
+    /// The name that a table has on a server.
+    private static func name(of table: String) -> String {
+        let own = table == "sqlite_sequence" ? "sequences" : table
+        return "books_" + (own.hasPrefix("trueup_") ? String(own.dropFirst(7)) : own)
+    }
+
+    /// The name of a table with that of our schema.
+    static func table(_ name: String) -> String { "trueup." + Self.name(of: name) }
+
+    /// Whether rows of a table may hold values of another form than their column's: a service wrote
+    /// them into the company's table.
     static func keepsUnreadable(_ table: BooksTable) -> Bool { table.name == "subscriptions" }
 
     static let unreadable = "unreadable"
 }
 
 extension SessionKeeper {
-    /// Makes the tables of books, one step a transaction, while nobody else does.
+    /// Makes the tables and columns that trueup's database lacks on the server, in one transaction,
+    /// while no other process does.
     ///
     /// - Throws: `StoreError.schema` where the user may not make them.
-    mutating func bringBooksUpToDate() throws(StoreError) {
+    mutating func bringBooksUpToDate(to schema: BooksSchema) throws(StoreError) {
         try bringUpToDate()
-        guard try booksVersion() < BooksSchema.newest else { return }
-        for step in BooksSchema.steps {
-            try write("making the tables of the books") { session throws(ServerFailure) in
-                _ = try session.run(
-                    "SELECT pg_advisory_xact_lock($1)", [String(OurSchema.lock)])
-                _ = try session.script(BooksSchema.opening)
-                let done = try session.run(
-                    "SELECT 1 FROM trueup.books_migrations WHERE number = $1",
-                    [String(step.number)])
-                guard done.rows.isEmpty else { return }
-                _ = try session.script(step.statements)
-                _ = try session.run(
-                    "INSERT INTO trueup.books_migrations (number) VALUES ($1)",
-                    [String(step.number)])
-            }
+        guard try booksVersion() < schema.newest else { return }
+        let tables = try schema.tables(schema.newest)
+        try write("making the tables of the books") { session throws(ServerFailure) in
+            _ = try session.run("SELECT pg_advisory_xact_lock($1)", [String(OurSchema.lock)])
+            _ = try session.script(BooksSchema.opening)
+            let done = try session.run(
+                "SELECT 1 FROM trueup.books_migrations WHERE number >= $1",
+                [String(schema.newest)])
+            guard done.rows.isEmpty else { return }
+            _ = try session.script(
+                BooksSchema.statements(
+                    making: tables, beside: try Self.columnsOfBooks(session)))
+            _ = try session.run(
+                "INSERT INTO trueup.books_migrations (number) VALUES ($1)",
+                [String(schema.newest)])
         }
     }
 
-    /// How far the tables of the books have come; 0 where there are none.
+    /// The columns of the tables that are there.
+    private static func columnsOfBooks(
+        _ session: any ServerSession
+    ) throws(ServerFailure) -> [String: Set<String>] {
+        let found = try session.run(
+            """
+            SELECT c.relname, a.attname FROM pg_class AS c
+            JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+            WHERE c.relnamespace = 'trueup'::regnamespace AND c.relkind = 'r'
+                AND (c.relname = 'books' OR c.relname LIKE 'books\\_%')
+            """, []
+        ).rows.compactMap { row in
+            if row.count == 2, let table = row[0], let column = row[1] {
+                (table, column)
+            } else {
+                nil
+            }
+        }
+        return Dictionary(grouping: found, by: \.0).mapValues { Set($0.map(\.1)) }
+    }
+
+    /// The version of the tables that are there; 0 where there are none.
     mutating func booksVersion() throws(StoreError) -> Int {
         try read("looking for the tables of the books") { session throws(ServerFailure) in
             let table = try session.run("SELECT to_regclass('trueup.books_migrations')", [])

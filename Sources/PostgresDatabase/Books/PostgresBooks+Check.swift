@@ -10,15 +10,16 @@ extension PostgresBooks {
     package func obstacle(mayWrite: Bool) throws(StoreError) -> String? {
         try keeper.withLock { keeper throws(StoreError) in
             let version = try keeper.booksVersion()
-            guard version <= BooksSchema.newest else {
+            guard version <= self.schema.newest else {
                 return "the books were written by a newer trueup (\(version), this version knows "
-                    + "\(BooksSchema.newest)): use the newer version"
+                    + "\(self.schema.newest)): use the newer version"
             }
+            let tables = try self.schema.names(ofVersion: version)
             return try keeper.read("looking at the tables of the books") {
                 session throws(ServerFailure) in
                 if let obstacle = try Self.obstacleOfEncoding(session) { return obstacle }
-                guard version == BooksSchema.newest else { return nil }
-                return try Self.obstacleOfTables(mayWrite: mayWrite, session)
+                guard !tables.isEmpty else { return nil }
+                return try Self.obstacleOf(tables, mayWrite: mayWrite, session)
             }
         }
     }
@@ -35,8 +36,8 @@ extension PostgresBooks {
             + "(store.books: sqlite:FILE)"
     }
 
-    private static func obstacleOfTables(
-        mayWrite: Bool, _ session: any ServerSession
+    private static func obstacleOf(
+        _ tables: [String], mayWrite: Bool, _ session: any ServerSession
     ) throws(ServerFailure) -> String? {
         let rights = mayWrite ? ["SELECT", "INSERT", "UPDATE", "DELETE"] : ["SELECT"]
         let found = try session.run(
@@ -48,7 +49,7 @@ extension PostgresBooks {
             LEFT JOIN pg_class AS c
                 ON c.relname = t.name AND c.relnamespace = 'trueup'::regnamespace
             GROUP BY t.name, c.oid ORDER BY t.name
-            """, [BooksSchema.tables.joined(separator: ","), rights.joined(separator: ",")]
+            """, [tables.joined(separator: ","), rights.joined(separator: ",")]
         ).rows
         let gone = found.filter { $0[1] == "f" }.compactMap(\.first).compactMap(\.self)
         guard gone.isEmpty else {

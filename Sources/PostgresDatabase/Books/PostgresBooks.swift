@@ -8,6 +8,7 @@ import Synchronization
 /// session between them, so that PgBouncer may stand between in transaction mode. Calls block.
 package final class PostgresBooks: Sendable {
     let keeper: Mutex<SessionKeeper>
+    let schema: BooksSchema
     let name: String
     let holder: String
     let machine: String
@@ -18,6 +19,7 @@ package final class PostgresBooks: Sendable {
 
     /// - Parameters:
     ///   - connector: Opens sessions; books need one of their own.
+    ///   - schema: The tables that they have.
     ///   - name: Which books: those of several workers stand beside each other.
     ///   - holder: Who works, for whoever is refused.
     ///   - machine: Machine and file of the copy. Its lock keeps two runs of one copy apart, so a run
@@ -25,11 +27,13 @@ package final class PostgresBooks: Sendable {
     ///   - lifetimeMilliseconds: How long a holder may not be heard of.
     ///   - limits: How long a statement may take and wait.
     package init(
-        _ connector: PostgresConnector, name: String, holder: String, machine: String,
+        _ connector: PostgresConnector, schema: BooksSchema, name: String, holder: String,
+        machine: String,
         lifetimeMilliseconds: Int64 = AppLeases.lifetimeMilliseconds,
         limits: SessionLimits = SessionLimits()
     ) {
         keeper = Mutex(SessionKeeper(connector, limits: limits, about: .books))
+        self.schema = schema
         self.name = name
         self.holder = holder
         self.machine = machine
@@ -85,7 +89,7 @@ package final class PostgresBooks: Sendable {
             isChecked.store(true, ordering: .relaxed)
         }
         let other = try keeper.withLock { keeper throws(StoreError) in
-            try keeper.bringBooksUpToDate()
+            try keeper.bringBooksUpToDate(to: self.schema)
             return try keeper.write("claiming the books") { session throws(ServerFailure) in
                 try self.claim(in: session)
             }

@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
-import Subscriptions
+package import Subscriptions
 
 /// The tables of the books that a server holds.
-enum BooksTables {
+package enum BooksTables {
     /// Not part of them: the identity, which the server has for itself; which state a copy is of; and
     /// what the next reading of the company's table makes anew, because every reading writes each of
     /// its rows.
@@ -16,6 +16,15 @@ enum BooksTables {
             BooksColumn(name: "name", form: .text), BooksColumn(name: "seq", form: .integer),
         ],
         key: ["name"])
+
+    /// All tables that a version of the schema has.
+    package static func made(byVersion version: Int) throws(StoreError) -> [BooksTable] {
+        do {
+            return try SchemaParts.model(ofVersion: version).read { try watched($0) + [sequences] }
+        } catch {
+            throw StoreError(error, doing: "making the tables of schema \(version)")
+        }
+    }
 
     /// All but the sequences, by name.
     static func watched(_ db: Database) throws -> [BooksTable] {

@@ -4,17 +4,19 @@ import Subscriptions
 /// Whether a database is ours, and of which version.
 struct SchemaCheck {
     let path: String
+    var steps = Migration.all
+    var newest: Int { steps.last?.number ?? 0 }
 
     /// Brings the schema up to this version, or an earlier one; an empty database becomes one of ours.
     ///
     /// Each step is a transaction of its own and is seen whole or not at all.
-    func migrate(_ connection: DatabaseQueue, to newest: Int = Migration.newest) throws {
-        while try connection.write({ try migrateOneStep($0, to: newest) }) {}
+    func migrate(_ connection: DatabaseQueue, to version: Int? = nil) throws {
+        while try connection.write({ try migrateOneStep($0, to: version ?? newest) }) {}
     }
 
-    private func migrateOneStep(_ db: Database, to newest: Int) throws -> Bool {
+    private func migrateOneStep(_ db: Database, to last: Int) throws -> Bool {
         let version = try refuseForeign(db)
-        guard let step = Migration.all.first(where: { $0.number > version && $0.number <= newest })
+        guard let step = steps.first(where: { $0.number > version && $0.number <= last })
         else { return false }
         try db.execute(sql: step.sql)
         try db.execute(sql: "PRAGMA application_id = \(Migration.applicationID)")
@@ -27,10 +29,10 @@ struct SchemaCheck {
 
     private func verify(_ db: Database) throws {
         let version = try refuseForeign(db)
-        guard version == Migration.newest else {
+        guard version == newest else {
             throw StoreError.schema(
                 "The database \(path) has schema \(version), this version needs "
-                    + "\(Migration.newest). Run `trueup init` to bring it up to date.")
+                    + "\(newest). Run `trueup init` to bring it up to date.")
         }
         let subscriptions = SubscriptionField.stored.map { ($0.rawValue, $0.form) }
         try compare("subscriptions", subscriptions + [("row_version", .integer)], db)
@@ -67,7 +69,7 @@ struct SchemaCheck {
         let connection = try file.connectToRead()
         try connection.read { db in
             try verify(db)
-            try SchemaDamage(path: path, version: Migration.newest).refuse(db)
+            try SchemaDamage(path: path, version: newest).refuse(db)
             try Ledger(db: db).checkEnd()
         }
         return connection
@@ -99,10 +101,10 @@ struct SchemaCheck {
                 "\(path) is an SQLite database, but not one of trueup. It was left as it is. "
                     + "Name another file in `store.url`.")
         }
-        guard version <= Migration.newest else {
+        guard version <= newest else {
             throw StoreError.schema(
                 "The database \(path) was made by a newer trueup (schema \(version), this version "
-                    + "knows \(Migration.newest)). It was left as it is. Use the newer version.")
+                    + "knows \(newest)). It was left as it is. Use the newer version.")
         }
         return version
     }

@@ -23,8 +23,9 @@ struct Books {
             return
         }
         server = PostgresBooks(
-            try .libpq(address), name: name, holder: holder,
-            machine: Self.place(ofCopyAt: path))
+            try .libpq(address),
+            schema: BooksSchema(newest: Migration.newest, tables: BooksTables.made(byVersion:)),
+            name: name, holder: holder, machine: Self.place(ofCopyAt: path))
     }
 
     /// Tells this machine's copy from every other one: containers may have a name and a path in common,

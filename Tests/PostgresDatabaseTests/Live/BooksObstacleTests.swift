@@ -1,8 +1,9 @@
 #if PostgreSQL
-    import PostgresDatabase
     import Subscriptions
     import TestSupport
     import Testing
+
+    @testable import PostgresDatabase
 
     /// What a database may be like, and what may have been done to it, before a run begins.
     @Suite(.enabled(if: TestServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"))
@@ -11,12 +12,12 @@
 
         init() throws { database = try TestServer.makeDatabase() }
 
-        private func books(user: String = "trueup", of database: String? = nil) throws
-            -> PostgresBooks
-        {
+        private func books(
+            user: String = "trueup", of database: String? = nil, schema: BooksSchema = .ofTests
+        ) throws -> PostgresBooks {
             let url = TestServer.url(database: database ?? self.database, user: user)
             return PostgresBooks(
-                try .libpq(PostgresAddress(url: url)), name: "main", holder: "test",
+                try .libpq(PostgresAddress(url: url)), schema: schema, name: "main", holder: "test",
                 machine: "one")
         }
 
@@ -27,7 +28,7 @@
         private func placed() throws -> (books: PostgresBooks, state: BooksState) {
             let books = try books()
             try books.claim()
-            let state = try books.begin(identity: "id", schema: 33)
+            let state = try books.begin(identity: "id", schema: 1)
             try books.conclude(state)
             return (books, state)
         }
@@ -40,7 +41,7 @@
 
         @Test(arguments: [
             ("INSERT INTO trueup.books_migrations VALUES (99)", "use the newer version"),
-            ("DROP TABLE trueup.books_checks", "trueup.books_checks is gone"),
+            ("DROP TABLE trueup.books_evidence_headers", "trueup.books_evidence_headers is gone"),
             ("DROP TABLE trueup.books_holders", "trueup.books_holders is gone"),
         ])
         func `that was changed is refused before anything is read`(
@@ -84,24 +85,47 @@
             #expect(try self.books(of: narrow).state() == nil)
         }
 
+        /// Another machine may have a later version already.
+        @Test func `get what a later version adds, and then refuse the earlier one`() throws {
+            let (books, state) = try placed()
+            let row: [BooksValue] = [
+                .text("a"), .text("p"), .text("e"), .integer(1), .real(0.5),
+            ]
+            let filled = try books.commit(
+                [BooksChange(table: .refusals, rows: [row])], to: state)
+            var refusals = BooksTable.refusals
+            refusals.columns.append(BooksColumn(name: "added", form: .text))
+            let madeUp = BooksTable(
+                name: "trueup_made_up", columns: [BooksColumn(name: "id", form: .integer)],
+                key: ["id"])
+            let tables = [refusals, madeUp, .evidenceHeaders]
+            let later = BooksSchema(newest: 2) { version throws(StoreError) in
+                version < 2 ? try BooksSchema.ofTests.tables(version) : tables
+            }
+            let next = try self.books(schema: later)
+            #expect(try next.obstacle(mayWrite: true) == nil)
+            try next.claim()
+            _ = try next.commit(
+                [BooksChange(table: madeUp, rows: [[.integer(7)]])], to: filled)
+            let found = try next.reading { reading in
+                try reading.rows(of: refusals, after: nil, limit: 2)
+                    + reading.rows(of: madeUp, after: nil, limit: 2)
+            }
+            #expect(found == [row + [.null], [.integer(7)]])
+            let error = #expect(throws: StoreError.self) { try self.books().claim() }
+            #expect(error?.description.contains("use the newer version") == true)
+        }
+
+        @Test func `that lost a table is not made whole by a later version, empty`() throws {
+            _ = try placed()
+            try sql("DROP TABLE trueup.books_evidence_headers")
+            let later = BooksSchema(newest: 2, tables: BooksSchema.ofTests.tables)
+            let error = #expect(throws: StoreError.self) { try books(schema: later).claim() }
+            #expect(error?.description.contains("trueup.books_evidence_headers is gone") == true)
+        }
+
         /// Ways in which a database or a user may want values written.
         @Test func `is read alike whatever it is set to`() throws {
-            let header = BooksTable(
-                name: "trueup_evidence_headers",
-                columns: [
-                    BooksColumn(name: "header_id", form: .integer),
-                    BooksColumn(name: "digest", form: .text),
-                    BooksColumn(name: "segment", form: .blob),
-                ], key: ["header_id"])
-            let rate = BooksTable(
-                name: "trueup_quota_refusals",
-                columns: [
-                    BooksColumn(name: "bundle_id", form: .text),
-                    BooksColumn(name: "environment", form: .text),
-                    BooksColumn(name: "endpoint", form: .text),
-                    BooksColumn(name: "resumes_at", form: .integer),
-                    BooksColumn(name: "rate_share", form: .real),
-                ], key: ["bundle_id", "environment", "endpoint"])
             let rows: [[BooksValue]] = [
                 [.integer(1), .text("\\\n✓'"), .blob([0, 92, 39, 255])],
                 [.text("a"), .text("p"), .text("e"), .integer(1), .real(0.1 + 0.2)],
@@ -116,14 +140,14 @@
             let (books, state) = try placed()
             _ = try books.commit(
                 [
-                    BooksChange(table: header, rows: [rows[0]]),
-                    BooksChange(table: rate, rows: [rows[1]]),
+                    BooksChange(table: .evidenceHeaders, rows: [rows[0]]),
+                    BooksChange(table: .refusals, rows: [rows[1]]),
                 ],
                 to: state)
             let found = try books.reading { reading in
                 [
-                    try reading.rows(of: header, after: nil, limit: 2),
-                    try reading.rows(of: rate, after: nil, limit: 2),
+                    try reading.rows(of: .evidenceHeaders, after: nil, limit: 2),
+                    try reading.rows(of: .refusals, after: nil, limit: 2),
                 ]
             }
             #expect(found == [[rows[0]], [rows[1]]])

@@ -11,15 +11,7 @@
 
         init() throws { database = try TestServer.makeDatabase() }
 
-        private static let refusals = BooksTable(
-            name: "trueup_quota_refusals",
-            columns: [
-                BooksColumn(name: "bundle_id", form: .text),
-                BooksColumn(name: "environment", form: .text),
-                BooksColumn(name: "endpoint", form: .text),
-                BooksColumn(name: "resumes_at", form: .integer),
-                BooksColumn(name: "rate_share", form: .real),
-            ], key: ["bundle_id", "environment", "endpoint"])
+        private static let refusals = BooksTable.refusals
 
         private func row(_ app: String, _ resumes: Int64 = 1) -> [BooksValue] {
             [.text(app), .text("p\u{0}"), .text("e"), .integer(resumes), .real(0.1)]
@@ -51,13 +43,14 @@
             var limits = SessionLimits()
             limits.pausesMilliseconds = [1, 1, 1]
             return PostgresBooks(
-                connector, name: name, holder: "holder on \(machine)", machine: machine,
+                connector, schema: .ofTests, name: name, holder: "holder on \(machine)",
+                machine: machine,
                 lifetimeMilliseconds: milliseconds, limits: limits)
         }
 
         private func placed(_ books: PostgresBooks) throws -> BooksState {
             try books.claim()
-            let state = try books.begin(identity: "id", schema: 33)
+            let state = try books.begin(identity: "id", schema: 1)
             try books.conclude(state)
             return state
         }
@@ -150,7 +143,7 @@
             let books = try books()
             let first = try placed(books)
             _ = try books.commit(change(row("a")), to: first)
-            var second = try books.begin(identity: "new", schema: 33)
+            var second = try books.begin(identity: "new", schema: 1)
             second = try books.commit(change(row("b")), to: second)
             #expect(try books.state()?.identity == "id")
             try books.conclude(second)

@@ -217,26 +217,4 @@ import Testing
         try store.load([subscription("1")])
         #expect(try await store.syncsEveryCommit())
     }
-
-    @Test func `an older database is brought up to date under the lock alone`() throws {
-        let database = try TemporaryDatabase(created: false)
-        let service = try database.service()
-        try service.write { db in
-            for step in Migration.all.dropLast() { try db.execute(sql: step.sql) }
-            try db.execute(sql: "PRAGMA application_id = \(Migration.applicationID)")
-            try db.execute(
-                sql: "PRAGMA user_version = \(Migration.all.dropLast().last?.number ?? 0)")
-        }
-        try service.close()
-        let text = try schemaText(refusal(database))
-        #expect(text.contains("trueup init"))
-        #expect(try SQLiteStore.needsBringingUpToDate(at: database.path))
-        let held = try RunLock.acquire(
-            forDatabaseAt: database.path, holder: "a run", now: Timestamp(unixMilliseconds: 0),
-            waitMilliseconds: 0)
-        #expect(throws: RunLockError.self) { try database.bringUpToDate() }
-        _ = consume held
-        try database.bringUpToDate()
-        #expect(throws: Never.self) { _ = try database.open() }
-    }
 }

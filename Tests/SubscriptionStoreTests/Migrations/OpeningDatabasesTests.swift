@@ -35,6 +35,15 @@ import Testing
         #expect(try database.value("PRAGMA journal_mode") == "wal")
     }
 
+    @Test func `a database gets one identity and keeps it`() throws {
+        let database = try TemporaryDatabase(created: false)
+        try SQLiteStore.create(at: database.path)
+        let first = try database.open().databaseIdentity()
+        #expect(first.utf8.count == 32)
+        try SQLiteStore.create(at: database.path)
+        #expect(try database.open().databaseIdentity() == first)
+    }
+
     @Test func `leaves a foreign database as it is`() throws {
         let database = try TemporaryDatabase(created: false)
         try database.execute("CREATE TABLE invoices (number TEXT)")

@@ -185,18 +185,4 @@ struct `Booking calls` {
                     resumesAt: Self.start.adding(milliseconds: 20_000), rateShare: 0.25)
             ])
     }
-
-    @Test func `begins with a database of the version before`() async throws {
-        let database = try TemporaryDatabase(created: false)
-        let service = try DatabaseQueue(path: database.path)
-        try await service.write { db in
-            let older = Migration.all.filter { $0.number < 21 }
-            for step in older { try db.execute(sql: step.sql) }
-            try db.execute(sql: "PRAGMA application_id = \(Migration.applicationID)")
-            try db.execute(sql: "PRAGMA user_version = \(older.last?.number ?? 0)")
-        }
-        try service.close()
-        try database.bringUpToDate()
-        #expect(try await book(1, in: database.open()).calls == 1)
-    }
 }
