@@ -21,13 +21,13 @@ import Testing
     }
 
     @Test(arguments: try ProsePage.all)
-    func `lead to the glossary from every page`(page: ProsePage) {
+    func `leads to the glossary from every page`(page: ProsePage) {
         guard page.path != "docs/glossary.md" else { return }
         #expect(page.links.contains { $0.hasSuffix("glossary.md") }, "\(page.path)")
     }
 
     @Test(arguments: try ProsePage.all)
-    func `have no word that readers could not understand`(page: ProsePage) throws {
+    func `has no word that readers could not understand`(page: ProsePage) throws {
         let found = try OldWord.all.flatMap { try $0.uses(in: page.prose) }
         guard let reason = OldWord.pending[page.path] else {
             #expect(found.isEmpty, "\(page.path): \(found.joined(separator: "; "))")
@@ -41,7 +41,7 @@ import Testing
 
     /// Tables are exempt, and so are lists of published names.
     @Test(arguments: try ProsePage.all)
-    func `have no sentence of more than 32 words`(page: ProsePage) {
+    func `has no sentence of more than 32 words`(page: ProsePage) {
         guard OldWord.pending[page.path] == nil else { return }
         for sentence in page.sentences where sentence.count(where: { $0 == "…" }) < 4 {
             let words = sentence.split(separator: " ").count
