@@ -18,7 +18,7 @@ enum BooksSchema {
 
     private static let written = [
         Step(number: 1, statements: books), Step(number: 2, statements: tablesOfRows),
-        Step(number: 3, statements: tablesOfRuns),
+        Step(number: 3, statements: tablesOfRuns), Step(number: 34, statements: newestStatements),
     ]
 
     /// The steps that add columns to the company's tables, made from the columns' definitions.
@@ -63,6 +63,14 @@ enum BooksSchema {
             expires_at timestamptz NOT NULL);
         COMMENT ON TABLE trueup.books_holders IS
             'Who writes which books now'
+        """
+
+    private static let newestStatements = """
+        CREATE TABLE trueup.books_statements (
+            books integer, bundle_id text COLLATE "C", environment text COLLATE "C",
+            original_transaction_id text COLLATE "C", signed_date bigint, PRIMARY KEY (books,
+            bundle_id, environment, original_transaction_id));
+        ALTER TABLE trueup.books_pass_corrections ADD COLUMN rests_on bigint;
         """
 
     /// The names of all tables that the steps make, as they stand in our schema.

@@ -20,7 +20,7 @@ package struct Migration: Sendable {
         .outbox, .evidence, .guards, .causes, .continuations, .lookups, .decisions, .plannedGuards,
         .retention, .turns, .agenda, .quota, .accounts, .renderings,
         .findingJobs, .owedFindings, .controlTotals, .business, .company,
-        .otherPayments, .inFlight, .payers, .doubledKeys, .booksCopy,
+        .otherPayments, .inFlight, .payers, .doubledKeys, .booksCopy, .statements,
     ]
 
     /// The schema that this version reads and writes.
