@@ -154,7 +154,8 @@ package struct ObjectReader {
         guard let found = members.take(member), !found.isNull else { return nil }
         if let value = read(found) { return value }
         guard demand == .loose else {
-            throw UndecodableModel("\(name).\(member) has an unexpected JSON type, or a text with a NUL")
+            throw UndecodableModel(
+                "\(name).\(member) has an unexpected JSON type, or a text with a NUL")
         }
         noteUnknown(member, value: String(found.source.prefix(Self.keptTextLength)))
         return nil

@@ -146,7 +146,8 @@ final class Comparison: Sendable {
         guard let ours = row.latestTransactionID, ours != transaction.transactionID else {
             return .ofThePeriod
         }
-        guard let item = transaction.webOrderLineItemID, row.webOrderLineItemID ?? item == item else {
+        guard let item = transaction.webOrderLineItemID, row.webOrderLineItemID ?? item == item
+        else {
             return .another
         }
         let isStored = scoped.periods.contains {

@@ -136,7 +136,8 @@ extension OutcomeDraft {
         var values = ValuesDigest(of: update.map { row.applying($0.changes) } ?? row)
         if let comparison {
             // Asked about again by the next run: no row has this digest.
-            let staysAhead = comparison.isDatedAhead && update?.changes.ofSubscription[.signedDate] == nil
+            let staysAhead =
+                comparison.isDatedAhead && update?.changes.ofSubscription[.signedDate] == nil
             if staysAhead || comparison.needsHistoryOfTransaction && policy.history != .never {
                 values = ValuesDigest(bits: 0)
             }

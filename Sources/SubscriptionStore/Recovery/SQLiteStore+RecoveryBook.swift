@@ -68,7 +68,8 @@ extension SQLiteStore {
                     try !lines.owesMore(about: outcome.key, than: signed)
                 } ?? false
             }
-            try PassStaging(db: db, run: reference, now: run.started).stage(StagedBatch(outcomes: settled))
+            try PassStaging(db: db, run: reference, now: run.started).stage(
+                StagedBatch(outcomes: settled))
             let staging = FindingStaging(db: db, run: reference)
             for finding in page.findings {
                 try staging.store(finding, outcome: nil, corrections: [])

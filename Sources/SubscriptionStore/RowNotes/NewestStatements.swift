@@ -50,6 +50,7 @@ struct NewestStatements {
     /// - Parameters:
     ///   - correction: What is planned; a period is measured by the statement about its subscription.
     ///   - now: The run's clock.
+    /// - Returns: `true` where the correction must not be written.
     /// - Throws: What reading the database throws.
     func outdate(_ correction: PlannedCorrection, now: Timestamp) throws -> Bool {
         let rests =

@@ -26,6 +26,7 @@ struct GraceMissedRule: StatusRule, RowRule {
         }
         let theirs = comparison.stated.renewal.gracePeriodExpiresDate
         guard comparison.stated.status == .billingGracePeriod, let theirs else {
+            guard comparison.row.gracePeriodExpiresDate != nil else { return [] }
             return [
                 comparison.difference(
                     .graceMissed, .medium, in: .gracePeriodExpiresDate,
