@@ -89,6 +89,8 @@ extension CaseContext {
     /// - A subscription would be inserted: the whole history says whether a row of ours is stored
     ///   under the id of one of its later transactions.
     /// - Periods are stored: the history says which are missing or differ.
+    /// - The row's transaction id is not Apple's, but the line item is: the whole history says whether
+    ///   it is a restore's.
     func questionAboutHistory(for drafts: [OutcomeDraft]) -> Question? {
         guard answerContainsAsked, item.history == nil else { return nil }
         if policy.reports(.missingLocally), drafts.contains(where: { $0.insertion != nil }) {
@@ -101,7 +103,10 @@ extension CaseContext {
             case .never: false
             }
         }
-        let revisions = Set(needing.map { $0.comparison?.scoped.historyRevision })
+        let revisions = Set(
+            needing.map { draft in
+                draft.needsHistoryOfTransaction ? nil : draft.comparison?.scoped.historyRevision
+            })
         guard let revision = revisions.first else { return nil }
         return .history(after: revisions.count == 1 ? revision : nil)
     }

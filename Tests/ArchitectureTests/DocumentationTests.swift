@@ -49,6 +49,18 @@ import Testing
         }
     }
 
+    @Test func `says which columns are cleared where Apple states nothing`() throws {
+        let table = try #require(
+            try MarkdownPage("docs/columns.md").table(headed: "cleared column"))
+        let expected = SubscriptionField.allCases.filter { !$0.clearedIn.isEmpty }.map { field in
+            [
+                "`\(field.rawValue)`",
+                field.clearedIn.map(\.rawValue).sorted().map(String.init).joined(separator: ", "),
+            ]
+        }
+        #expect(table.rows.map { Array($0.prefix(2)) } == expected)
+    }
+
     @Test func `explains every guard`() throws {
         let table = try #require(try MarkdownPage("docs/guards.md").table(headed: "guard"))
         #expect(

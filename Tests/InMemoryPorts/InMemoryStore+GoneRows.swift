@@ -12,7 +12,10 @@ extension State {
             }
             notes[key]?.check = nil
             notes[key]?.history = nil
-            if agenda[key] == nil { notes[key]?.absence = nil }
+            if agenda[key] == nil {
+                notes[key]?.absence = nil
+                notes[key]?.newestStatement = nil
+            }
         }
     }
 }

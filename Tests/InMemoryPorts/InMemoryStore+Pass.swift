@@ -89,6 +89,11 @@ extension State {
         _ outcome: RowOutcome, _ replaces: Bool, in passID: Int64
     ) -> Bool {
         guard passes[passID]?.settle(outcome, replaces: replaces) ?? false else { return false }
+        if let stated = outcome.statedAt {
+            let known = notes[outcome.key]?.newestStatement
+            notes[outcome.key, default: RowNotes()].newestStatement =
+                known.map { max($0, stated) } ?? stated
+        }
         switch outcome.absence {
         case .nothing: break
         case .present: notes[outcome.key]?.absence = nil

@@ -79,7 +79,7 @@ package struct JWSTransactionDecodedPayload: AppStoreModel {
             "transactionReason", known: KnownValues.transactionReasons)
         storefront = try reader.text("storefront")
         storefrontId = try reader.text("storefrontId")
-        price = try reader.integer("price", .strict)
+        price = try reader.amount("price")
         currency = try reader.text("currency", .strict)
         offerDiscountType = try reader.enumeration(
             "offerDiscountType", known: KnownValues.offerDiscountTypes)

@@ -31,7 +31,25 @@ package struct ObjectReader {
     package mutating func text(
         _ member: String, _ demand: Demand = .loose
     ) throws(UndecodableModel) -> String? {
-        try value(member, demand) { $0.text }
+        try value(member, demand) { Self.storable($0.text) }
+    }
+
+    /// A text that a database and a report can hold: a NUL would end it there, whatever follows.
+    private static func storable(_ text: String?) -> String? {
+        text.flatMap { $0.utf8.contains(0) ? nil : $0 }
+    }
+
+    /// An amount in milliunits; one that no price can be counts as unknown and is kept.
+    ///
+    /// The largest price of the App Store is 10,000 US dollars. Far above that, and far below what
+    /// 64 bits hold, sums of amounts still add up.
+    package mutating func amount(_ member: String) throws(UndecodableModel) -> Int64? {
+        guard let amount = try integer(member, .strict) else { return nil }
+        guard amount.magnitude <= 1_000_000_000_000_000 else {
+            noteUnknown(member, value: String(amount))
+            return nil
+        }
+        return amount
     }
 
     /// The UTF-8 of a text without a copy: for JWS.
@@ -84,7 +102,7 @@ package struct ObjectReader {
     ) throws(UndecodableModel) -> [String]? {
         try value(member, demand) { value in
             guard value.isArray else { return nil }
-            let texts = value.elements.compactMap(\.text)
+            let texts = value.elements.compactMap { Self.storable($0.text) }
             return texts.count == value.elements.count ? texts : nil
         }
     }
@@ -123,7 +141,7 @@ package struct ObjectReader {
                 throw UndecodableModel("\(name) has the member \(twice) twice")
             }
             guard unknowns.count < Self.keptUnknowns else { continue }
-            let text = (member.text ?? "").prefix(Self.keptTextLength)
+            let text = Self.shown((member.text ?? "").prefix(Self.keptTextLength))
             note(UnknownValue(field: "\(name).\(text)", value: nil))
         }
         members.takeAll()
@@ -136,7 +154,8 @@ package struct ObjectReader {
         guard let found = members.take(member), !found.isNull else { return nil }
         if let value = read(found) { return value }
         guard demand == .loose else {
-            throw UndecodableModel("\(name).\(member) has an unexpected JSON type")
+            throw UndecodableModel(
+                "\(name).\(member) has an unexpected JSON type, or a text with a NUL")
         }
         noteUnknown(member, value: String(found.source.prefix(Self.keptTextLength)))
         return nil
@@ -145,7 +164,17 @@ package struct ObjectReader {
     private mutating func noteUnknown(_ member: String, value: String) {
         note(
             UnknownValue(
-                field: "\(name).\(member)", value: String(value.prefix(Self.keptTextLength))))
+                field: "\(name).\(member)", value: Self.shown(value.prefix(Self.keptTextLength))))
+    }
+
+    /// The text with each control character replaced: it is reported, not compared.
+    private static func shown(_ text: Substring) -> String {
+        var shown = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            let isControl = scalar.properties.generalCategory == .control
+            shown.append(isControl ? "\u{FFFD}" : scalar)
+        }
+        return String(shown)
     }
 
     private mutating func note(_ unknown: UnknownValue) {

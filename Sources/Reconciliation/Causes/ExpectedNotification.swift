@@ -19,7 +19,8 @@ struct ExpectedNotification: Hashable {
             types.insert("RENEWAL_EXTENDED")
         case .product, .latestTransaction, .transactionMissing: expectPeriod()
         case .renewalPreference: expectPreference(finding)
-        case .revocationDate: types = ["REFUND", "REVOKE"]
+        case .revocationDate:
+            types = finding.appleValue == .null ? ["REFUND_REVERSED"] : ["REFUND", "REVOKE"]
         case .ownership: types = ["SUBSCRIBED", "REVOKE"]
         case .missingLocally: types = ["SUBSCRIBED", "OFFER_REDEEMED"]
         default: break
@@ -50,8 +51,14 @@ struct ExpectedNotification: Hashable {
         guard finding.field == SubscriptionField.status.rawValue,
             case .integer(let apple) = finding.appleValue
         else {
-            // Both sides are in the grace period, with different ends.
-            if finding.kind == .graceMissed { narrow["DID_FAIL_TO_RENEW"] = ["GRACE_PERIOD"] }
+            guard finding.kind == .graceMissed else { return }
+            if finding.appleValue == .null {
+                // It is over: the charge succeeded, or the period ended without it.
+                types = ["GRACE_PERIOD_EXPIRED", "EXPIRED"]
+                narrow["DID_RENEW"] = ["BILLING_RECOVERY"]
+            } else {
+                narrow["DID_FAIL_TO_RENEW"] = ["GRACE_PERIOD"]
+            }
             return
         }
         let wasRevoked =

@@ -8,11 +8,20 @@ final class Comparison: Sendable {
     let stated: StatedSubscription
     /// What the table keeps; by default everything.
     let kept: KeptColumns
+    /// The customer's history, where it was read.
+    let history: HistoryReading?
+    /// The time of the judgement; `nil` where no time is compared with it.
+    let now: Timestamp?
 
-    init(scoped: ScopedRow, stated: StatedSubscription, kept: KeptColumns = KeptColumns()) {
+    init(
+        scoped: ScopedRow, stated: StatedSubscription, kept: KeptColumns = KeptColumns(),
+        history: HistoryReading? = nil, now: Timestamp? = nil
+    ) {
         self.scoped = scoped
         self.stated = stated
         self.kept = kept
+        self.history = history
+        self.now = now
     }
 
     var row: LocalSubscription { scoped.row }
@@ -31,7 +40,8 @@ final class Comparison: Sendable {
     /// imports without it would be skipped as older.
     func isNotKnownYet(_ field: SubscriptionField) -> Bool {
         switch field {
-        case .revocationDate, .gracePeriodExpiresDate, .signedDate: false
+        case .signedDate: false
+        case _ where field.emptyMeansNone: false
         case _ where kept.leavesOut(field): false
         default: !isFirstFill && row.value(of: field) == .null
         }
@@ -45,10 +55,7 @@ final class Comparison: Sendable {
     /// Whether writing Apple's statement would change the column.
     ///
     /// The company's own columns never change, and an account token only where none is stored. A
-    /// value that Apple does not state clears a column only where empty has a meaning: the
-    /// revocation date of a subscription that is not revoked, and the grace date of one that is not
-    /// in its grace period. Apple is known to omit the grace date in a grace period; then ours
-    /// stays.
+    /// value that Apple does not state clears a column only where `clearedIn` says so.
     func differs(in field: SubscriptionField) -> Bool {
         let ours = row.value(of: field)
         let theirs = stated.value(of: field)
@@ -57,15 +64,14 @@ final class Comparison: Sendable {
         case _ where kept.leavesOut(field): return false
         case .status where statusReadsAlike: return false
         case .appAccountToken: return ours == .null && theirs != .null
-        case .latestTransactionID, .webOrderLineItemID:
-            return theirs != .null && ours != theirs && (ours == .null || !isSamePeriod)
-        case .revocationDate where theirs == .null:
-            return ours != .null && stated.status != .revoked
+        case .latestTransactionID:
+            return theirs != .null && ours != theirs
+                && (ours == .null || currentTransaction == .another)
         case .expiresDate where isWithinExtension: return false
-        case .gracePeriodExpiresDate where theirs == .null:
-            return ours != .null && stated.status != .billingGracePeriod
         default:
-            guard theirs != .null else { return false }
+            guard theirs != .null else {
+                return ours != .null && field.clearedIn.contains(stated.status)
+            }
             if case .time(let our) = ours, case .time(let their) = theirs {
                 return !agrees(our, their, in: field)
             }
@@ -83,6 +89,15 @@ final class Comparison: Sendable {
     var statusReadsAlike: Bool {
         guard let kept = kept.statuses[stated.status.rawValue] else { return false }
         return row.status == kept
+    }
+
+    /// Whether both sides have the same status, as far as the table can tell.
+    var statusAgrees: Bool { ourStatus == stated.status || statusReadsAlike }
+
+    /// Whether the row's `signed_date` lies in the future, where nothing can have been signed.
+    var isDatedAhead: Bool {
+        guard let now, let signed = row.signedDate else { return false }
+        return signed.isAhead(of: now)
     }
 
     /// Whether our end is later than the signed transaction's, but not than the signed renewal
@@ -109,6 +124,49 @@ final class Comparison: Sendable {
     /// The column's value before and after it is set to Apple's.
     func change(of field: SubscriptionField) -> FieldChange {
         FieldChange(before: row.storedValue(of: field), after: stated.value(of: field))
+    }
+
+    /// What the row's transaction id is, beside the one that Apple states.
+    enum CurrentTransaction {
+        /// The same, or another one of the same line item: a restore, or a further device.
+        case ofThePeriod
+        /// Another period's, or none of the subscription's.
+        case another
+        /// The line item is the same: only Apple's history tells.
+        case open
+    }
+
+    /// Another id of the same line item is right where Apple's history shows it, and wrong where the
+    /// complete history does not.
+    ///
+    /// The history need not be read again where it was agreed with: the row has the values that the last
+    /// judgement left, and its line item is still the current one.
+    var currentTransaction: CurrentTransaction {
+        let transaction = stated.transaction
+        guard let ours = row.latestTransactionID, ours != transaction.transactionID else {
+            return .ofThePeriod
+        }
+        guard let item = transaction.webOrderLineItemID, row.webOrderLineItemID ?? item == item
+        else {
+            return .another
+        }
+        let isStored = scoped.periods.contains {
+            $0.key.transactionID == ours && $0.webOrderLineItemID == item
+        }
+        let isShown = history?.transactions.contains {
+            $0.transactionID == ours && $0.webOrderLineItemID == item
+                && $0.originalTransactionID == transaction.originalTransactionID
+        }
+        if isStored || isShown == true { return .ofThePeriod }
+        if case .complete = history { return .another }
+        guard row.webOrderLineItemID != nil else { return .another }
+        let wasAgreed = scoped.check?.check.values == ValuesDigest(of: row)
+        return wasAgreed ? .ofThePeriod : .open
+    }
+
+    /// Whether only the whole history tells what the row's transaction id is.
+    var needsHistoryOfTransaction: Bool {
+        !isFirstFill && !kept.leavesOut(.latestTransactionID) && currentTransaction == .open
     }
 
     /// Whether the row's current transaction belongs to the period that Apple states.

@@ -63,6 +63,7 @@ extension CaseContext {
                 $0.doubt(in: comparison, policy: policy)
             }.first
             drafts[index].absence = .present
+            drafts[index].statedAt = stated.signedDate
             drafts[index].add(doubt?.differences ?? [])
             drafts[index].add(
                 AllRules.unknown.differences(UnknownValueRule.unknowns(in: stated), row: row))
@@ -144,7 +145,10 @@ extension CaseContext {
             let stated = answer.statement(about: row.key.originalTransactionID)
         {
             compare(
-                Comparison(scoped: scoped, stated: stated, kept: policy.kept), into: &draft)
+                Comparison(
+                    scoped: scoped, stated: stated, kept: policy.kept,
+                    history: policy.history == .never ? nil : item.history, now: policy.now),
+                into: &draft)
         } else {
             draft.verdict = verdictWithoutStatement(of: row)
         }
@@ -184,6 +188,7 @@ extension CaseContext {
 
     private func compare(_ comparison: Comparison, into draft: inout OutcomeDraft) {
         draft.absence = .present
+        draft.statedAt = comparison.stated.signedDate
         let doubt = AllRules.doubts.lazy.compactMap { [policy] in
             $0.doubt(in: comparison, policy: policy)
         }.first

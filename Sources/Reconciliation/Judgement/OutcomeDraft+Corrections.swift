@@ -44,6 +44,10 @@ extension OutcomeDraft {
         } else {
             outcome.leavesPeriodsEmpty = !fills.isEmpty
         }
+        outcome.statedAt = statedAt
+        for index in outcome.corrections.indices {
+            outcome.corrections[index].restsOn = statedAt
+        }
         outcome.check = check(after: outcome.corrections, policy: policy)
         outcome.payer = outcome.check == nil ? nil : payer
         outcome.figures = figures

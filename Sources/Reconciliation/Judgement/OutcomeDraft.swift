@@ -10,6 +10,9 @@ struct OutcomeDraft: Sendable {
     var row: LocalSubscription?
     /// When an absence must be looked at again, so as to be confirmed.
     var suspectUntil: Timestamp?
+    /// When Apple signed the verified statement about the subscription, also one that a doubt kept
+    /// from being compared.
+    var statedAt: Timestamp?
     /// The row with Apple's statement, where they were compared.
     var comparison: Comparison?
     var periods: PeriodComparison?
@@ -38,12 +41,18 @@ struct OutcomeDraft: Sendable {
         differences.contains { AllRules.forbidWriting.contains($0.kind) }
     }
 
+    /// Whether only the whole history tells whether the row's transaction id is right.
+    var needsHistoryOfTransaction: Bool {
+        !forbidsWriting && comparison?.needsHistoryOfTransaction == true
+    }
+
     /// Whether the history is needed (policy `when-needed`).
     ///
     /// It is when the stored periods changed since they were last compared with all of it. And when
     /// periods are stored, and the row differs or is filled for the first time, the current period
     /// is missing, or a period has empty columns that the history could fill.
     func needsHistory(policy: Policy) -> Bool {
+        if needsHistoryOfTransaction { return true }
         guard let comparison, let periods else { return false }
         if comparison.scoped.needsWholeHistory { return true }
         guard periods.areKept else { return false }
@@ -124,8 +133,14 @@ extension OutcomeDraft {
         let update = corrections.first {
             $0.target == .update(key, expectedRowVersion: row.rowVersion)
         }
-        let values = ValuesDigest(of: update.map { row.applying($0.changes) } ?? row)
+        var values = ValuesDigest(of: update.map { row.applying($0.changes) } ?? row)
         if let comparison {
+            // Asked about again by the next run: no row has this digest.
+            let staysAhead =
+                comparison.isDatedAhead && update?.changes.ofSubscription[.signedDate] == nil
+            if staysAhead || comparison.needsHistoryOfTransaction && policy.history != .never {
+                values = ValuesDigest(bits: 0)
+            }
             var check = RowCheck(comparison.stated, values: values, now: policy.now)
             // What is found beside another source's payment ends with that.
             if check.isLasting, let until = row.paidElsewhereUntil, until > policy.now {

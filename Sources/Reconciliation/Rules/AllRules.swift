@@ -23,15 +23,16 @@ enum AllRules {
 
     /// One row compared with Apple's statement.
     static let row: [any RowRule] = [
-        ExpiryRule(), ProductRule(), RenewalPreferenceRule(), RevocationDateRule(),
-        LatestTransactionRule(), OwnershipRule(),
+        GraceMissedRule(), ExpiryRule(), ProductRule(), RenewalPreferenceRule(),
+        RevocationDateRule(), LatestTransactionRule(), OwnershipRule(),
     ]
 
     /// The same, also for rows without a status; these findings forbid every write to the row.
     static let blocking: [any RowRule] = [IdentityRule()]
 
-    /// The same, also for rows without a status: what the company alone knows beside Apple's word.
-    static let beside: [any RowRule] = [PaidElsewhereRule()]
+    /// The same, also for rows without a status: what the company alone knows beside Apple's word, and
+    /// a `signed_date` that cannot be.
+    static let beside: [any RowRule] = [PaidElsewhereRule(), UnreadableValueRule()]
 
     /// The stored periods of one row.
     static let period: [any PeriodRule] = [
@@ -63,7 +64,7 @@ enum AllRules {
     /// Kinds of findings that forbid every write to the row.
     static let forbidWriting: Set<FindingKind> = [
         .identity, .wrongApp, .wrongEnvironment, .migrated, .verificationFailed, .contradiction,
-        .duplicateLocal, .invalidID, .notFound, .accountNotFound, .unreadableValue,
+        .duplicateLocal, .invalidID, .notFound, .accountNotFound,
     ]
 }
 

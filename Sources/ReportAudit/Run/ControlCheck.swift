@@ -84,7 +84,11 @@ struct ControlCheck {
             }
         }
         let lines = corrected.numbers[key] ?? [:]
-        let isKnown = { (name: String) in name.hasPrefix("rows ") || !corrected.leavesPricesOpen }
+        let isKnown = { (name: String) in
+            guard !name.hasPrefix("rows ") else { return true }
+            return !corrected.leavesPricesOpen && !corrected.meetsTheEnd
+                && Self.isExact(corrections[name] ?? 0)
+        }
         if lines.filter({ isKnown($0.key) && $0.value != 0 })
             != corrections.filter({ isKnown($0.key) })
         {
@@ -159,10 +163,15 @@ struct ControlCheck {
         return names.allSatisfy { name in
             let values = parts.map { $0[name] ?? 0 }
             let expected = whole[name] ?? 0
-            let ends: Set = [Int64.min, .max]
-            guard !ends.contains(expected), ends.isDisjoint(with: values) else { return true }
+            guard (values + [expected]).allSatisfy(isExact) else { return true }
             return values.reduce(Int64(0), &+) == expected
         }
+    }
+
+    /// Whether neither this number nor a sum of a few such can have met the end of what 64 bits hold,
+    /// where whoever added up stops.
+    fileprivate static func isExact(_ number: Int64) -> Bool {
+        (-(Int64(1) << 60)...(Int64(1) << 60)).contains(number)
     }
 }
 
@@ -173,6 +182,8 @@ struct CorrectedTotals {
     private(set) var numbers: [[String]: ControlNumbers] = [:]
     /// Whether a period's price or currency was changed and the other left: that one stands in the row.
     private(set) var leavesPricesOpen = false
+    /// Whether a sum came near the end of what 64 bits hold, where the order of adding up counts.
+    private(set) var meetsTheEnd = false
 
     /// Adds a line that the run itself wrote.
     mutating func take(_ entry: JSONRecord) {
@@ -207,7 +218,9 @@ struct CorrectedTotals {
 
     private mutating func add(_ number: Int64, _ name: String, to app: [String]) {
         let known = numbers[app]?[name] ?? 0
-        numbers[app, default: [:]][name] = known.addingReportingOverflow(number).partialValue
+        let (sum, overflow) = known.addingReportingOverflow(number)
+        if overflow || ![number, sum].allSatisfy(ControlCheck.isExact) { meetsTheEnd = true }
+        numbers[app, default: [:]][name] = sum
     }
 
     /// Old entries state none.

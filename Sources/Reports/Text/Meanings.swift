@@ -12,7 +12,8 @@ extension UndecidedReason {
         case .contradiction: "Apple's status contradicts its own signed payload"
         case .idNotInAnswer: "the answer does not contain the id that was asked for"
         case .noSubscriptionInAnswer: "the answer contains no subscription"
-        case .newerLocally: "our row rests on a later statement of Apple's"
+        case .newerLocally:
+            "Apple signed a later statement about the row than this answer; the next run asks again"
         case .changedDuringRun: "the row moved after it was read"
         case .unknownStatus: "a status that this version does not know"
         case .unreadableValue: "a stored value is not of its column's form; mend it by hand"

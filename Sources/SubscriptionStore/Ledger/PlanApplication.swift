@@ -86,13 +86,17 @@ struct PlanApplication {
         guard try isProven(correction) else { return .unproven }
         // What was planned before another row was known to stand for this one no longer holds.
         guard try correction.undoOf != nil || !isStoodFor(correction) else { return .stale }
+        guard
+            try correction.undoOf != nil
+                || !NewestStatements(db: db).outdate(correction, now: now)
+        else { return .stale }
         var other: String?
         if !correction.continuedBy.isEmpty {
             other = try LinkedCorrections(db: db, passID: run.passID).standing(
                 insteadOf: correction)
             guard other != nil else { return .heldBack }
         }
-        let change = RowChange(db: db, correction: correction)
+        let change = RowChange(db: db, correction: correction, now: now)
         let fate = try change.make()
         guard fate == .applied else { return fate }
         // The last thing that can say no, so that nothing is written there that is not here.

@@ -5,6 +5,8 @@ import Subscriptions
 struct RowChange {
     let db: Database
     let correction: PlannedCorrection
+    /// The run's clock: a date that lies after it by more than a day counts as none.
+    let now: Timestamp
 
     /// The database refused to change this row; other rows are not affected.
     struct Refused: Error {}
@@ -46,12 +48,17 @@ struct RowChange {
             sql: "SELECT signed_date FROM subscriptions WHERE \(isUnmoved)")
         guard let row = try Row.fetchOne(read, arguments: standing) else { return .stale }
         // Older evidence never overwrites newer, whatever the version says.
-        if let signed = row.time(at: 0), signed > correction.appleSignedDate { return .stale }
+        if let signed = row.time(at: 0), rests(on: signed) { return .stale }
         let list = changes.map { "\($0.column) = ?" } + ["row_version = row_version + 1"]
         try execute(
             "UPDATE subscriptions SET \(list.joined(separator: ", ")) WHERE \(isUnmoved)",
             StatementArguments(changes.map(\.after)) + standing)
         return .applied
+    }
+
+    /// Whether the row rests on a later statement than the correction.
+    private func rests(on signed: Timestamp) -> Bool {
+        signed > correction.appleSignedDate && !signed.isAhead(of: now)
     }
 
     private func insert(_ key: SubscriptionKey) throws -> CorrectionFate {
@@ -102,9 +109,7 @@ struct RowChange {
             sql: "SELECT signed_date FROM transactions WHERE \(isUnmoved)")
         guard let row = try Row.fetchOne(read, arguments: standing) else { return .stale }
         // An older statement adds nothing to a period that rests on a newer one by now.
-        if correction.undoOf == nil, let signed = row.time(at: 0),
-            signed > correction.appleSignedDate
-        {
+        if correction.undoOf == nil, let signed = row.time(at: 0), rests(on: signed) {
             return .stale
         }
         let list = changes.map { "\($0.column) = ?" }.joined(separator: ", ")

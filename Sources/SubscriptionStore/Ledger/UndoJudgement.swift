@@ -103,6 +103,12 @@ struct UndoJudgement {
     ) throws(Conflict) -> PlannedCorrection {
         let key = entry.subscription
         let version = situation.version ?? 0
+        if entry.undoOf != nil, entry.transactionID == nil,
+            let newest = try reading({ try NewestStatements(db: db).date(of: key) }),
+            newest > entry.appleSignedDate
+        {
+            throw .found(.outdated(newest: newest))
+        }
         let period = entry.transactionID.map { id in
             TransactionKey(
                 bundleID: key.bundleID, environment: key.environment, transactionID: id)

@@ -102,9 +102,11 @@ struct StagedTable: Sendable {
         keyColumns.map { "t.\($0) = +s.\($0)" }.joined(separator: " AND ")
     }
 
-    /// What the stored row rests on is newer, or the line does not say what it rests on.
+    /// What the stored row rests on is newer, or the line does not say what it rests on; a date more
+    /// than a day in the future counts as none.
     var isOlder: String {
         "(typeof(t.signed_date) = 'integer' "
+            + "AND t.signed_date <= (strftime('%s', 'now') + 86400) * 1000 "
             + "AND (s.signed_date IS NULL OR s.signed_date < t.signed_date)\(restsOnStatement))"
     }
 

@@ -20,14 +20,24 @@ struct CorrectionStaging {
                     AND original_transaction_id = ? AND target = ? AND transaction_id = ?
                     AND ifnull(undo_of, 0) = ? AND superseded_by IS NULL
                 """)
-        if let id = try Int64.fetchOne(find, arguments: identity) { return id }
+        if let id = try Int64.fetchOne(find, arguments: identity) {
+            // Another answer of the same run says the same: it does not make this one outdated.
+            try db.cachedStatement(
+                sql: """
+                    UPDATE trueup_pass_corrections SET rests_on = ?2
+                    WHERE correction_id = ?1 AND rests_on < ?2
+                    """
+            ).execute(arguments: [id, correction.restsOn?.unixMilliseconds])
+            return id
+        }
         try db.cachedStatement(
             sql: """
                 INSERT INTO trueup_pass_corrections (
                     pass_id, bundle_id, environment, original_transaction_id, target,
                     transaction_id, undo_of, expected_row_version, changes, kinds, evidence,
-                    evidence_renewal, apple_signed_date, reason, rules, staged_by, continued_by)
-                VALUES (?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    evidence_renewal, apple_signed_date, reason, rules, staged_by, continued_by,
+                    rests_on)
+                VALUES (?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(
             arguments: identity + [
@@ -36,7 +46,7 @@ struct CorrectionStaging {
                 correction.evidence.hexadecimal, correction.evidenceRenewal?.hexadecimal,
                 correction.appleSignedDate.unixMilliseconds, correction.reason,
                 AppliedRuleText.encode(correction.rules), run.sequence,
-                TextList.encode(correction.continuedBy),
+                TextList.encode(correction.continuedBy), correction.restsOn?.unixMilliseconds,
             ])
         let id = db.lastInsertedRowID
         try link(correction)
@@ -148,10 +158,10 @@ extension PlannedCorrection {
     static let columns = """
         c.bundle_id, c.environment, c.original_transaction_id, c.target, c.transaction_id,
         c.expected_row_version, c.changes, c.kinds, c.evidence, c.evidence_renewal,
-        c.apple_signed_date, c.reason, c.rules, c.undo_of, c.continued_by
+        c.apple_signed_date, c.reason, c.rules, c.undo_of, c.continued_by, c.rests_on
         """
 
-    static let columnCount = 15
+    static let columnCount = 16
 
     init(_ row: Row) throws {
         let key = SubscriptionKey(row, at: 0)
@@ -183,5 +193,6 @@ extension PlannedCorrection {
             reason: row.requiredText(at: 11),
             rules: AppliedRuleText.decode(row.requiredText(at: 12)), undoOf: row.integer(at: 13))
         continuedBy = TextList.decode(row.requiredText(at: 14))
+        restsOn = row.time(at: 15)
     }
 }

@@ -197,7 +197,8 @@ struct PassOpening {
         return keys.count == StoreLimits.scatteredRowsPerChunk
     }
 
-    /// Rows whose planned correction can no longer be written, because somebody wrote to them since.
+    /// Rows whose planned correction can no longer be written, because somebody wrote to them since, or
+    /// because another job has seen a newer statement of Apple's.
     private static let movedRows = """
         SELECT s.original_transaction_id, s.environment, s.bundle_id
         FROM trueup_pass_corrections AS c
@@ -208,7 +209,11 @@ struct PassOpening {
             AND s.original_transaction_id = c.original_transaction_id
         WHERE c.pass_id = ?1 AND c.fate = 'planned' AND c.superseded_by IS NULL
             AND c.target = 'update' AND c.undo_of IS NULL
-            AND c.expected_row_version <> s.row_version
+            AND (c.expected_row_version <> s.row_version
+                OR EXISTS (SELECT 1 FROM trueup_statements AS n
+                    WHERE n.bundle_id = c.bundle_id AND n.environment = c.environment
+                        AND n.original_transaction_id = c.original_transaction_id
+                        AND n.signed_date > ifnull(c.rests_on, c.apple_signed_date)))
             AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a WHERE a.pass_id = c.pass_id)
         LIMIT \(StoreLimits.scatteredRowsPerChunk)
         """

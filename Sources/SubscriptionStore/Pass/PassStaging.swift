@@ -5,6 +5,8 @@ import Subscriptions
 struct PassStaging {
     let db: Database
     let run: RunReference
+    /// When the run began.
+    let now: Timestamp
 
     /// Whether the pass has settled the row `s`.
     static let isSettled = """
@@ -58,6 +60,9 @@ struct PassStaging {
         _ outcome: RowOutcome, _ replaces: Bool, _ mayKnowAbsences: Bool
     ) throws -> Bool {
         guard try settle(outcome, replaces: replaces) else { return false }
+        if let stated = outcome.statedAt {
+            try NewestStatements(db: db).note(stated, about: outcome.key, now: now)
+        }
         if mayKnowAbsences { try observe(outcome.absence, of: outcome.key) }
         let vault = EvidenceVault(db: db)
         let app = (bundleID: outcome.key.bundleID, environment: outcome.key.environment)

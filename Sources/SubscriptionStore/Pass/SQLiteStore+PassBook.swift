@@ -7,10 +7,10 @@ extension SQLiteStore {
         _ batch: StagedBatch, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
         try await write("storing what was judged") { db in
-            let run = try RunReference(run, in: pass, db)
+            let reference = try RunReference(run, in: pass, db)
             // A plan that is added to is another plan.
-            try PlanReader(db: db).breakSeal(ofRun: run.sequence)
-            try PassStaging(db: db, run: run).stage(batch)
+            try PlanReader(db: db).breakSeal(ofRun: reference.sequence)
+            try PassStaging(db: db, run: reference, now: run.started).stage(batch)
         }
     }
 

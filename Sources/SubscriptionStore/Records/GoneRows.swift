@@ -28,10 +28,12 @@ struct GoneRows: Sendable {
     /// A subscription that nobody holds is not found on several days, too, before that is confirmed.
     static let notes = [
         Notes(table: "trueup_checks"), Notes(table: "trueup_history_revisions"),
-        Notes(
-            table: "trueup_absences",
-            unless: "EXISTS (SELECT 1 FROM trueup_agenda AS a WHERE \(keysAgree("a", "n")))"),
+        Notes(table: "trueup_statements", unless: isOwed),
+        Notes(table: "trueup_absences", unless: isOwed),
     ]
+
+    private static let isOwed =
+        "EXISTS (SELECT 1 FROM trueup_agenda AS a WHERE \(keysAgree("a", "n")))"
 
     private static func keysAgree(_ left: String, _ right: String) -> String {
         ["bundle_id", "environment", "original_transaction_id"]

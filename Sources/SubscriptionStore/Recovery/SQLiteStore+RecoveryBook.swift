@@ -52,6 +52,11 @@ extension SQLiteStore {
                 if page.intoInbox { try events.add(notification) }
                 let own = page.findings.filter { $0.field == notification.notificationUUID }
                 try recorder.record(notification, findings: own)
+                guard let stated = notification.stated else { continue }
+                let key = SubscriptionKey(
+                    app: app, originalTransactionID: stated.originalTransactionID)
+                try NewestStatements(db: db).note(
+                    stated.signedDate, about: key, now: run.started)
             }
             try events.store()
             let lines = AgendaLines(db: db, passID: pass.passID)
@@ -63,7 +68,8 @@ extension SQLiteStore {
                     try !lines.owesMore(about: outcome.key, than: signed)
                 } ?? false
             }
-            try PassStaging(db: db, run: reference).stage(StagedBatch(outcomes: settled))
+            try PassStaging(db: db, run: reference, now: run.started).stage(
+                StagedBatch(outcomes: settled))
             let staging = FindingStaging(db: db, run: reference)
             for finding in page.findings {
                 try staging.store(finding, outcome: nil, corrections: [])

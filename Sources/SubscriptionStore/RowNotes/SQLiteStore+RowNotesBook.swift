@@ -30,7 +30,8 @@ extension SQLiteStore {
             EXISTS (SELECT 1 FROM trueup_stand_ins AS i
                 WHERE i.bundle_id = s.bundle_id AND i.environment = s.environment
                     AND i.true_original = s.original_transaction_id),
-            \(CheckRecord.columns(of: "k")), \(PaidNeighbours.exist(beside: "k"))
+            \(CheckRecord.columns(of: "k")), \(PaidNeighbours.exist(beside: "k")),
+            \(NewestStatements.date(of: "s", check: "k"))
         FROM (SELECT ? AS bundle_id, ? AS environment, ? AS original_transaction_id) AS s
         LEFT JOIN trueup_absences AS a ON a.bundle_id = s.bundle_id
             AND a.environment = s.environment
@@ -61,6 +62,7 @@ extension SQLiteStore {
         notes.hasOpenPeriods = row.number(at: 6) == 1
         if row.number(at: 7) == 1 { notes.standIns = try StandIns(db: db).rows(of: key) }
         notes.check = CheckRecord(row, at: 8)
+        notes.newestStatement = row.time(at: 9 + CheckRecord.columns.count)
         if row.number(at: 8 + CheckRecord.columns.count) == 1 {
             let neighbours = PaidNeighbours(db: db)
             notes.neighbours = try neighbours.rows(beside: key)

@@ -82,6 +82,23 @@ package enum SubscriptionField: String, RowColumn {
     /// The columns that Apple states, in their order.
     package static let stated = allCases.filter(\.isStated)
 
+    /// The statuses of Apple's in which the stored value is cleared where Apple's statement has none;
+    /// empty where that says nothing about the column (docs/columns.md).
+    ///
+    /// Apple is known to omit the end of a grace period that is running, so the stored one stays. A
+    /// revocation without a signed date is a contradiction.
+    package var clearedIn: Set<SubscriptionStatus> {
+        switch self {
+        case .revocationDate: [.active, .expired, .billingRetry, .billingGracePeriod]
+        case .gracePeriodExpiresDate: [.active, .expired, .billingRetry, .revoked]
+        default: []
+        }
+    }
+
+    /// Whether an empty column of a row with a status says that there is none, as opposed to not known
+    /// yet.
+    package var emptyMeansNone: Bool { !clearedIn.isEmpty }
+
     /// The columns of the table `subscriptions`, in their order.
     ///
     /// The company's services know that table's columns and rebuild it with them, so what came later

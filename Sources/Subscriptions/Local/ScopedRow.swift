@@ -24,6 +24,9 @@ package struct ScopedRow: Hashable, Sendable {
     package var standIns: [SubscriptionKey] = []
     /// The last check; `nil` where no run has judged the row.
     package var check: CheckRecord?
+    /// When Apple signed the newest verified statement about the subscription that any run has seen,
+    /// also one that found the row in agreement and wrote nothing.
+    package var newestStatement: Timestamp?
     /// Other subscriptions of the same app that its customer pays for.
     package var neighbours: [PaidNeighbour] = []
     /// Whether it is known to be paid for beside another subscription, and that is not resolved.
@@ -71,6 +74,8 @@ package struct RowNotes: Hashable, Sendable {
     /// Rows of ours that stand under ids of later transactions of it.
     package var standIns: [SubscriptionKey] = []
     package var check: CheckRecord?
+    /// When Apple signed the newest verified statement about it that any run has seen.
+    package var newestStatement: Timestamp?
     /// Other rows of its customer, app and environment that are paid for, by id.
     package var neighbours: [PaidNeighbour] = []
     /// Whether a finding says that it is paid for beside another one; looked up where there are
@@ -94,6 +99,7 @@ extension ScopedRow {
         if !needsWholeHistory, agreed != nil { historyRevision = notes.history?.revision }
         standIns = notes.standIns
         check = notes.check
+        newestStatement = notes.newestStatement
         neighbours = notes.neighbours
         isKnownOverlap = notes.isKnownOverlap
     }

@@ -36,6 +36,10 @@ package struct PlannedCorrection: Hashable, Sendable {
     /// One of them must be stored as entitling before this is written. Empty where no other
     /// subscription gives access, and for corrections that end none.
     package var continuedBy: [String] = []
+    /// When Apple signed the statement about the subscription by which the row was judged.
+    ///
+    /// A period has a signature of its own beside it. `nil` for what reverts a correction.
+    package var restsOn: Timestamp?
 
     package init(
         target: Target, changes: ChangeSet, kinds: [FindingKind],

@@ -17,6 +17,9 @@ package struct RowOutcome: Hashable, Sendable {
     package var leavesPeriodsEmpty = false
     /// By what the row was judged; `nil` where it was not, or would not stand after the run.
     package var check: RowCheck?
+    /// When Apple signed the verified statement about the subscription that this rests on, whatever
+    /// the verdict; `nil` without one.
+    package var statedAt: Timestamp?
     /// Whose the row is and what they pay for; `nil` where it was not judged, or is nobody's.
     package var payer: Payer?
     /// Why Apple was asked; `nil` where nobody was.

@@ -29,6 +29,9 @@ package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
     case written(version: Int64, was: Int64)
     /// A later correction changed the row again.
     case corrected(entry: Int64, runID: String)
+    /// The correction was reverted, and Apple has signed a newer statement since then: to revert that
+    /// would write the older one again.
+    case outdated(newest: Timestamp)
     /// The company's own table does not allow it.
     case table(String)
 
@@ -41,6 +44,8 @@ package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
             "the row was written to since (version \(version), was \(was))"
         case .corrected(let entry, let runID):
             "corrected again by ledger entry \(entry); undo run \(runID) first"
+        case .outdated(let newest):
+            "Apple signed a newer statement at \(newest.rfc3339); the next run asks about the row"
         case .table(let why): why
         }
     }

@@ -25,6 +25,13 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         return unixMilliseconds > 0 ? .max : .min
     }
 
+    /// Whether it lies more than a day after `now`, so that nothing can have been signed then.
+    ///
+    /// A day allows for clocks that are wrong and for times that were stored in another zone.
+    package func isAhead(of now: Timestamp) -> Bool {
+        self > now.adding(milliseconds: Milliseconds.perDay)
+    }
+
     /// The UTC day as `yyyy-MM-dd`.
     package var utcDay: String { String(rfc3339.prefix(10)) }
 }

@@ -31,6 +31,12 @@ struct ImportIntake {
         switch line {
         case .bad(let bad): try log.note(bad, in: invocation)
         case .row(let row, let number):
+            if let signed = (row as? any DatedRow)?.signedDate, signed.isAhead(of: invocation.now())
+            {
+                let reason =
+                    "signed_date \(signed.rfc3339) is in the future; Apple cannot have signed it yet"
+                return try log.note(BadLine(line: number, reason: reason), in: invocation)
+            }
             switch try add(row) {
             case .accepted, .repeated: lines += 1
             case .duplicateKey:
@@ -144,3 +150,11 @@ struct ImportOutcome {
         return .object(object)
     }
 }
+
+/// A row of a file that says when Apple signed what it rests on.
+private protocol DatedRow {
+    var signedDate: Timestamp? { get }
+}
+
+extension LocalSubscription: DatedRow {}
+extension LocalTransaction: DatedRow {}

@@ -31,6 +31,27 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func `the newest statement that any run has seen is kept, whatever its verdict`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        try place.hold(subscription("1"))
+        func newest() async throws -> Int64? {
+            let notes = try await place.ports.notes.notes(about: [key("1")])[key("1")]
+            return notes?.newestStatement?.unixMilliseconds
+        }
+        for (number, seen) in [(5000, 5000), (3000, 5000), (7000, 7000)].enumerated() {
+            let night = try await Night(place, "run-\(number)")
+            var judged = outcome("1", .undecided(.unknownStatus))
+            judged.statedAt = Timestamp(unixMilliseconds: Int64(seen.0))
+            try await night.stage(judged)
+            #expect(try await newest() == Int64(seen.1))
+            try await night.conclude()
+            #expect(try await newest() == Int64(seen.1))
+        }
+    }
+
+    @Test(arguments: Implementation.allCases)
     func `a history is read on only from where a closed pass wrote all that it showed`(
         store: Implementation
     ) async throws {

@@ -49,6 +49,17 @@ import Testing
             try outcome.changes()["grace_period_expires_date"] == Sample.now(days: 14).rfc3339)
     }
 
+    @Test(arguments: [1, 2, 3, 5])
+    func `is medium for a date outside of a grace period, which is cleared`(status: Int) throws {
+        let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: status))
+        let row = Sample.row(of: stated) { $0.gracePeriodExpiresDate = Sample.now(days: -9) }
+        let outcome = try outcome(row, beside: stated)
+        #expect(outcome.kinds == [.graceMissed])
+        #expect(try outcome.finding(.graceMissed).severity == .medium)
+        #expect(try outcome.finding(.graceMissed).appleValue == .null)
+        #expect(try Set(outcome.changes().keys) == ["grace_period_expires_date", "signed_date"])
+    }
+
     @Test func `is medium when our grace date is later`() throws {
         let stated = Sample.stated(Sample.id, .billingGracePeriod)
         let row = Sample.row(of: stated) { $0.gracePeriodExpiresDate = Sample.now(days: 15) }

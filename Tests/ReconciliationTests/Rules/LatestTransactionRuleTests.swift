@@ -34,6 +34,53 @@ import Testing
         #expect(outcome.corrections.isEmpty)
     }
 
+    @Test func `asks for the whole history where only the id differs, and goes by it`() throws {
+        let stated = Sample.stated()
+        let row = Sample.row(of: stated) { $0.latestTransactionID = "2000000000000999" }
+        var item = Sample.item(row, [stated])
+        item.asked?.historyRevision = "r7"
+        guard case .needs(let question) = judge(item, policy: Sample.policy()) else {
+            Issue.record("no question")
+            return
+        }
+        #expect(question == .history(after: nil))
+        item.history = .complete([stated.transaction])
+        let wrong = try outcome(item)
+        #expect(wrong.kinds == [.latestTransaction])
+        #expect(try wrong.finding(.latestTransaction).field == "latest_transaction_id")
+        #expect(try wrong.changes()["latest_transaction_id"] == stated.transaction.transactionID)
+        // Another line item's, and another subscription's.
+        var other = stated.transaction
+        other.transactionID = "2000000000000999"
+        other.webOrderLineItemID = "1"
+        item.history = .complete([stated.transaction, other])
+        #expect(try outcome(item).kinds == [.latestTransaction])
+        other.webOrderLineItemID = stated.transaction.webOrderLineItemID
+        item.history = .complete([stated.transaction, other])
+        let restored = try outcome(item)
+        #expect(restored.verdict == .match && restored.corrections.isEmpty)
+        // What could not be read proves nothing, and is asked for again.
+        item.history = .incomplete("a page is missing")
+        let open = try outcome(item)
+        #expect(open.verdict == .match)
+        #expect(open.check?.values == ValuesDigest(bits: 0))
+    }
+
+    @Test func `asks nothing about an id that was agreed with`() throws {
+        let stated = Sample.stated()
+        let row = Sample.row(of: stated) { $0.latestTransactionID = "2000000000000999" }
+        var item = Sample.item(row, [stated])
+        item.asked?.check = CheckRecord(
+            check: RowCheck(
+                signedDate: Sample.now(days: -1), clock: nil, isLasting: true,
+                values: ValuesDigest(of: row)), askedAt: Sample.now(days: -1))
+        guard case .outcomes(let outcomes) = judge(item, policy: Sample.policy()) else {
+            Issue.record("a question")
+            return
+        }
+        #expect(outcomes.map(\.verdict) == [.match])
+    }
+
     @Test func `goes by the id where no line item is known`() throws {
         let stated = Sample.stated()
         let same = Sample.row(of: stated) { $0.webOrderLineItemID = nil }

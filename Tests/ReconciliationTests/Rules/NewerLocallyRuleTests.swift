@@ -53,4 +53,35 @@ import Testing
         #expect(outcome.verdict == .undecided(.newerLocally))
         #expect(outcome.corrections.isEmpty)
     }
+
+    @Test func `also one that is older than a statement which found the row in agreement`() throws {
+        let stated = Sample.stated()
+        let row = Sample.row(of: stated) {
+            $0.signedDate = Sample.now(days: -9)
+            $0.autoRenewStatus = 0
+        }
+        var item = Sample.item(row, [stated])
+        item.asked?.newestStatement = stated.signedDate.adding(milliseconds: 1)
+        let older = try outcome(item)
+        #expect(older.verdict == .undecided(.newerLocally))
+        #expect(older.corrections.isEmpty && older.statedAt == stated.signedDate)
+        item.asked?.newestStatement = stated.signedDate
+        let equal = try outcome(item)
+        #expect(equal.kinds == [.renewalPreference])
+        #expect(equal.corrections.map(\.restsOn) == [stated.signedDate])
+    }
+
+    @Test func `a date more than a day after the run's clock counts as none`() throws {
+        let stated = Sample.stated()
+        let row = Sample.row(of: stated) {
+            $0.signedDate = Sample.now(days: 2)
+            $0.autoRenewStatus = 0
+        }
+        var item = Sample.item(row, [stated])
+        item.asked?.newestStatement = Sample.now(days: 2)
+        let outcome = try outcome(item)
+        #expect(Set(outcome.kinds) == [.renewalPreference, .unreadableValue])
+        #expect(try outcome.finding(.unreadableValue).field == "signed_date")
+        #expect(try outcome.changes()["signed_date"] == stated.signedDate.rfc3339)
+    }
 }

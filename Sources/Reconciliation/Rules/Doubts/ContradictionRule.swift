@@ -4,12 +4,18 @@ import Subscriptions
 ///
 /// Only TLS protects the status; the payloads are signed. Where both cannot be true it is unknown
 /// which one is, so the row is undecided and nothing is written. Only clear cases count, because
-/// Apple's data has harmless inconsistencies: see `StatedSubscription.contradiction`.
+/// Apple's data has harmless inconsistencies: see `StatedSubscription.contradiction`. A statement that
+/// is signed more than a day after the run's clock is one, too: stored, it would count as newer than
+/// everything that Apple says later.
 struct ContradictionRule: DoubtRule {
-    static let version = 1
+    static let version = 2
 
     func doubt(in comparison: Comparison, policy: Policy) -> Doubt? {
-        guard let reason = comparison.stated.contradiction else { return nil }
+        let isAhead = comparison.stated.signedDate.isAhead(of: policy.now)
+        guard
+            let reason = isAhead
+                ? "signed later than the run's clock" : comparison.stated.contradiction
+        else { return nil }
         var finding = comparison.finding(.contradiction, .medium, cause: reason)
         finding.field = SubscriptionField.status.rawValue
         finding.localValue = comparison.row.value(of: .status)

@@ -1,21 +1,25 @@
 import Subscriptions
 
-/// `revocation_date`: both sides say revoked, with another date.
+/// `revocation_date`: the status is the same on both sides, and the date of revocation is not.
 ///
-/// An empty date of ours means that there is none, so it differs from every date. A revoked status
-/// without a signed date is a `contradiction` and does not come here.
+/// Where both are revoked, an empty date of ours means that there is none, so it differs from every
+/// date. With any other status, it is no difference beside a partial refund, which ends no access. Where
+/// Apple states none and the subscription is not revoked, ours is cleared: a refund was taken back. A
+/// revoked status without a signed date is a `contradiction` and does not come here. Where the status
+/// differs, the date is set with it.
 struct RevocationDateRule: RowRule {
-    static let version = 1
+    static let version = 2
 
     func differences(in comparison: Comparison) -> [Difference] {
-        guard comparison.ourStatus == .revoked, comparison.stated.status == .revoked,
-            comparison.stated.transaction.revocationDate != nil,
-            comparison.differs(in: .revocationDate)
+        guard comparison.statusAgrees, comparison.differs(in: .revocationDate),
+            comparison.row.revocationDate != nil || comparison.stated.status == .revoked
         else { return [] }
+        let isTakenBack = comparison.stated.transaction.revocationDate == nil
         return [
             comparison.difference(
                 .revocationDate, .medium, in: .revocationDate,
-                cause: "other date of revocation")
+                cause: isTakenBack
+                    ? "no longer revoked: the refund was taken back" : "other date of revocation")
         ]
     }
 }

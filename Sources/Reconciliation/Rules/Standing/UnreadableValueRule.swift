@@ -7,8 +7,21 @@ import Subscriptions
 /// stored value. The row is undecided and never corrected, because a correction would destroy a
 /// value that could not be restored. The same holds for values of its periods, without which it is
 /// unknown which periods are stored.
-struct UnreadableValueRule: StandingRule {
-    static let version = 1
+///
+/// A `signed_date` more than a day after the run's clock is reported, too, but the row is judged as if
+/// it were empty: the date is about the statement and not about the subscription, and every later
+/// answer of Apple's would count as older. It is replaced when another column is corrected.
+struct UnreadableValueRule: StandingRule, RowRule {
+    static let version = 2
+
+    func differences(in comparison: Comparison) -> [Difference] {
+        guard comparison.isDatedAhead, let signed = comparison.row.signedDate else { return [] }
+        var finding = finding(
+            comparison.row, SubscriptionField.signedDate.rawValue, signed.rfc3339)
+        finding.localValue = .time(signed)
+        finding.cause = "dated after the run's clock; taken as empty"
+        return [Difference(finding, payload: nil)]
+    }
 
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row

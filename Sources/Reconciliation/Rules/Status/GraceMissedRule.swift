@@ -1,31 +1,46 @@
 import Subscriptions
 
-/// `grace_missed`: Apple says billing grace period (4), ours says otherwise or has another date.
+/// `grace_missed`: Apple says billing grace period (4) and ours says otherwise, or the status is the
+/// same and the end of the grace period is not.
 ///
 /// The customer keeps access until the grace date; another status or an earlier date of ours locks
-/// a paying customer out, hence critical. If both are in the grace period and our date is later,
-/// nobody is locked out: medium. Apple is known to omit the date; then there is no difference of
-/// dates.
-struct GraceMissedRule: StatusRule {
-    static let version = 1
+/// a paying customer out, hence critical. If both are in the grace period and our date is later, the
+/// customer keeps access: medium. Apple is known to omit the date in a grace period; then there is
+/// no difference of dates. Outside of a grace period a date that Apple does not state is cleared:
+/// medium. Where the status differs, the date is set with it.
+struct GraceMissedRule: StatusRule, RowRule {
+    static let version = 2
 
     func difference(in comparison: Comparison) -> Difference? {
         guard comparison.stated.status == .billingGracePeriod,
-            let ours = comparison.ourStatus
+            let ours = comparison.ourStatus, ours != .billingGracePeriod
         else { return nil }
-        guard ours == .billingGracePeriod else {
-            return comparison.statusDifference(
-                .graceMissed, .critical, direction: .customerLoses,
-                cause: "billing grace period not recorded")
+        return comparison.statusDifference(
+            .graceMissed, .critical, direction: .customerLoses,
+            cause: "billing grace period not recorded")
+    }
+
+    func differences(in comparison: Comparison) -> [Difference] {
+        guard comparison.statusAgrees, comparison.differs(in: .gracePeriodExpiresDate) else {
+            return []
         }
-        guard comparison.differs(in: .gracePeriodExpiresDate),
-            let theirDate = comparison.stated.renewal.gracePeriodExpiresDate
-        else { return nil }
-        let isOursLater = comparison.row.gracePeriodExpiresDate.map { $0 > theirDate } ?? false
-        return comparison.difference(
-            .graceMissed, isOursLater ? .medium : .critical, in: .gracePeriodExpiresDate,
-            direction: isOursLater ? .companyLoses : .customerLoses,
-            cause: "other end of the billing grace period"
-        ).stating(priceOf: comparison.stated.transaction)
+        let theirs = comparison.stated.renewal.gracePeriodExpiresDate
+        guard comparison.stated.status == .billingGracePeriod, let theirs else {
+            guard comparison.row.gracePeriodExpiresDate != nil else { return [] }
+            return [
+                comparison.difference(
+                    .graceMissed, .medium, in: .gracePeriodExpiresDate,
+                    cause: theirs == nil
+                        ? "not in a billing grace period" : "other end of the billing grace period")
+            ]
+        }
+        let isOursLater = comparison.row.gracePeriodExpiresDate.map { $0 > theirs } ?? false
+        return [
+            comparison.difference(
+                .graceMissed, isOursLater ? .medium : .critical, in: .gracePeriodExpiresDate,
+                direction: isOursLater ? .companyLoses : .customerLoses,
+                cause: "other end of the billing grace period"
+            ).stating(priceOf: comparison.stated.transaction)
+        ]
     }
 }
