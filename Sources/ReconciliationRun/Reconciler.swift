@@ -64,10 +64,14 @@ package struct Reconciler: Sendable {
             logger: logger, progress: progress)
         var ending = Ending()
         do throws(RunInterruption) {
+            // Also where nothing can be written: the report of such a run holds the plan that is left.
+            if case .plan(let digest) = job.planSource {
+                try await adopt(plan: digest, in: context)
+            }
             if let obstacle = job.obstacle { throw RunInterruption(end: obstacle) }
             switch job.planSource {
             case .judgement: try await ask(in: context, noting: &ending)
-            case .plan(let digest): try await adopt(plan: digest, in: context)
+            case .plan: break
             case .undo(let runID): ending.undo = try await revert(runID, in: context)
             }
         } catch {

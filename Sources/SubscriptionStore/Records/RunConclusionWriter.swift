@@ -42,15 +42,22 @@ struct RunConclusionWriter {
     }
 
     /// Records that a plan was applied to its end: only rows that changed meanwhile are left of it.
+    ///
+    /// A run that was to apply an earlier plan and did not come to adopt all of it has applied none.
     private func noteAppliedPlan() throws {
         guard header.mode == .apply, !tally.leavesPlanOpen else { return }
         try db.execute(
             sql: """
-                UPDATE trueup_plans SET applied_by = ?1, applied_at = ?2
-                WHERE plan = (SELECT plan FROM trueup_run_plans WHERE run_seq = ?3)
-                    AND applied_by IS NULL
+                UPDATE trueup_plans AS p SET applied_by = ?1, applied_at = ?2
+                WHERE p.plan = (SELECT plan FROM trueup_run_plans WHERE run_seq = ?3)
+                    AND p.applied_by IS NULL
+                    AND (?4 OR EXISTS (SELECT 1 FROM trueup_applications AS a
+                        WHERE a.pass_id = ?5 AND (a.undo_of IS NOT NULL OR a.plan = p.plan)))
                 """,
-            arguments: [header.runID, conclusion.ended.unixMilliseconds, run.sequence])
+            arguments: [
+                header.runID, conclusion.ended.unixMilliseconds, run.sequence, header.judgesRows,
+                run.passID,
+            ])
     }
 
     private func countRows() throws {
