@@ -22,6 +22,7 @@ extension RunForecast {
             notFoundConfirmations: job.notFoundConfirmations, history: job.history,
             reportOnlyFields: job.reportOnlyFields)
         policy.keep(as: settings.company)
+        policy.restoredAt = try store.newestRestore()
         policy.strayBundles = strayBundles(among: table, apps: settings.identities)
         self.init(
             try Self.questions(of: job, policy, apps: only, in: store), job: job,
