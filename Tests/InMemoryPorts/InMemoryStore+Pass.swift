@@ -171,6 +171,7 @@ extension Pass.Judged {
         check = outcome.check
         payer = outcome.payer
         look = outcome.look
+        isDoubtful = outcome.isDoubtful
     }
 }
 

@@ -19,7 +19,15 @@ enum BooksSchema {
     private static let written = [
         Step(number: 1, statements: books), Step(number: 2, statements: tablesOfRows),
         Step(number: 3, statements: tablesOfRuns),
+        Step(number: 35, statements: doubtfulAnswers),
     ]
+
+    /// Questions that come again although their rows were judged.
+    private static let doubtfulAnswers = """
+        ALTER TABLE trueup.books_pass_rows ADD COLUMN is_doubtful bigint;
+        ALTER TABLE trueup.books_agenda ADD COLUMN doubts bigint;
+        ALTER TABLE trueup.books_agenda ADD COLUMN not_before bigint;
+        """
 
     /// The steps that add columns to the company's tables, made from the columns' definitions.
     static func adding(_ columns: [AddedColumn]) -> [Step] {

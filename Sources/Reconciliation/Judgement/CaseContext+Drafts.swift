@@ -63,6 +63,7 @@ extension CaseContext {
                 $0.doubt(in: comparison, policy: policy)
             }.first
             drafts[index].absence = .present
+            drafts[index].lacksStatement = doubt != nil
             drafts[index].add(doubt?.differences ?? [])
             drafts[index].add(
                 AllRules.unknown.differences(UnknownValueRule.unknowns(in: stated), row: row))

@@ -86,7 +86,7 @@ struct ScheduledPass {
             SELECT turn / 2 AS reason, bundle_id, environment, original_transaction_id
             FROM trueup_pass_questions WHERE pass_id = ?1
             UNION SELECT reason, bundle_id, environment, original_transaction_id
-            FROM trueup_agenda) AS q
+            FROM trueup_agenda WHERE \(AgendaLines.isForThisRun())) AS q
         WHERE NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p WHERE p.pass_id = ?1
             AND p.bundle_id = q.bundle_id AND p.environment = q.environment
             AND p.original_transaction_id = q.original_transaction_id
