@@ -91,13 +91,22 @@ extension InMemoryStore {
             coverage.rows = pass.scheduled?.rows
             coverage.quiet = pass.scheduled?.quiet
             coverage.oldestCheck = pass.scheduled?.oldestCheck
-            for row in pass.rows.values {
+            coverage.askedBeside = 0
+            for (key, row) in pass.rows {
                 switch row.verdict {
                 case .match, .discrepancy, .undecided: break
                 case .excluded, nil: continue
                 }
+                if row.verdict == .undecided(.deadline) { continue }
                 if let reason = row.because {
-                    coverage.asked[reason, default: 0] += 1
+                    let isOwn =
+                        pass.began.coversEveryRow || state.agenda[key]?.reason == reason
+                        || pass.questions[key]?.contains { $0.reason == reason } == true
+                    if isOwn {
+                        coverage.asked[reason, default: 0] += 1
+                    } else {
+                        coverage.askedBeside = (coverage.askedBeside ?? 0) + 1
+                    }
                 } else if row.verdict == .match, row.check?.signedDate != nil {
                     coverage.settledByNotification += 1
                 }

@@ -68,6 +68,12 @@ struct RunConclusionWriter {
         }
     }
 
+    private var coverage: RunCoverage? {
+        var coverage = conclusion.coverage
+        coverage?.table = tally.table
+        return coverage
+    }
+
     private func end() throws {
         try db.execute(
             sql: """
@@ -81,7 +87,7 @@ struct RunConclusionWriter {
                 TextList.encode(conclusion.statuses.map(\.rawValue)),
                 TextList.encode(conclusion.messages), TextList.encode(conclusion.limits),
                 conclusion.closesPass, try Ledger(db: db).head().hash,
-                CoverageText.encode(conclusion.coverage),
+                CoverageText.encode(coverage),
                 try FiguresText.encode(tally.figures), tally.control, tally.measures,
                 run.sequence,
             ])
@@ -111,6 +117,8 @@ struct ConclusionTally: Sendable {
     }
 
     let counts: [Count]
+    /// Where each row of the table is counted; `nil` for a run that judged none.
+    let table: RunCoverage.TableCount?
     let evidence: EvidenceAccount.Sum
     let figures: RunFigures
     /// The control totals and the measures, as they are stored with the run.
@@ -140,6 +148,11 @@ struct ConclusionTally: Sendable {
                 verdict: row.integer(at: 0) ?? 0, reason: row.requiredText(at: 1),
                 rows: row.number(at: 2) ?? 0)
         }
+        table =
+            conclusion.coverage == nil
+            ? nil
+            : try TableTieOut(db: db, run: run, narrowing: header.narrowing).count(
+                inScope: counts.reduce(0) { $0 &+ $1.rows })
         evidence = try EvidenceAccount(db: db).sumSinceLastRun()
         figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
         control = try MeasureText.encode(ControlCount(db: db, header: header).end(of: run))
