@@ -64,10 +64,12 @@ package struct Reconciler: Sendable {
             logger: logger, progress: progress)
         var ending = Ending()
         do throws(RunInterruption) {
+            // Also where nothing can be written: the report of such a run holds the plan that is left.
+            if case .plan(let plan) = job.planSource { try await adopt(plan: plan, in: context) }
             if let obstacle = job.obstacle { throw RunInterruption(end: obstacle) }
             switch job.planSource {
             case .judgement: try await ask(in: context, noting: &ending)
-            case .plan(let digest): try await adopt(plan: digest, in: context)
+            case .plan: break
             case .undo(let runID): ending.undo = try await revert(runID, in: context)
             }
         } catch {
@@ -221,6 +223,7 @@ package struct Reconciler: Sendable {
                 + [context.tally.unfinishedHistories].compactMap(\.self))
         if let commands = job.commands { decision.commands = commands }
         decision.changes = plan.changes
+        decision.doubtful = plan.doubtful
         decision.lastFailure = context.tally.lastFailure
         decision.refusedApps = refusals.reasons
         decision.coveredRows = coverage?.rows

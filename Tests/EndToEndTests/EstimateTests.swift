@@ -122,8 +122,9 @@ import Testing
         for (id, reason) in [(held, 1), ("4711", 0), ("4712", 1)] {
             try place.sql(
                 """
-                INSERT INTO trueup_agenda VALUES
-                    ('\(bundle)', 'Production', '\(id)', \(reason), 0, 0, NULL, 0)
+                INSERT INTO trueup_agenda (bundle_id, environment, original_transaction_id,
+                    reason, turn, since)
+                VALUES ('\(bundle)', 'Production', '\(id)', \(reason), 0, 0)
                 """)
         }
         try place.writeJob("recover", "settle: 0s", steps: "[recover]")

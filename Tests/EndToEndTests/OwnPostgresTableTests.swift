@@ -97,6 +97,30 @@
             #expect(try server.sql(Self.all) == before)
         }
 
+        @Test(.timeLimit(.minutes(30)), arguments: Books.allCases)
+        func `continues a plan whose application failed`(books: Books) throws {
+            let server = try OwnServer()
+            defer { server.stop() }
+            let (_, theirs) = try places(server, books)
+            try #require(theirs.run("check", "nightly").status == 2)
+            let before = try server.sql(Self.all)
+            let head = try JSONSerialization.jsonObject(
+                with: Data(theirs.report("plan.json").utf8))
+            let plan = try #require((head as? [String: Any])?["plan_sha256"] as? String)
+            let latest = theirs.folder.url.path + "/reports/latest"
+            try server.sql(#"ALTER TABLE subs RENAME COLUMN "c status" TO state"#)
+            let failed = try theirs.run("apply", latest)
+            #expect(failed.status == 78, "\(failed.output)\(failed.errors)")
+            try server.sql(#"ALTER TABLE subs RENAME COLUMN state TO "c status""#)
+            #expect(try server.sql(Self.all) == before)
+            #expect(try theirs.report("plan.json").contains(plan))
+            let applied = try theirs.run("apply", latest)
+            #expect(applied.status == 0, "\(applied.output)\(applied.errors)")
+            #expect(try server.sql(Self.all) != before)
+            #expect(try theirs.run("apply", latest).output.contains("Applied before"))
+            #expect(try theirs.run("verify", "--database").status == 0)
+        }
+
         @Test(.timeLimit(.minutes(30)))
         func `with times in whole seconds has nothing to correct a second time`() throws {
             let server = try OwnServer()

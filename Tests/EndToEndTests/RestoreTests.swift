@@ -181,6 +181,31 @@ import Testing
         #expect(try asked() < everybody)
     }
 
+    @Test func `a restored database is looked at row by row, rows in flight among them`() throws {
+        let place = try begun()
+        try night(place)
+        // Signed by that night's answers, so in flight for an hour, and wrong since.
+        try place.sql(
+            """
+            UPDATE subscriptions SET status = 2 WHERE original_transaction_id IN (
+                SELECT original_transaction_id FROM subscriptions WHERE status = 1 LIMIT 2)
+            """)
+        let wrong = try place.stored("SELECT 1 FROM subscriptions WHERE status = 2").count
+        try backUp(place, as: "backup.sqlite")
+        let run = try place.run("run", "nightly")
+        try #require([0, 2].contains(run.status), "\(run.output)\(run.errors)")
+        try #require(!place.reportLines("corrections.jsonl").isEmpty)
+
+        try putBack(place, "backup.sqlite")
+        #expect(try place.run("restored", "--reason", "the disk died").status == 0)
+        try place.writeJob("nightly", "settle: 1h")
+        let after = try place.run("run", "nightly")
+        #expect([0, 2].contains(after.status), "\(after.output)\(after.errors)")
+        let totals = try #require(try place.summary()["totals"] as? [String: Any])
+        #expect(totals["excluded"] as? Int == 0)
+        #expect(try place.stored("SELECT 1 FROM subscriptions WHERE status = 2").count < wrong)
+    }
+
     @Test func `a rebuilt database begins a ledger, once that is declared`() throws {
         let place = try begun()
         try night(place)

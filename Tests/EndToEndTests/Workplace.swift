@@ -9,6 +9,8 @@ final class Workplace {
     /// Kept running for as long as somebody works here.
     let simulator: RunningSimulator
     private let trueup = BuiltExecutable("trueup")
+    /// Reports whose totals were added up.
+    private var added: Set<String> = []
 
     init(on simulator: RunningSimulator, extra: [String] = []) throws {
         folder = try TemporaryFolder()
@@ -61,12 +63,40 @@ final class Workplace {
     func run(
         _ arguments: String..., environment: [String: String] = [:]
     ) throws -> BuiltExecutable.Result {
-        try trueup.run(arguments, in: folder.url, environment: environment)
+        defer { addUp() }
+        return try trueup.run(arguments, in: folder.url, environment: environment)
     }
 
     @discardableResult
     func run(_ arguments: [String]) throws -> BuiltExecutable.Result {
-        try trueup.run(arguments, in: folder.url, environment: [:])
+        defer { addUp() }
+        return try trueup.run(arguments, in: folder.url, environment: [:])
+    }
+
+    /// Adds up what every new report prints, whatever a test is about.
+    private func addUp() {
+        let reports = folder.url.appendingPathComponent("reports")
+        func names(_ folder: URL) -> [String] {
+            (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        }
+        for day in names(reports) where day.hasPrefix("20") {
+            let runs = names(reports.appendingPathComponent(day))
+            for run in runs where !run.hasSuffix(".partial") && added.insert(run).inserted {
+                let place = reports.appendingPathComponent(day).appendingPathComponent(run)
+                func text(_ name: String) -> String? {
+                    (try? Data(contentsOf: place.appendingPathComponent(name)))
+                        .map { String(decoding: $0, as: UTF8.self) }
+                }
+                // A test may have damaged it.
+                guard let summary = text("summary.json"), let page = text("report.html"),
+                    let json = try? JSONSerialization.jsonObject(with: Data(summary.utf8)),
+                    let object = json as? [String: Any], let shown = text("summary.txt")
+                else { continue }
+                let totals = ReportedTotals(
+                    json: object, text: shown, page: page, workbook: text("discrepancies.xlsx"))
+                for problem in totals.problems { Issue.record("\(run): \(problem)") }
+            }
+        }
     }
 
     func start(_ arguments: String...) throws -> BuiltExecutable.Running {

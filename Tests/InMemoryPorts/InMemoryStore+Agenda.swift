@@ -65,7 +65,8 @@ extension InMemoryStore {
     ) async throws(StoreError) -> [AgendaLine] {
         try transaction { state in
             var lines: [AgendaLine] = []
-            for (key, owed) in state.agenda where part == .owed {
+            let now = state.now(in: pass.passID)
+            for (key, owed) in state.agenda where part == .owed && owed.isAsked(at: now) {
                 lines.append(AgendaLine(key: key, reason: owed.reason, turn: owed.turn))
             }
             for (key, questions) in state.passes[pass.passID]?.questions ?? [:] {
@@ -85,23 +86,36 @@ extension InMemoryStore {
     ) async throws(StoreError) -> RunCoverage {
         try transaction { state in
             var coverage = RunCoverage(kind: kind)
-            guard let pass = state.passes[pass.passID] else { return coverage }
+            let openPass = pass
+            guard let pass = state.passes[openPass.passID] else { return coverage }
             coverage.rows = pass.scheduled?.rows
             coverage.quiet = pass.scheduled?.quiet
             coverage.oldestCheck = pass.scheduled?.oldestCheck
-            for row in pass.rows.values {
+            coverage.askedBeside = 0
+            for (key, row) in pass.rows {
                 switch row.verdict {
                 case .match, .discrepancy, .undecided: break
                 case .excluded, nil: continue
                 }
+                if row.verdict == .undecided(.deadline) { continue }
                 if let reason = row.because {
-                    coverage.asked[reason, default: 0] += 1
+                    let isOwn =
+                        pass.began.coversEveryRow || state.agenda[key]?.reason == reason
+                        || pass.questions[key]?.contains { $0.reason == reason } == true
+                    if isOwn {
+                        coverage.asked[reason, default: 0] += 1
+                    } else {
+                        coverage.askedBeside = (coverage.askedBeside ?? 0) + 1
+                    }
                 } else if row.verdict == .match, row.check?.signedDate != nil {
                     coverage.settledByNotification += 1
                 }
             }
             var left: [SubscriptionKey: Set<QuestionReason>] = [:]
-            for (key, owed) in state.agenda { left[key, default: []].insert(owed.reason) }
+            let now = state.now(in: openPass.passID)
+            for (key, owed) in state.agenda where owed.isAsked(at: now) {
+                left[key, default: []].insert(owed.reason)
+            }
             for (key, owed) in pass.questions {
                 left[key, default: []].formUnion(owed.map(\.reason))
             }
@@ -153,6 +167,11 @@ extension InMemoryStore {
 }
 
 extension State {
+    /// When the newest run of a pass began.
+    fileprivate func now(in passID: Int64) -> Timestamp {
+        runs.last { $0.passID == passID }?.header.started ?? Timestamp(unixMilliseconds: 0)
+    }
+
     fileprivate var scheduledRows: [ScheduledRow] {
         table.rows.values.sorted { $0.key < $1.key }.map { row in
             ScheduledRow(
@@ -209,15 +228,21 @@ extension State {
                 notes[key, default: RowNotes()].check = CheckRecord(check: check, askedAt: now)
                 payers[key] = row.payer
             }
-            if isUndecided || isUnwritten {
+            var isOlder = false
+            if let signed = row.check?.signedDate, let restsOn = agenda[key]?.restsOn {
+                isOlder = restsOn > signed
+            }
+            let isDoubtful = row.isDoubtful || isOlder && row.because != nil
+            if isUndecided || isUnwritten || isDoubtful {
                 let reason: QuestionReason = row.verdict == nil ? .notification : .heldBack
-                agenda[key] = agenda[key] ?? Owed(reason: reason, turn: reason.rank * 2)
-            } else if row.verdict != .excluded(.inFlight) {
-                if row.because == nil, let signed = row.check?.signedDate,
-                    let restsOn = agenda[key]?.restsOn, restsOn > signed
-                {
-                    continue
-                }
+                var owed = agenda[key] ?? Owed(reason: reason, turn: reason.rank * 2)
+                owed.doubts = isUndecided || isUnwritten ? 0 : owed.doubts + 1
+                owed.restsUntil =
+                    owed.doubts > 3 ? now.unixMilliseconds / 86_400_000 + 7 : nil
+                agenda[key] = owed
+            } else if case .excluded = row.verdict {
+                continue
+            } else if !isOlder {
                 agenda[key] = nil
             }
         }

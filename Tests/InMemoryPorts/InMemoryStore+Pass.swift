@@ -176,6 +176,7 @@ extension Pass.Judged {
         check = outcome.check
         payer = outcome.payer
         look = outcome.look
+        isDoubtful = outcome.isDoubtful
     }
 }
 

@@ -151,7 +151,8 @@ extension State {
             }
             if let round, let check = notes[key]?.check, check.askedAt >= round { return false }
             return !pass.isSettled(key)
-                && (isWhole || pass.questions[key] != nil || agenda[key] != nil)
+                && (isWhole || pass.questions[key] != nil
+                    || agenda[key]?.isAsked(at: run.started) == true)
         }.sorted()
     }
 

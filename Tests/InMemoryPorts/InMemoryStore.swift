@@ -102,6 +102,14 @@ struct State {
         var reason: QuestionReason
         var turn: Int64
         var restsOn: Timestamp?
+        /// Runs in a row whose answer may be wrong once.
+        var doubts = 0
+        /// The day, since 1970, on which the question comes again.
+        var restsUntil: Int64?
+
+        func isAsked(at now: Timestamp) -> Bool {
+            restsUntil.map { $0 <= now.unixMilliseconds / 86_400_000 } ?? true
+        }
     }
 
     struct Plan {
@@ -155,6 +163,7 @@ struct Pass {
         var check: RowCheck?
         var payer: Payer?
         var look = LookDepth.nothing
+        var isDoubtful = false
 
         var isSettled: Bool { verdict != nil || isInserted }
     }

@@ -50,6 +50,48 @@ import Testing
         #expect(try folder.text("index.csv").hasPrefix(first))
     }
 
+    @Test func `is whole again with the next run, wherever it was cut`() throws {
+        for number in 1...3 {
+            var run = try Samples.run("20261120T010000Z-00000\(number)")
+            run.runSummary.header.job = number == 3 ? "a, \"b\"" : "nightly"
+            _ = try folder.report(run)
+        }
+        let whole = try folder.text("index.csv")
+        let bytes = Array(whole.utf8)
+        for (number, cut) in stride(from: 0, to: bytes.count, by: 7).enumerated() {
+            let path = folder.path + "/index.csv"
+            try Data(bytes[..<cut]).write(to: URL(fileURLWithPath: path))
+            let next = try folder.report(
+                try Samples.run("20261120T02\(number / 60 + 10)\(number % 60 + 10)Z-00000a"))
+            let index = try folder.text("index.csv")
+            #expect(index.hasPrefix(whole), "cut after \(cut) bytes")
+            #expect(index.contains(next.manifestDigest))
+            #expect(
+                index.split(separator: "\r\n").allSatisfy {
+                    $0.split(separator: ",").count >= 17
+                })
+        }
+        #expect(try !folder.names().contains("index.csv.damaged"))
+    }
+
+    @Test func `sets a cut line aside whose run is gone, and keeps the others`() throws {
+        for number in 1...3 {
+            _ = try folder.report(try Samples.run("20261120T010000Z-00000\(number)"))
+        }
+        var lines = try folder.text("index.csv").split(separator: "\r\n").map(String.init)
+        try FileManager.default.removeItem(
+            atPath: folder.path + "/2026-11-20/20261120T010000Z-000001")
+        let cut = String(lines[1].prefix(60))
+        let kept = lines[2...]
+        lines[1] = cut
+        try folder.write(lines.map { $0 + "\r\n" }.joined(), to: "index.csv")
+        _ = try folder.report(try Samples.run("20261120T020000Z-000004"))
+        let index = try folder.text("index.csv")
+        #expect(kept.allSatisfy { index.contains($0 + "\r\n") })
+        #expect(!index.contains(cut))
+        #expect(try folder.text("index.csv.damaged") == cut + "\r\n")
+    }
+
     @Test func `of another form is found before the run, not after it`() throws {
         try folder.write("run;date\n", to: "index.csv")
         let error = #expect(throws: ReportError.self) {

@@ -127,6 +127,17 @@ import Testing
             ])
     }
 
+    @Test func `counts what was judged where rows were left out`() {
+        var night = Situations.check
+        night.corrections = [:]
+        night.findings = []
+        night.conclusion.statuses = [.ok]
+        night.totals = RunTotals()
+        night.totals.matched = 1_464
+        night.totals.excluded = [.inFlight: 23]
+        #expect(firstLine(night).contains("no row of 1,464 judged differs; 23 in flight"))
+    }
+
     private func words(_ summary: RunSummary) -> String {
         SummaryText.render(summary, reportPath: nil).split(whereSeparator: \.isWhitespace)
             .joined(separator: " ")

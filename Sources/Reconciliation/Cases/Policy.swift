@@ -20,6 +20,9 @@ package struct Policy: Hashable, Sendable {
     package var strayBundles: Set<String> = []
     /// What the company's own table keeps, where a mapping says so.
     package var kept = KeptColumns()
+    /// When a run, or `trueup restored`, noticed last that the tables had been restored: nobody is
+    /// writing what they held before that.
+    package var restoredAt: Timestamp?
 
     package init(
         now: Timestamp, apps: [AppIdentity], settleMilliseconds: Int64, notFoundConfirmations: Int,
@@ -84,10 +87,12 @@ package struct KeptColumns: Hashable, Sendable {
 /// Why a row is excluded without asking Apple; `nil` when Apple is to be asked.
 ///
 /// A row that was signed a moment ago is in flight: its writer may not have finished, and Apple's
-/// answers lag. A date in the future does not count (`settle` in jobs/nightly.yaml).
+/// answers lag. A date in the future does not count (`settle` in jobs/nightly.yaml), nor does one
+/// from before the tables were restored.
 package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionReason? {
     guard let signed = row.signedDate, signed <= policy.now,
-        policy.now.milliseconds(since: signed) < policy.settleMilliseconds
+        policy.now.milliseconds(since: signed) < policy.settleMilliseconds,
+        policy.restoredAt.map({ signed > $0 }) ?? true
     else { return nil }
     return .inFlight
 }

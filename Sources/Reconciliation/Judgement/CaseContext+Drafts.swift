@@ -64,6 +64,7 @@ extension CaseContext {
             }.first
             drafts[index].absence = .present
             drafts[index].statedAt = stated.signedDate
+            drafts[index].lacksStatement = doubt != nil
             drafts[index].add(doubt?.differences ?? [])
             drafts[index].add(
                 AllRules.unknown.differences(UnknownValueRule.unknowns(in: stated), row: row))

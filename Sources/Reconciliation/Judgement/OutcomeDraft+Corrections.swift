@@ -6,6 +6,7 @@ extension OutcomeDraft {
         var outcome = RowOutcome(key: key, verdict: verdict)
         outcome.absence = absence
         outcome.look = look
+        outcome.isDoubtful = isDoubtful
         var kept = differences.filter { policy.reports($0.kind) }
         var payloads: [SignedPayload] = []
         if let insertion, policy.reports(.missingLocally) {

@@ -22,6 +22,8 @@ struct OutcomeDraft: Sendable {
     var veto: String?
     /// Where the row's correction ends access: the subscriptions by which access continues.
     var continuedBy: [String] = []
+    /// Whether Apple's statement about a subscription that no row holds could not be used.
+    var lacksStatement = false
 
     /// Adds findings; they make a match a discrepancy.
     mutating func add(_ more: [Difference]) {
@@ -34,6 +36,16 @@ struct OutcomeDraft: Sendable {
         guard verdict == .match || verdict == .discrepancy else { return .nothing }
         guard comparison != nil else { return .standing }
         return periods?.isComplete == true ? .periods : .statement
+    }
+
+    /// Whether what was found rests on an answer that may be wrong once.
+    ///
+    /// Only a verified statement about the subscription settles it. A malformed id was never asked
+    /// about, so no further answer could say anything else.
+    var isDoubtful: Bool {
+        if lacksStatement { return true }
+        return TransactionID(key.originalTransactionID) != nil
+            && differences.contains(where: \.finding.kind.mayBeWrongOnce)
     }
 
     /// Whether a finding forbids every write to the row.

@@ -58,6 +58,16 @@ extension ExitDecision {
                         + " were left as they are (undecided.csv says why); the next run asks for them "
                         + "again.")
         }
+        if doubtful > 0 {
+            sentences.append(
+                (doubtful == 1 ? "1 row rests" : "\(doubtful) rows rest")
+                    + " on an answer of Apple's that may be wrong once: no verified statement about "
+                    + (doubtful == 1 ? "the row itself" : "the rows themselves")
+                    + " came (wrong_app, wrong_environment, invalid_id, account_not_found or not_found "
+                    + "in discrepancies.csv). Nothing was written to "
+                    + (doubtful == 1 ? "it" : "them")
+                    + ". The next three runs ask Apple again, then one a week.")
+        }
         if let strangers = totals.excluded[.appNotConfigured] {
             sentences.append(
                 "\(strangers) rows belong to no configured app and were not asked about. Compare "

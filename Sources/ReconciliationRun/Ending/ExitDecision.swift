@@ -71,6 +71,8 @@ package struct ExitDecision: Hashable, Sendable {
     package var totals: RunTotals
     /// Subscriptions of which the plan writes a row; one that is inserted stands in no total.
     package var changes = 0
+    /// Judged rows with an answer that may be wrong once.
+    package var doubtful = 0
     package var walks: Bool
     package var unresolved: [Severity: Int]
     package var failOn: Severity?

@@ -88,11 +88,13 @@ final class Inquirer: Sendable {
     ) -> Judged {
         var outcomes = outcomes
         let key = SubscriptionKey(app: item.app, originalTransactionID: item.askedID)
-        // The answer is there and leads to no outcome: it need not be asked again.
-        if item.asked == nil, item.statuses?.mayComeLater == false,
+        // The answer is there and leads to no outcome. Only one about the subscription settles it.
+        if item.asked == nil, let statuses = item.statuses, !statuses.mayComeLater,
             !outcomes.contains(where: { $0.key == key })
         {
-            outcomes.append(RowOutcome(key: key, verdict: nil))
+            var outcome = RowOutcome(key: key, verdict: nil)
+            outcome.isDoubtful = !statuses.holds(item.askedID)
+            outcomes.append(outcome)
         }
         return Judged(
             outcomes: outcomes, asksAgain: asksAgain(item) ? item.asked?.row.key : nil,
@@ -231,6 +233,14 @@ final class Inquirer: Sendable {
         } catch {
             throw .stop(error)
         }
+    }
+}
+
+extension Lookup<StatusAnswer> {
+    /// Whether Apple's answer holds a verified statement about a subscription.
+    fileprivate func holds(_ originalTransactionID: String) -> Bool {
+        guard case .answered(let answer) = self else { return false }
+        return answer.subscriptions.contains { $0.originalTransactionID == originalTransactionID }
     }
 }
 

@@ -59,6 +59,9 @@ package struct ReportedLedger {
         trail.entry(number)?.text("ledger_hash")
     }
 
+    /// An entry as a report shows it: its canonical line; `nil` where none does.
+    package func line(ofEntry number: Int64) -> String? { trail.entry(number)?.text() }
+
     /// Looks for an entry with this hash in all reports, also where a declared break lost it since.
     ///
     /// - Parameters:

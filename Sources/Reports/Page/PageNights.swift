@@ -37,7 +37,7 @@ struct PageNights {
                     }
                 },
                 chart("rows asked about") { run in
-                    run.coverage.map { Int64($0.asked.values.reduce(0, +)) }
+                    run.coverage.map { Int64($0.askedRows) }
                 },
                 chart("rows not judged") { Int64($0.totals.undecidedCount) },
                 chart("calls to Apple") { Int64($0.calls) },

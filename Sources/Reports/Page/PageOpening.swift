@@ -132,7 +132,7 @@ struct PageOpening {
         if let coverage = summary.conclusion.coverage {
             figures.append(
                 (
-                    "asked about", coverage.asked.values.reduce(0, +).grouped,
+                    "asked about", coverage.askedRows.grouped,
                     coverage.settledByNotification > 0
                         ? "\(coverage.settledByNotification.grouped) settled without a call" : nil
                 ))
@@ -224,7 +224,9 @@ extension Int {
 
 extension RunCoverage {
     /// Rows that nobody asked about; `nil` where that was not counted.
-    var unasked: Int? { quiet.map { max(0, $0 - (sample?.drawn ?? 0)) } }
+    ///
+    /// What earlier versions stored tells only of rows that no reason named.
+    var unasked: Int? { table?.notAsked ?? quiet.map { max(0, $0 - (sample?.drawn ?? 0)) } }
 }
 
 extension Ink {

@@ -28,7 +28,7 @@ extension RunSummary {
             "causes": .array(conclusion.causes.map(\.json)),
             "control_totals": controlJSON,
             "corrections": correctionsJSON,
-            "coverage": conclusion.coverage?.json ?? .null,
+            "coverage": conclusion.coverage?.json(totals) ?? .null,
             "ended": .time(conclusion.ended),
             "evidence": .object([
                 "bytes_received": .integer(evidence.receivedBytes),
@@ -99,9 +99,10 @@ extension RunSummary {
 }
 
 extension RunCoverage {
-    fileprivate var json: CanonicalJSON {
+    fileprivate func json(_ totals: RunTotals) -> CanonicalJSON {
         .object([
-            "asked": .integer(Int64(asked.values.reduce(0, +))),
+            "asked": .integer(Int64(askedRows)),
+            "asked_beside": .count(askedBeside),
             "asked_by_reason": .counts(asked, by: \.rawValue),
             "forecast": forecast?.json ?? .null,
             "kind": .string(kind.rawValue),
@@ -112,7 +113,20 @@ extension RunCoverage {
             "rows": .count(rows),
             "sample": sample?.json ?? .null,
             "settled_by_notification": .integer(Int64(settledByNotification)),
+            "table": table.map { json(of: $0, totals) } ?? .null,
         ])
+    }
+
+    /// The parts add up to `rows`; `gone` is taken off.
+    private func json(of table: TableCount, _ totals: RunTotals) -> CanonicalJSON {
+        let parts = [
+            "asked": askedRows, "excluded": totals.excludedCount, "gone": table.gone,
+            "inserted": table.inserted, "judged_before": table.judgedBefore,
+            "not_asked": table.notAsked, "not_reached": notReached(totals), "rows": table.rows,
+            "settled_by_notification": settledByNotification,
+            "without_question": withoutQuestion(totals),
+        ]
+        return .object(parts.mapValues { .integer(Int64($0)) })
     }
 }
 

@@ -214,14 +214,20 @@ private struct Facts {
         guard totals.inScope > 0 && totals.discrepant == 0 && totals.undecidedCount == 0 else {
             return beside
         }
-        let rows: String
+        var rows: String
+        let isWhole = totals.judged == totals.inScope
+        // What was left out may be wrong for all that is known.
+        let judged = totals.judged.grouped + (isWhole ? "" : " judged")
         if applied + planned > 0 {
             // Rows that were not known yet are filled in and count as matched.
-            rows = "no row of \(totals.inScope.grouped) contradicts Apple"
-        } else if totals.matched < totals.inScope {
-            rows = "no row of \(totals.inScope.grouped) differs from Apple"
+            rows = "no row of \(judged) contradicts Apple"
+        } else if !isWhole {
+            rows = "no row of \(judged) differs"
         } else {
             rows = "all \(totals.inScope.of("row")) agree with Apple"
+        }
+        if let rest = totals.excluded[.inFlight], rest > 0 {
+            rows += "; \(rest.grouped) in flight"
         }
         return rows + (beside.isEmpty ? "" : ", beside " + beside)
     }

@@ -14,15 +14,34 @@ extension SummarySections {
                     [reason.rawValue, asked.grouped, left.grouped, reason.meaning],
                     ink: left > 0 ? .notable : .plain))
         }
-        let settled = coverage.settledByNotification
-        if settled > 0 {
-            section.rows.append(
-                .init(["settled", settled.grouped, "", "by a notification that agrees; no call"]))
+        func add(_ name: String, _ rows: Int, _ meaning: String) {
+            guard rows != 0 else { return }
+            section.rows.append(.init([name, rows.grouped, "", meaning]))
         }
-        if let unasked = coverage.unasked {
-            section.rows.append(
-                .init(["not asked", unasked.grouped, "", "there was no reason to ask"]))
+        add("beside", coverage.askedBeside ?? 0, "judged by the answer to another row's question")
+        add("settled", coverage.settledByNotification, "by a notification that agrees; no call")
+        guard let table = coverage.table else {
+            if let unasked = coverage.unasked {
+                add("not asked", unasked, "there was no reason to ask")
+            }
+            return section
         }
+        let totals = summary.totals
+        add("no question", coverage.withoutQuestion(totals), "judged without asking Apple")
+        add("excluded", totals.excludedCount, "left out: \"NOT JUDGED\" says why")
+        add("not reached", coverage.notReached(totals), "the run ended before")
+        add("before", table.judgedBefore, "judged by earlier runs of the same round")
+        add(
+            "not asked", table.notAsked,
+            summary.header.narrowing.isEmpty
+                ? "there was no reason to ask" : "no reason to ask, or left out by the narrowing")
+        add("inserted", table.inserted, "by this run")
+        if table.gone > 0 {
+            section.rows.append(
+                .init(["gone", "-" + table.gone.grouped, "", "deleted from the table meanwhile"]))
+        }
+        section.rows.append(
+            .init(["table", table.rows.grouped, "", "the sum: rows as the run ended"], isSum: true))
         return section
     }
 
@@ -41,14 +60,25 @@ extension SummarySections {
             if let tie = sample.tieOut { section.sentences.append(tie) }
         } else if quiet > 0 {
             section.sentences.append(
-                "\(quiet.grouped) rows were not asked about, and no sample says how many of them "
-                    + "differ.")
+                "\((coverage.unasked ?? quiet).of("row")) \(coverage.unasked == 1 ? "was" : "were") not "
+                    + "asked about, and no sample says how many of them differ.")
         }
         if let oldest = coverage.oldestCheck {
             section.sentences.append(
                 "Apple's oldest word about a row is of \(oldest.readable) UTC.")
         }
         return section
+    }
+}
+
+extension RunCoverage {
+    /// Rows that the run did not reach before it ended.
+    func notReached(_ totals: RunTotals) -> Int { totals.undecided[.deadline] ?? 0 }
+
+    /// Rows with a verdict for which Apple was not asked, and no notification spoke.
+    func withoutQuestion(_ totals: RunTotals) -> Int {
+        totals.inScope - askedRows - settledByNotification - totals.excludedCount
+            - notReached(totals)
     }
 }
 

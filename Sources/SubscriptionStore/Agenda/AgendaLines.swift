@@ -6,6 +6,23 @@ struct AgendaLines {
     let db: Database
     let passID: Int64
 
+    /// The beginning of a statement that adds lines, with the values that follow.
+    static let insertion = """
+        INSERT INTO trueup_agenda (
+            bundle_id, environment, original_transaction_id, reason, turn, since, attempts)
+        """
+
+    /// The end of such a statement: a line that rests is asked by the next run.
+    static let wakingUp = "ON CONFLICT DO UPDATE SET not_before = NULL"
+
+    /// That a line of the agenda is for the run that is going on.
+    ///
+    /// - Parameter line: The name of the line's table.
+    /// - Returns: A condition in SQL.
+    static func isForThisRun(_ line: String = "trueup_agenda") -> String {
+        "\(line).not_before IS NULL"
+    }
+
     /// The turns before this one are those of the durable reasons.
     static let firstDueTurn = QuestionReason.changed.rank * 2
 
@@ -30,7 +47,7 @@ struct AgendaLines {
                 db.cachedStatement(
                     sql: """
                         SELECT * FROM (SELECT * FROM (SELECT \(columns) FROM trueup_agenda
-                                WHERE \(place) > \(marks) \(order))
+                                WHERE \(place) > \(marks) AND \(Self.isForThisRun()) \(order))
                             UNION
                             SELECT * FROM (\(ofPass) AND turn < \(Self.firstDueTurn) \(order)))
                         \(order)
@@ -73,8 +90,10 @@ struct AgendaLines {
         }
         try db.cachedStatement(
             sql: """
-                INSERT INTO trueup_agenda VALUES (?, ?, ?, ?, ?, ?, ?, 0)
-                ON CONFLICT DO UPDATE SET reason = min(reason, excluded.reason),
+                INSERT INTO trueup_agenda (
+                    bundle_id, environment, original_transaction_id, reason, turn, since, rests_on)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET not_before = NULL, reason = min(reason, excluded.reason),
                     turn = min(turn, excluded.turn),
                     rests_on = max(ifnull(rests_on, excluded.rests_on), excluded.rests_on)
                 """

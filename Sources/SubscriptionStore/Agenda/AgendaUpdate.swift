@@ -3,12 +3,16 @@ import Subscriptions
 
 /// What a run's end does with the agenda, for a chunk of the rows that its pass has looked at.
 ///
-/// A line leaves when what follows from its answer is done: the row agrees, or its correction is
-/// written, or what cannot be corrected stands in the report. Everything else stays, or comes back.
+/// A line leaves when what follows from a verified statement about its own row is done: the row
+/// agrees, or its correction is written, or what cannot be corrected is in the report. Everything
+/// else stays, or comes back. docs/delta.md lists each way off the agenda.
 struct AgendaUpdate: Sendable {
     let run: RunReference
     let started: Timestamp
     let ended: Timestamp
+    /// Whether the guard accepted how many rows the table has: rows that are not in it may otherwise
+    /// come back.
+    let acceptsTable: Bool
 
     /// Does it for a source of rows of `trueup_pass_rows`, named `p`.
     func make(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
@@ -32,7 +36,11 @@ struct AgendaUpdate: Sendable {
                 WHERE p.agreed IS NOT NULL AND p.verdict IN (\(VerdictCode.match.rawValue),
                     \(VerdictCode.discrepancy.rawValue), \(VerdictCode.inserted.rawValue))
                 ON CONFLICT DO UPDATE SET asked_at = excluded.asked_at,
-                    signed_date = excluded.signed_date, clock = excluded.clock,
+                    signed_date = excluded.signed_date,
+                    -- What is judged without a statement leaves the date on which the last one ends.
+                    clock = CASE WHEN excluded.signed_date IS NULL THEN ifnull(excluded.clock,
+                        CASE WHEN trueup_checks.clock > excluded.asked_at
+                            THEN trueup_checks.clock END) ELSE excluded.clock END,
                     is_lasting = excluded.is_lasting, agreed = excluded.agreed,
                     account = ifnull(excluded.account, trueup_checks.account),
                     customer = excluded.customer, paid_group = excluded.paid_group
@@ -51,7 +59,17 @@ struct AgendaUpdate: Sendable {
                 AND c.superseded_by IS NULL AND c.fate <> 'applied')
         """
 
-    /// A row that a notification settled answers nothing that rests on a younger one.
+    /// That Apple's answer about the row `p` may be wrong once: it holds no verified statement about
+    /// the row, or one that is older than the statement for which Apple was asked.
+    private static let isDoubtful = """
+        (p.is_doubtful = 1 OR p.asked_because IS NOT NULL AND EXISTS (
+            SELECT 1 FROM trueup_agenda AS d WHERE d.bundle_id = p.bundle_id
+                AND d.environment = p.environment
+                AND d.original_transaction_id = p.original_transaction_id
+                AND d.rests_on > p.signed_date))
+        """
+
+    /// A statement answers nothing that rests on a younger one.
     private func takeOff(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
         try db.cachedStatement(
             sql: """
@@ -61,32 +79,43 @@ struct AgendaUpdate: Sendable {
                     JOIN trueup_agenda AS a ON a.bundle_id = p.bundle_id
                         AND a.environment = p.environment
                         AND a.original_transaction_id = p.original_transaction_id
-                    WHERE (p.verdict IN (\(VerdictCode.noted.rawValue),
-                                \(VerdictCode.match.rawValue),
+                    WHERE (p.verdict IN (\(VerdictCode.match.rawValue),
                                 \(VerdictCode.discrepancy.rawValue),
                                 \(VerdictCode.inserted.rawValue))
-                            OR p.reason = '\(ExclusionReason.appNotConfigured.rawValue)')
-                        AND NOT \(Self.isUnwritten)
-                        AND (p.asked_because IS NOT NULL OR a.rests_on IS NULL
-                            OR p.signed_date IS NULL OR a.rests_on <= p.signed_date))
+                            -- A subscription without a row: it was answered, or the row is gone.
+                            OR p.verdict = \(VerdictCode.noted.rawValue)
+                                AND (a.reason = \(QuestionReason.notification.rank) OR ?))
+                        AND p.is_doubtful = 0 AND NOT \(Self.isUnwritten)
+                        AND (a.rests_on IS NULL OR p.signed_date IS NULL
+                            OR a.rests_on <= p.signed_date))
                 """
-        ).execute(arguments: arguments)
+        ).execute(arguments: arguments + [acceptsTable])
     }
 
     private func holdBack(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
         let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
         let noted = VerdictCode.noted.rawValue
+        // A row that is undecided, or whose correction is not written, is asked about in each run.
         try db.cachedStatement(
             sql: """
-                INSERT INTO trueup_agenda
+                INSERT INTO trueup_agenda (
+                    bundle_id, environment, original_transaction_id, reason, turn, since, attempts,
+                    doubts)
                 SELECT p.bundle_id, p.environment, p.original_transaction_id,
                     CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END,
                     CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END * 2,
-                    ?, NULL, 1
+                    ?, 1, p.verdict <> \(VerdictCode.undecided.rawValue) AND NOT \(Self.isUnwritten)
                 FROM \(rows)
                 WHERE p.verdict = \(VerdictCode.undecided.rawValue) OR \(Self.isUnwritten)
-                ON CONFLICT DO UPDATE SET attempts = attempts + 1
+                    OR \(Self.isDoubtful)
+                ON CONFLICT DO UPDATE SET attempts = attempts + 1,
+                    doubts = CASE excluded.doubts WHEN 0 THEN 0 ELSE doubts + 1 END,
+                    not_before = CASE WHEN excluded.doubts = 1
+                        AND doubts >= \(RestingQuestions.runsInARow) THEN ? END
                 """
-        ).execute(arguments: [started.unixMilliseconds] + arguments)
+        ).execute(
+            arguments: [started.unixMilliseconds] + arguments + [
+                RestingQuestions.end(after: started).unixMilliseconds
+            ])
     }
 }

@@ -12,8 +12,8 @@ struct FindingQuestions: Sendable {
         let reason = QuestionReason.heldBack
         try db.execute(
             sql: """
-                INSERT OR IGNORE INTO trueup_agenda
-                SELECT s.bundle_id, s.environment, s.original_transaction_id, ?1, ?2, ?3, NULL, 0
+                \(AgendaLines.insertion)
+                SELECT s.bundle_id, s.environment, s.original_transaction_id, ?1, ?2, ?3, 0
                 FROM trueup_findings AS h
                 JOIN subscriptions AS s ON s.bundle_id = h.bundle_id
                     AND s.environment = h.environment
@@ -24,6 +24,7 @@ struct FindingQuestions: Sendable {
                         WHERE j.finding_id = h.finding_id AND j.job = ?6)
                     AND \(FindingLook.isOfAnApp(narrowing: "?7"))
                     AND \(condition)
+                \(AgendaLines.wakingUp)
                 """,
             arguments: [
                 reason.rank, AgendaLine.turn(reason, isEntitling: true),

@@ -103,7 +103,7 @@ struct OverlapQuestions: Sendable {
     private func ask(_ key: SubscriptionKey, _ db: Database) throws {
         let reason = QuestionReason.heldBack
         try db.cachedStatement(
-            sql: "INSERT OR IGNORE INTO trueup_agenda VALUES (?, ?, ?, ?, ?, ?, NULL, 0)"
+            sql: "\(AgendaLines.insertion) VALUES (?, ?, ?, ?, ?, ?, 0) \(AgendaLines.wakingUp)"
         ).execute(
             arguments: key.arguments + [
                 reason.rank, AgendaLine.turn(reason, isEntitling: true), started.unixMilliseconds,

@@ -7,6 +7,7 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - scope: From which rows the run takes its questions.
+    ///   - now: When it would begin.
     ///   - job: Whose earlier runs count.
     ///   - apps: The configured ones.
     ///   - level: How many rows tonight's sweep takes.
@@ -15,7 +16,7 @@ extension SQLiteStore {
     /// - Returns: Counts of one consistent view of the database.
     /// - Throws: `StoreError` when it cannot be read.
     package func forecast(
-        of scope: ForecastScope, job: String, apps: [AppIdentity],
+        of scope: ForecastScope, at now: Timestamp, job: String, apps: [AppIdentity],
         level: ([Int: Int]) -> Int,
         due: @escaping @Sendable (ScheduledRow, SweepEnds) -> QuestionReason?,
         place: (LocalSubscription) -> QuestionPlace
@@ -24,7 +25,8 @@ extension SQLiteStore {
         do {
             return try stream(doing) { db in
                 try withoutActuallyEscaping(place) { place in
-                    var questions = ForecastQuestions(db: db, apps: Set(apps), place: place)
+                    var questions = ForecastQuestions(
+                        db: db, now: now, apps: Set(apps), place: place)
                     try questions.addOwed()
                     switch scope {
                     case .owed: break
@@ -53,12 +55,16 @@ private struct ForecastQuestions {
     let db: Database
     let apps: Set<AppIdentity>
     let place: (LocalSubscription) -> QuestionPlace
+    /// That a line of the agenda does not rest when the run begins.
+    private let isAsked: String
     private var forecast = QuestionForecast()
 
     init(
-        db: Database, apps: Set<AppIdentity>, place: @escaping (LocalSubscription) -> QuestionPlace
+        db: Database, now: Timestamp, apps: Set<AppIdentity>,
+        place: @escaping (LocalSubscription) -> QuestionPlace
     ) {
         self.db = db
+        isAsked = "(not_before IS NULL OR \(RestingQuestions.isOver(at: now)))"
         self.apps = apps
         self.place = place
     }
@@ -73,7 +79,7 @@ private struct ForecastQuestions {
             db,
             sql: """
                 SELECT reason, bundle_id, environment, original_transaction_id
-                FROM trueup_agenda
+                FROM trueup_agenda WHERE \(isAsked)
                 """)
         while let line = try lines.next() {
             guard let reason = QuestionReason(rank: line.integer(at: 0) ?? -1) else { continue }
@@ -161,7 +167,7 @@ private struct ForecastQuestions {
             db.cachedStatement(
                 sql: """
                     SELECT EXISTS (SELECT 1 FROM trueup_agenda WHERE bundle_id = ?
-                        AND environment = ? AND original_transaction_id = ?)
+                        AND environment = ? AND original_transaction_id = ? AND \(isAsked))
                     """), arguments: key.arguments)
         if isOwed != true, let row = try row(of: key) { try ask(row, because: reason) }
     }
@@ -185,7 +191,7 @@ private struct ForecastQuestions {
                     AND c.original_transaction_id = s.original_transaction_id
                 WHERE NOT EXISTS (SELECT 1 FROM trueup_agenda AS a
                     WHERE a.bundle_id = s.bundle_id AND a.environment = s.environment
-                        AND a.original_transaction_id = s.original_transaction_id)
+                        AND a.original_transaction_id = s.original_transaction_id AND \(isAsked))
                 """, arguments: [began])
         while let row = try rows.next() {
             guard row.integer(at: LocalSubscription.columnCount) != 1 else {

@@ -52,14 +52,9 @@ struct ScheduledPass {
         coverage.rows = counts?.rows
         coverage.quiet = counts?.quiet
         coverage.oldestCheck = counts?.oldestCheck
-        coverage.asked = try byReason(
-            """
-            SELECT asked_because, count(*) FROM trueup_pass_rows
-            WHERE pass_id = ? AND asked_because IS NOT NULL
-                AND verdict IN (\(VerdictCode.match.rawValue),
-                    \(VerdictCode.discrepancy.rawValue), \(VerdictCode.undecided.rawValue))
-            GROUP BY 1
-            """)
+        coverage.asked = try byReason(Self.answered(where: Self.hasOwnQuestion))
+        coverage.askedBeside = try byReason(Self.answered(where: "NOT (\(Self.hasOwnQuestion))"))
+            .values.reduce(0, +)
         coverage.settledByNotification =
             try Int.fetchOne(
                 db,
@@ -80,13 +75,40 @@ struct ScheduledPass {
         return coverage
     }
 
+    /// Rows `p` that Apple was asked about, by the reason of the question that judged them.
+    private static func answered(where condition: String) -> String {
+        """
+        SELECT p.asked_because, count(*) FROM trueup_pass_rows AS p
+        WHERE p.pass_id = ?1 AND p.asked_because IS NOT NULL
+            AND p.verdict IN (\(VerdictCode.match.rawValue),
+                \(VerdictCode.discrepancy.rawValue), \(VerdictCode.undecided.rawValue))
+            AND ifnull(p.reason, '') <> '\(UndecidedReason.deadline.rawValue)'
+            AND (\(condition))
+        GROUP BY 1
+        """
+    }
+
+    /// That the row `p` was to be asked about for the reason of the question that judged it.
+    private static let hasOwnQuestion = """
+        EXISTS (SELECT 1 FROM trueup_passes AS w
+            WHERE w.pass_id = p.pass_id AND w.covers_every_row = 1)
+        OR EXISTS (SELECT 1 FROM trueup_pass_questions AS q WHERE q.pass_id = p.pass_id
+            AND q.turn IN (p.asked_because * 2, p.asked_because * 2 + 1)
+            AND q.bundle_id = p.bundle_id AND q.environment = p.environment
+            AND q.original_transaction_id = p.original_transaction_id)
+        OR EXISTS (SELECT 1 FROM trueup_agenda AS a WHERE a.bundle_id = p.bundle_id
+            AND a.environment = p.environment
+            AND a.original_transaction_id = p.original_transaction_id
+            AND a.reason = p.asked_because)
+        """
+
     /// Questions of the pass, and what is owed, about which nothing was judged.
     private static let left = """
         SELECT reason, count(*) FROM (
             SELECT turn / 2 AS reason, bundle_id, environment, original_transaction_id
             FROM trueup_pass_questions WHERE pass_id = ?1
             UNION SELECT reason, bundle_id, environment, original_transaction_id
-            FROM trueup_agenda) AS q
+            FROM trueup_agenda WHERE \(AgendaLines.isForThisRun())) AS q
         WHERE NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p WHERE p.pass_id = ?1
             AND p.bundle_id = q.bundle_id AND p.environment = q.environment
             AND p.original_transaction_id = q.original_transaction_id

@@ -9,6 +9,16 @@ extension CompanyLedgerEntry {
             content: entry.canonical.rendered, writtenAt: entry.writtenAt)
     }
 
+    /// An entry as a report shows it; `nil` where the line is no entry.
+    init?(line: String) {
+        guard let read = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)),
+            let entry = read.entry
+        else { return nil }
+        self.init(
+            number: entry.number, digest: entry.hash, run: entry.runID, content: line,
+            writtenAt: entry.writtenAt)
+    }
+
     /// The entry, read back from its line.
     ///
     /// - Throws: `.inconsistent` where it is not what its hash was computed over.
@@ -25,7 +35,7 @@ extension CompanyLedgerEntry {
 
     private var damage: StoreError {
         .inconsistent(
-            "Entry \(number) of the ledger beside your table is not as it was written: it was "
+            "Entry \(number) of the ledger, beside your table or in a report, is not as it was written: it was "
                 + "changed. Nothing was written. Find out who changed it; `trueup verify` tells "
                 + "what the reports prove.")
     }
@@ -36,6 +46,7 @@ extension CompanyLedgerEntry {
         var ledgerPrevious: String
         var ledgerHash: String
         var runID: String
+        var table: String?
         var kinds: [String]
         var app: String
         var environment: String
@@ -56,7 +67,8 @@ extension CompanyLedgerEntry {
         var accessContinuesBy: String?
 
         enum CodingKeys: String, CodingKey {
-            case kinds, app, environment, before, after, evidence, actor, reason, host, action, plan
+            case kinds, table, app, environment, before, after, evidence, actor, reason, host,
+                action, plan
             case ledgerEntry = "ledger_entry"
             case ledgerPrevious = "ledger_previous"
             case ledgerHash = "ledger_hash"
@@ -80,7 +92,7 @@ extension CompanyLedgerEntry {
             var entry = LedgerEntry(
                 number: ledgerEntry, previousHash: ledgerPrevious, runID: runID,
                 correction: PlannedCorrection(
-                    target: .insert(key), changes: .subscription(changes),
+                    target: .insert(key), changes: changes,
                     kinds: kinds.compactMap(FindingKind.init(rawValue:)),
                     evidence: EvidenceDigest(hexadecimal: evidence),
                     evidenceRenewal: evidenceRenewal.map(EvidenceDigest.init(hexadecimal:)),
@@ -95,13 +107,23 @@ extension CompanyLedgerEntry {
             return entry
         }
 
-        private var changes: [SubscriptionField: FieldChange] {
-            var changes: [SubscriptionField: FieldChange] = [:]
-            for field in SubscriptionField.allCases {
+        /// Of a row, or of the ledger where the entry declares a break.
+        private var changes: ChangeSet {
+            guard table == ChangeSet.Table.ledger.rawValue else {
+                return .subscription(changes { $0.form })
+            }
+            return .ledger(changes { $0 == .entry ? .integer : .text })
+        }
+
+        private func changes<Field: NamedColumn>(
+            _ form: (Field) -> FieldForm
+        ) -> [Field: FieldChange] {
+            var changes: [Field: FieldChange] = [:]
+            for field in Field.allCases {
                 guard let before = before[field.rawValue], let after = after[field.rawValue]
                 else { continue }
                 changes[field] = FieldChange(
-                    before: before.value(as: field.form), after: after.value(as: field.form))
+                    before: before.value(as: form(field)), after: after.value(as: form(field)))
             }
             return changes
         }

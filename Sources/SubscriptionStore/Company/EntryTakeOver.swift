@@ -14,6 +14,8 @@ struct EntryTakeOver {
         let head = try Ledger(db: db).head()
         try Self.refuse(entry, behind: head, of: mapping)
         try Ledger(db: db).takeOver(entry)
+        // A declared break changes no row.
+        guard entry.changes.table == .subscriptions else { return }
         try changeCopy(by: entry)
         try settlePlanned(entry)
         try OutboxWriter(db: db, naming: naming).append(entry)

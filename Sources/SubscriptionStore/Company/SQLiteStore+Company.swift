@@ -34,12 +34,14 @@ extension SQLiteStore {
     ///   - mode: A check makes nothing in the company's database.
     ///   - now: When.
     ///   - apps: Whose rows are read, as far as columns tell apps apart; `nil` for all.
+    ///   - shown: The line of an entry of the ledger as a report shows it.
     ///   - goesOn: Told after each page how many rows were read, of about how many; `false` stops.
     /// - Returns: What was read; `nil` without a table elsewhere.
     /// - Throws: 78 where the schema changed, where the table was restored behind the books, or where
     ///   these books are not those of this table: no row was touched.
     package func refreshCopy(
         for mode: RunMode, at now: Timestamp, of apps: Set<AppIdentity>? = nil,
+        filling shown: (Int64) -> String? = { _ in nil },
         whileAllowed goesOn: (_ rows: Int64, _ expected: Int64?) -> Bool = { _, _ in true }
     ) async throws(StoreError) -> CopyRefresh? {
         guard let company else {
@@ -53,7 +55,7 @@ extension SQLiteStore {
             try company.database.check(mayWrite: mode == .apply)
         }
         let refresh = try await beginRefresh(of: company)
-        try await takeOver(from: company)
+        try await takeOver(from: company, filling: shown)
         let apps = apps?.sorted()
         company.unread.reading(apps)
         let expected = try await expectedRows(of: apps)

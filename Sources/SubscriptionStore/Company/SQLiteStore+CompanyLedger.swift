@@ -9,7 +9,8 @@ extension SQLiteStore {
     /// looks.
     ///
     /// - Parameter company: The table that the rows here are a copy of.
-    /// - Returns: `nil` where its ledger has the newest entry that both must have.
+    /// - Returns: `nil` where its ledger has the newest entry that both must have, or goes on behind it:
+    ///   then its loss was declared, and these books were put back to before that.
     /// - Throws: `StoreError` when one of the two cannot be read.
     package func gap(inLedgerOf company: CompanyLink) async throws(StoreError) -> String? {
         let newest = try await read("reading the ledger's end") { db in
@@ -19,9 +20,9 @@ extension SQLiteStore {
         let standing = try await blocking { () throws(StoreError) in
             try company.database.entries(after: newest.number &- 1, limit: 1)
         }.first
-        guard standing?.number != newest.number || standing?.digest != newest.hash else {
-            return nil
-        }
+        guard standing?.number != newest.number || standing?.digest != newest.hash,
+            (standing?.number ?? 0) <= newest.number
+        else { return nil }
         return "The ledger beside your table \(company.mapping.table) lacks entry "
             + "\(newest.number), which the books have: your database was restored to an earlier "
             + "state. Nothing was written. Compare the rows with the reports, then declare it with "
@@ -42,6 +43,8 @@ extension SQLiteStore {
             try company.database.entries(after: after, limit: 1)
         }.first
         guard let next else { return nil }
+        // What comes before it and is not there, a run takes from the reports.
+        guard next.number == head.number &+ 1 else { return head.number &+ 1 }
         do {
             try EntryTakeOver.refuse(next.ledgerEntry(), behind: head, of: company.mapping)
         } catch {
@@ -52,24 +55,78 @@ extension SQLiteStore {
 
     /// Takes over what a killed run committed there and not here.
     ///
+    /// - Parameters:
+    ///   - company: The table with the ledger.
+    ///   - shown: The line of an entry as a report shows it. Where the ledger there lacks entries that
+    ///     a declared restore lost, and the books were put back to before that, those come from the
+    ///     reports: the next entry there proves them by their hash.
     /// - Throws: `.schema` where the company's database lacks an entry that the books have.
-    func takeOver(from company: CompanyLink) async throws(StoreError) {
+    func takeOver(
+        from company: CompanyLink, filling shown: (Int64) -> String?
+    ) async throws(StoreError) {
         if let gap = try await gap(inLedgerOf: company) { throw .schema(gap) }
         var after = try await read("reading the ledger's end") { db in
             try Self.newestMapped(db)?.number ?? Ledger(db: db).head().number
         }
-        while true {
-            let position = after
-            let missing = try await blocking { () throws(StoreError) in
-                try company.database.entries(after: position, limit: Self.entriesPerPage)
+        while let first = try await entries(of: company, after: after).first {
+            let head = try ledgerHead().number
+            if first.number > head &+ 1 {
+                let last = min(first.number &- 1, head &+ Int64(Self.entriesPerPage))
+                try await takeOver(
+                    try Self.lines((head &+ 1)...last, shown, of: company), of: company)
+                continue
             }
-            guard let last = missing.last else { return }
-            try await write("taking over corrections of a run that was killed") { [naming] db in
-                let takeOver = EntryTakeOver(db: db, mapping: company.mapping, naming: naming)
-                for entry in missing { try takeOver.take(entry.ledgerEntry()) }
+            var page = try await entries(of: company, after: after)
+            for (index, entry) in page.enumerated().dropFirst()
+            where entry.number != page[index - 1].number &+ 1 {
+                page.removeSubrange(index...)
+                break
             }
-            after = last.number
+            try await takeOver(page, of: company)
+            after = page.last?.number ?? after
         }
+    }
+
+    private func takeOver(
+        _ entries: [CompanyLedgerEntry], of company: CompanyLink
+    ) async throws(StoreError) {
+        try await write("taking over corrections of a run that was killed") { [naming] db in
+            let takeOver = EntryTakeOver(db: db, mapping: company.mapping, naming: naming)
+            for entry in entries { try takeOver.take(entry.ledgerEntry()) }
+        }
+    }
+
+    private func entries(
+        of company: CompanyLink, after number: Int64
+    ) async throws(StoreError) -> [CompanyLedgerEntry] {
+        try await blocking { () throws(StoreError) in
+            try company.database.entries(after: number, limit: Self.entriesPerPage)
+        }
+    }
+
+    /// The entries that the reports show.
+    private static func lines(
+        _ numbers: ClosedRange<Int64>, _ shown: (Int64) -> String?, of company: CompanyLink
+    ) throws(StoreError) -> [CompanyLedgerEntry] {
+        var entries: [CompanyLedgerEntry] = []
+        for number in numbers {
+            guard let line = shown(number), let entry = CompanyLedgerEntry(line: line) else {
+                throw .schema(
+                    "The ledger beside \(company.mapping.table) and the books both lack entry "
+                        + "\(number) of the ledger, and no report shows it. Nothing was written. Put "
+                        + "the reports back, or the newest books that you have, and give the same "
+                        + "command again.")
+            }
+            entries.append(entry)
+        }
+        return entries
+    }
+
+    /// Whether the ledger beside the company's table goes on behind these books.
+    package func isContinuedByCompany() async throws(StoreError) -> Bool {
+        guard let company, try copyState() != nil else { return false }
+        let head = try ledgerHead().number
+        return try await !entries(of: company, after: head).isEmpty
     }
 
     /// Declares that these books take the place of lost ones, whose ledger stands beside the table.

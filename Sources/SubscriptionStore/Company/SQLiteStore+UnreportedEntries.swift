@@ -85,15 +85,39 @@ extension SQLiteStore {
         }
     }
 
+    /// Notes that reports show the declared breaks that were taken over.
+    ///
+    /// - Throws: `StoreError` when the books cannot be written.
+    package func noteDeclarationsShown() async throws(StoreError) {
+        try await write("noting which entries reports show") { db in
+            let declared = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT l.entry, l.run_id FROM trueup_ledger AS l
+                    WHERE l.target_table = ? AND NOT EXISTS (
+                        SELECT 1 FROM trueup_reported_ranges AS s
+                        WHERE l.entry BETWEEN s.first_entry AND s.last_entry)
+                    """, arguments: [ChangeSet.Table.ledger.rawValue])
+            for row in declared {
+                guard let entry = row.integer(at: 0) else { continue }
+                try ReportedEntries(db: db).noteShown(entry, byRun: row.requiredText(at: 1))
+            }
+        }
+    }
+
     /// Takes over what the ledger beside the company's table has and the books lack.
     ///
+    /// - Parameter shown: The line of an entry as a report shows it, for entries that the ledger there
+    ///   lacks because it was restored itself.
     /// - Returns: The entries; `nil` for none, and without such a table.
     /// - Throws: `.schema` where it is the company's database that lacks entries.
-    package func takeOverCompanyEntries() async throws(StoreError) -> ClosedRange<Int64>? {
+    package func takeOverCompanyEntries(
+        filling shown: (Int64) -> String?
+    ) async throws(StoreError) -> ClosedRange<Int64>? {
         guard let company else { return nil }
         _ = try await beginRefresh(of: company)
         let before = try ledgerHead().number
-        try await takeOver(from: company)
+        try await takeOver(from: company, filling: shown)
         let now = try ledgerHead().number
         return now > before ? (before &+ 1)...now : nil
     }

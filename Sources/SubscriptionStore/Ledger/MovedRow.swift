@@ -92,7 +92,7 @@ struct MovedRow {
     private func askAgain(since started: Timestamp) throws {
         let reason = QuestionReason.heldBack
         try db.cachedStatement(
-            sql: "INSERT OR IGNORE INTO trueup_agenda VALUES (?, ?, ?, ?, ?, ?, NULL, 1)"
+            sql: "\(AgendaLines.insertion) VALUES (?, ?, ?, ?, ?, ?, 1) \(AgendaLines.wakingUp)"
         ).execute(
             arguments: correction.subscription.arguments + [
                 reason.rank, AgendaLine.turn(reason, isEntitling: false),

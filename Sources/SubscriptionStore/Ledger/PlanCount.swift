@@ -9,10 +9,11 @@ struct PlanCount {
     func totals() throws -> PlanTotals {
         var totals = RunTotals()
         var notFound = 0
+        var doubtful = 0
         let verdicts = try Row.fetchCursor(
             db,
             sql: """
-                SELECT verdict, ifnull(reason, ''), count(*), sum(is_absent)
+                SELECT verdict, ifnull(reason, ''), count(*), sum(is_absent), sum(is_doubtful)
                 FROM trueup_pass_rows WHERE pass_id = ? GROUP BY verdict, reason
                 """,
             arguments: [passID])
@@ -21,6 +22,9 @@ struct PlanCount {
                 row.number(at: 2) ?? 0, code: row.integer(at: 0) ?? 0,
                 reason: row.requiredText(at: 1))
             notFound += row.number(at: 3) ?? 0
+            if row.integer(at: 0) == VerdictCode.discrepancy.rawValue {
+                doubtful += row.number(at: 4) ?? 0
+            }
         }
         let changes = try changes()
         totals.filled = changes.filled
@@ -39,6 +43,7 @@ struct PlanCount {
             totals: totals, changes: changes.subscriptions, notFound: notFound,
             verificationFailures: failures ?? 0, tableRows: rows ?? 0,
             tableRowsBefore: before)
+        plan.doubtful = doubtful
         plan.inFlightByOurselves = try inFlightByOurselves()
         plan.lastRun = try lastRun()
         let scheduled = try scheduledRows()

@@ -170,6 +170,18 @@ extension SQLiteStore {
         }
     }
 
+    /// When it was noticed last that the tables had been restored; `nil` where they never were.
+    package func newestRestore() throws(StoreError) -> Timestamp? {
+        do {
+            return try stream("looking for restores") { db in
+                try Int64.fetchOne(db, sql: "SELECT max(noticed_at) FROM trueup_restores")
+                    .map(Timestamp.init(unixMilliseconds:))
+            }
+        } catch {
+            throw StoreError(error, doing: "looking for restores")
+        }
+    }
+
     /// Whether all entries of a range only declare breaks.
     package func isDeclaration(
         ofEntry first: Int64, through last: Int64

@@ -143,8 +143,10 @@ struct PassOpening {
                 """, arguments: [sequence, passID])
     }
 
-    /// Forgets a chunk of the rows that an earlier run could not judge only because it ended, or
-    /// because Apple did not answer, so that the walk asks about them again.
+    /// Forgets a chunk of the rows that an earlier run could not judge only because it ended, because
+    /// Apple did not answer, or because the answer may be wrong once, so that Apple is asked again.
+    ///
+    /// An id that Apple did not find is asked about again on the next day anyway.
     ///
     /// - Returns: Whether there may be more.
     static func askAgain(_ opened: Opened, _ db: Database) throws -> Bool {
@@ -156,6 +158,11 @@ struct PassOpening {
                         FROM trueup_pass_rows
                         WHERE pass_id = ?1 AND verdict = 3
                             AND reason IN ('deadline', 'unavailable', 'rate_limited')
+                        LIMIT \(StoreLimits.scatteredRowsPerChunk))
+                    UNION SELECT * FROM (
+                        SELECT original_transaction_id, environment, bundle_id
+                        FROM trueup_pass_rows
+                        WHERE pass_id = ?1 AND is_doubtful = 1 AND ifnull(is_absent, 0) = 0
                         LIMIT \(StoreLimits.scatteredRowsPerChunk))
                     UNION SELECT * FROM (\(movedRows))
                     LIMIT \(StoreLimits.scatteredRowsPerChunk)
@@ -176,7 +183,17 @@ struct PassOpening {
                     outcome_original_transaction_id) = (?, ?, ?) AND superseded_by IS NULL
                     AND is_carried = 0
                 """)
+        let questions = try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO trueup_pass_questions
+                SELECT pass_id, \(AgendaLine.turn(.heldBack, isEntitling: false)), bundle_id,
+                    environment, original_transaction_id, NULL FROM trueup_pass_rows
+                WHERE pass_id = ? AND is_doubtful = 1
+                    AND (bundle_id, environment, original_transaction_id) = (?, ?, ?)
+                """)
         for key in keys {
+            // An answer about another row may have brought it, so nothing else need ask about it.
+            try questions.execute(arguments: [opened.passID] + key.arguments)
             try findings.execute(arguments: [opened.sequence, opened.passID] + key.arguments)
             try corrections.execute(arguments: [opened.sequence, opened.passID] + key.arguments)
             try db.cachedStatement(

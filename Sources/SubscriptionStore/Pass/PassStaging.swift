@@ -86,7 +86,7 @@ struct PassStaging {
             arguments: [
                 run.passID, key.bundleID, key.environment, key.originalTransactionID,
                 VerdictCode(outcome.verdict).rawValue, VerdictCode.reason(of: outcome.verdict),
-                isAbsent, outcome.look.rawValue,
+                isAbsent, outcome.look.rawValue, outcome.isDoubtful,
             ] + Self.checkArguments(of: outcome) + outcome.figures.arguments)
         return db.changesCount > 0
     }
@@ -99,10 +99,11 @@ struct PassStaging {
         """
         INSERT INTO trueup_pass_rows (
             pass_id, bundle_id, environment, original_transaction_id, verdict, reason,
-            is_absent, look, \(checkColumns), \(figureColumns))
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            is_absent, look, is_doubtful, \(checkColumns), \(figureColumns))
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET verdict = excluded.verdict, reason = excluded.reason,
-            is_absent = excluded.is_absent, look = excluded.look, asks_again = 0,
+            is_absent = excluded.is_absent, look = excluded.look,
+            is_doubtful = excluded.is_doubtful, asks_again = 0,
             \(takesOverCheck), \(takesOverFigures)
         WHERE \(isReplaceable)
         """
@@ -117,14 +118,16 @@ struct PassStaging {
             sql: """
                 INSERT INTO trueup_pass_rows (
                     pass_id, bundle_id, environment, original_transaction_id, verdict,
-                    \(Self.checkColumns))
-                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue), ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET asks_again = CASE WHEN ? THEN 0 ELSE asks_again END
+                    is_doubtful, \(Self.checkColumns))
+                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue), ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET asks_again = CASE WHEN ? THEN 0 ELSE asks_again END,
+                    is_doubtful = CASE verdict WHEN \(VerdictCode.noted.rawValue)
+                        THEN excluded.is_doubtful ELSE is_doubtful END
                 WHERE verdict <> \(VerdictCode.inserted.rawValue)
                 """
         ).execute(
-            arguments: [run.passID] + outcome.key.arguments + Self.checkArguments(of: outcome)
-                + [replaces])
+            arguments: [run.passID] + outcome.key.arguments + [outcome.isDoubtful]
+                + Self.checkArguments(of: outcome) + [replaces])
         return db.changesCount > 0
     }
 

@@ -33,7 +33,8 @@ struct ChunkedConclusion: Sendable {
         }
         if header.worksOffAgenda {
             let update = AgendaUpdate(
-                run: run, started: header.started, ended: conclusion.ended)
+                run: run, started: header.started, ended: conclusion.ended,
+                acceptsTable: conclusion.acceptedTableRows != nil)
             steps.append(
                 Step { start, db in
                     let rows = chunk(of: "trueup_pass_rows", start, as: "p")
@@ -162,6 +163,7 @@ struct ChunkedConclusion: Sendable {
                     '\(UndecidedReason.deadline.rawValue)'
                 FROM \(rows) \(isTable ? "" : join)
                 WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
+                    \(scope == "trueup_agenda" ? "AND \(AgendaLines.isForThisRun("q"))" : "")
                     AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
                         WHERE \(FindingLook.isOfAnApp(narrowing: "w.narrowing", of: "s")))
                 """

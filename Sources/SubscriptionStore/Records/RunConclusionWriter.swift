@@ -42,15 +42,22 @@ struct RunConclusionWriter {
     }
 
     /// Records that a plan was applied to its end: only rows that changed meanwhile are left of it.
+    ///
+    /// A run that was to apply an earlier plan and did not come to adopt all of it has applied none.
     private func noteAppliedPlan() throws {
         guard header.mode == .apply, !tally.leavesPlanOpen else { return }
         try db.execute(
             sql: """
-                UPDATE trueup_plans SET applied_by = ?1, applied_at = ?2
-                WHERE plan = (SELECT plan FROM trueup_run_plans WHERE run_seq = ?3)
-                    AND applied_by IS NULL
+                UPDATE trueup_plans AS p SET applied_by = ?1, applied_at = ?2
+                WHERE p.plan = (SELECT plan FROM trueup_run_plans WHERE run_seq = ?3)
+                    AND p.applied_by IS NULL
+                    AND (?4 OR EXISTS (SELECT 1 FROM trueup_applications AS a
+                        WHERE a.pass_id = ?5 AND (a.undo_of IS NOT NULL OR a.plan = p.plan)))
                 """,
-            arguments: [header.runID, conclusion.ended.unixMilliseconds, run.sequence])
+            arguments: [
+                header.runID, conclusion.ended.unixMilliseconds, run.sequence, header.judgesRows,
+                run.passID,
+            ])
     }
 
     private func countRows() throws {
@@ -59,6 +66,12 @@ struct RunConclusionWriter {
                 sql: "INSERT INTO trueup_run_totals VALUES (?, ?, ?, ?)",
                 arguments: [run.sequence, count.verdict, count.reason, count.rows])
         }
+    }
+
+    private var coverage: RunCoverage? {
+        var coverage = conclusion.coverage
+        coverage?.table = tally.table
+        return coverage
     }
 
     private func end() throws {
@@ -74,7 +87,7 @@ struct RunConclusionWriter {
                 TextList.encode(conclusion.statuses.map(\.rawValue)),
                 TextList.encode(conclusion.messages), TextList.encode(conclusion.limits),
                 conclusion.closesPass, try Ledger(db: db).head().hash,
-                CoverageText.encode(conclusion.coverage),
+                CoverageText.encode(coverage),
                 try FiguresText.encode(tally.figures), tally.control, tally.measures,
                 run.sequence,
             ])
@@ -104,6 +117,8 @@ struct ConclusionTally: Sendable {
     }
 
     let counts: [Count]
+    /// Where each row of the table is counted; `nil` for a run that judged none.
+    let table: RunCoverage.TableCount?
     let evidence: EvidenceAccount.Sum
     let figures: RunFigures
     /// The control totals and the measures, as they are stored with the run.
@@ -133,6 +148,11 @@ struct ConclusionTally: Sendable {
                 verdict: row.integer(at: 0) ?? 0, reason: row.requiredText(at: 1),
                 rows: row.number(at: 2) ?? 0)
         }
+        table =
+            conclusion.coverage == nil
+            ? nil
+            : try TableTieOut(db: db, run: run, narrowing: header.narrowing).count(
+                inScope: counts.reduce(0) { $0 &+ $1.rows })
         evidence = try EvidenceAccount(db: db).sumSinceLastRun()
         figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
         control = try MeasureText.encode(ControlCount(db: db, header: header).end(of: run))

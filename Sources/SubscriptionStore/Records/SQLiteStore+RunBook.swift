@@ -19,6 +19,8 @@ extension SQLiteStore {
         if try await read(doing, checked.isNeeded) {
             try await inChunks(doing, from: "", checked.ask)
         }
+        let resting = RestingQuestions(run: run)
+        while try await write(doing, resting.wakeUp) {}
         let counted = try await read(doing) { db in
             try MeasureText.encode(ControlCount(db: db, header: run).begin())
         }
@@ -64,7 +66,8 @@ extension SQLiteStore {
     private static let asked = """
         JOIN (SELECT bundle_id, environment, original_transaction_id
                 FROM trueup_pass_questions WHERE pass_id = ?
-            UNION SELECT bundle_id, environment, original_transaction_id FROM trueup_agenda) AS q
+            UNION SELECT bundle_id, environment, original_transaction_id FROM trueup_agenda
+                WHERE \(AgendaLines.isForThisRun())) AS q
             ON q.bundle_id = s.bundle_id AND q.environment = s.environment
                 AND q.original_transaction_id = s.original_transaction_id
         """

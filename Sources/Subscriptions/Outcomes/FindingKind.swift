@@ -55,6 +55,26 @@ extension FindingKind {
 }
 
 extension FindingKind {
+    /// Whether the finding may rest on an answer that is wrong once: no verified statement about the
+    /// row itself shows it.
+    ///
+    /// Its question stays pending: Apple is asked again in the next runs.
+    package var mayBeWrongOnce: Bool {
+        switch self {
+        case .notFound, .accountNotFound, .invalidID, .wrongEnvironment, .wrongApp,
+            .verificationFailed, .contradiction:
+            true
+        case .missingLocally, .migrated, .duplicateLocal, .refundReversalMissed, .graceMissed,
+            .revocationMissed, .accessMissing, .accessUnpaid, .status, .expiry, .product,
+            .renewalPreference, .revocationDate, .latestTransaction, .ownership, .identity, .price,
+            .transactionMissing, .transactionUnknown, .notificationMissed, .notificationLost,
+            .overlappingSubscriptions, .resurrected, .unknownValue, .unreadableValue:
+            false
+        }
+    }
+}
+
+extension FindingKind {
     /// Whether a run that writes mends it by Apple's answer about its row, unless its settings say
     /// otherwise.
     package var isMendedByAnswer: Bool {

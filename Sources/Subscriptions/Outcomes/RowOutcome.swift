@@ -26,6 +26,9 @@ package struct RowOutcome: Hashable, Sendable {
     package var askedBecause: QuestionReason?
     /// What the row adds to the control totals; `nil` where it was not judged.
     package var figures: RowFigures?
+    /// Whether the outcome rests on an answer that may be wrong once, so that Apple must be asked
+    /// again whatever the verdict is.
+    package var isDoubtful = false
 
     package init(key: SubscriptionKey, verdict: Verdict?) {
         self.key = key

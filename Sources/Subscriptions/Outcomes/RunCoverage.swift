@@ -7,13 +7,20 @@ package struct RunCoverage: Hashable, Sendable, Codable {
     package var rows: Int?
     /// Rows that no reason named.
     package var quiet: Int?
-    /// Rows that were judged by an answer of Apple's or left undecided by one, by reason.
+    /// Rows with a question of their own that Apple answered, or that were left undecided by it, by
+    /// reason.
     package var asked: [QuestionReason: Int] = [:]
+    /// Rows that the answer to another row's question judged, as that of the same customer.
+    ///
+    /// `nil` in what earlier versions stored: they counted these by the reason of that question.
+    package var askedBeside: Int?
     /// Rows that a notification's own signed statement settled, without a call.
     package var settledByNotification = 0
     /// Questions that were not asked, by reason.
     package var left: [QuestionReason: Int] = [:]
     package var oldestCheck: Timestamp?
+    /// Where each row of the table is counted; `nil` in what earlier versions stored.
+    package var table: TableCount?
     /// Rows that earlier runs of an unfinished round had judged and this one did not ask about again;
     /// `nil` for a run that went on with no round.
     package var roundBefore: Int?
@@ -76,4 +83,34 @@ package struct RunCoverage: Hashable, Sendable, Codable {
     }
 
     package init(kind: Kind) { self.kind = kind }
+
+    /// Rows that Apple's answers judged, or left undecided.
+    package var askedRows: Int {
+        asked.values.reduce(askedBeside ?? 0) { $0.addingReportingOverflow($1).partialValue }
+    }
+}
+
+extension RunCoverage {
+    /// The rows of the table as the run ended, of the run's apps where it was for some alone.
+    ///
+    /// `rows` = rows in scope − `gone` + `judgedBefore` + `notAsked` + `inserted`.
+    package struct TableCount: Hashable, Sendable, Codable {
+        package var rows: Int
+        /// Rows without a verdict: there was no reason to ask, or the run was narrowed.
+        package var notAsked: Int
+        /// Rows that earlier runs of an unfinished round judged, and this one did not.
+        package var judgedBefore: Int
+        /// Rows that the run itself added.
+        package var inserted: Int
+        /// Rows in scope that are no longer in the table.
+        package var gone: Int
+
+        package init(rows: Int, notAsked: Int, judgedBefore: Int, inserted: Int, gone: Int) {
+            self.rows = rows
+            self.notAsked = notAsked
+            self.judgedBefore = judgedBefore
+            self.inserted = inserted
+            self.gone = gone
+        }
+    }
 }

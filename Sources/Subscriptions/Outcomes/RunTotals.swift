@@ -28,6 +28,8 @@ package struct PlanTotals: Hashable, Sendable {
     package var changes: Int
     /// Rows that Apple did not find.
     package var notFound: Int
+    /// Rows with an answer that may be wrong once, so that Apple is asked about them again.
+    package var doubtful = 0
     package var verificationFailures: Int
     /// Rows in the whole table now, whatever part of it the job covers.
     package var tableRows: Int

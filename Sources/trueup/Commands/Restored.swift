@@ -54,14 +54,19 @@ package struct Restored: Verb {
             try showAdoption(insteadOf: former, by: settings.databasePath, in: invocation)
             return .ok
         }
-        if let lost = try await store.declareCompanyRestored(
-            reason: reason, by: holder, at: invocation.now())
+        // Where its ledger goes on behind these books, they were put back: nothing is lost there.
+        if try await !store.isContinuedByCompany(),
+            let lost = try await store.declareCompanyRestored(
+                reason: reason, by: holder, at: invocation.now())
         {
             _ = consume lock
             try showLoss(ofTable: lost, in: invocation)
             return .ok
         }
-        if let range = try await store.takeOverCompanyEntries() {
+        let reports = ShownEntries(directory: settings.reportDirectory)
+        if let range = try await store.takeOverCompanyEntries(
+            filling: reports.line
+        ) {
             // New books that follow lost ones get their report folder, too.
             let books = ReportingDatabase(
                 identity: try store.databaseIdentity(), path: settings.booksURL)
@@ -129,7 +134,8 @@ package struct Restored: Verb {
         }
         try invocation.output.line(
             "Nothing had to be declared: the books were behind, and entries \(range.lowerBound) to "
-                + "\(range.upperBound) were taken over from the ledger beside your table.")
+                + "\(range.upperBound) were taken over from the ledger beside your table, and from "
+                + "reports where it lacks them.")
     }
 
     /// The books have these entries, and the company's table lost them.

@@ -22,6 +22,7 @@ extension RunForecast {
             notFoundConfirmations: job.notFoundConfirmations, history: job.history,
             reportOnlyFields: job.reportOnlyFields)
         policy.keep(as: settings.company)
+        policy.restoredAt = try store.newestRestore()
         policy.strayBundles = strayBundles(among: table, apps: settings.identities)
         self.init(
             try Self.questions(of: job, policy, apps: only, in: store), job: job,
@@ -49,7 +50,7 @@ extension RunForecast {
             }
         let apps = Set(policy.apps)
         return try store.forecast(
-            of: scope, job: job.name, apps: only.map(Array.init) ?? policy.apps,
+            of: scope, at: policy.now, job: job.name, apps: only.map(Array.init) ?? policy.apps,
             level: { sweepLevel(rowsByDaysLeft: $0) },
             due: { dueReason(of: $0, sweeping: $1, asked, apps: apps) },
             place: { row in

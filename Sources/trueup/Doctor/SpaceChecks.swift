@@ -100,7 +100,7 @@ struct SpaceChecks {
         var lastReport: (bytes: Int64, questions: Int)?
         if let past = run.questions.pastRuns.first, let coverage = past.coverage {
             let folder = "\(settings.reportDirectory)/\(past.started.utcDay)/\(past.runID)"
-            let asked = coverage.asked.values.reduce(0, +)
+            let asked = coverage.askedRows
             lastReport = FileSystemFacts.bytes(ofFilesIn: folder).map { ($0, asked) }
         }
         return SpaceForecast(

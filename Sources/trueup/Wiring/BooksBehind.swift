@@ -49,6 +49,7 @@ struct BooksBehind {
             if !recovered.isEmpty { try await store.keep(recovered) }
             page = try await store.unreportedEntries(after: last, limit: Self.entriesPerPage)
         }
+        try await store.noteDeclarationsShown()
         return notice(of: counts)
     }
 
@@ -112,4 +113,14 @@ struct BooksBehind {
             + "from there. They are not reported again.\(lost) Findings and notifications that the "
             + "books had noted since are found anew; acknowledge again what was acknowledged since."
     }
+}
+
+/// Entries of the ledger as the reports show them; the reports are read with the first question.
+final class ShownEntries {
+    private let directory: String
+    private lazy var ledger = try? ReportedLedger(directory)
+
+    init(directory: String) { self.directory = directory }
+
+    func line(ofEntry number: Int64) -> String? { ledger?.line(ofEntry: number) }
 }

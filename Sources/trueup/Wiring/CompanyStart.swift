@@ -87,16 +87,18 @@ extension RunSession {
         }
         let deadline = run.clock.deadline
         defer { terminal.clear() }
+        let reports = ShownEntries(directory: run.settings.reportDirectory)
         do throws(StoreError) {
             let refresh = try await store.refreshCopy(
-                for: run.job.mode, at: now, of: run.job.narrowing.apps
-            ) { rows, expected in
-                terminal.show(
-                    RunProgress(
-                        stage: .read, done: Int(clamping: rows),
-                        total: expected.flatMap { $0 < rows ? nil : Int(clamping: $0) }))
-                return stop.signal == nil && ContinuousClock.now < deadline
-            }
+                for: run.job.mode, at: now, of: run.job.narrowing.apps,
+                filling: reports.line,
+                whileAllowed: { rows, expected in
+                    terminal.show(
+                        RunProgress(
+                            stage: .read, done: Int(clamping: rows),
+                            total: expected.flatMap { $0 < rows ? nil : Int(clamping: $0) }))
+                    return stop.signal == nil && ContinuousClock.now < deadline
+                })
             let isWhole = refresh?.isWhole ?? true
             return CompanyReading(
                 refresh: refresh,

@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import PostgresDatabase
+import Reconciliation
 import ReconciliationRun
 import Reports
 import SubscriptionStore
@@ -96,7 +97,6 @@ struct RunSession {
             try await restoration.lookAtEveryRowAgain(in: store)
         }
         for gap in gaps + [company.fault?.description].compactMap(\.self) { warn(gap) }
-
         // The log, and what is told of the run while it goes on.
         let sink = try RunLog.Sink(path: folder.logPath)
         defer { sink.close() }
@@ -117,6 +117,7 @@ struct RunSession {
         job.remarks += gaps + [notifier.obstacle, calls.remark].compactMap(\.self)
         job.remarks += settings.company.remarks(after: company.refresh)
         job.obstacle = company.obstacle
+        job.policy.restoredAt = try store.newestRestore()
         if company.obstacle == nil { job.forecast = try await forecast(in: store) }
         let waits = WaitingTime(now: invocation.now)
         let peaks = QuotaPeaks()

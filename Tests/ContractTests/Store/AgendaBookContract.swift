@@ -221,6 +221,34 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func `an answer that may be wrong once is asked for three times more, then once a week`(
+        store: Implementation
+    ) async throws {
+        let place = try store.place()
+        try place.hold(subscription("1"))
+        func owed(_ night: Night) async throws -> [String] {
+            try await night.ports.agenda.lines(of: .owed, after: nil, limit: 9, in: night.pass)
+                .map(\.key.originalTransactionID)
+        }
+        var doubtful = outcome("1", .discrepancy)
+        doubtful.isDoubtful = true
+        doubtful.askedBecause = .heldBack
+        var asked: [Int64] = []
+        for day in 0...11 {
+            let night = try await Night(place, "run-\(day)", after: Int64(day) * 24)
+            if try await owed(night) == ["1"] { asked.append(Int64(day)) }
+            if day == 0 || asked.last == Int64(day) { try await night.stage(doubtful) }
+            try await night.conclude()
+        }
+        #expect(asked == [1, 2, 3, 10])
+        let last = try await Night(place, "run-17", after: 17 * 24)
+        #expect(try await owed(last) == ["1"])
+        try await last.stage(agreed(subscription("1"), because: .heldBack))
+        try await last.conclude()
+        #expect(try await owed(Night(place, "run-18", after: 18 * 24)).isEmpty)
+    }
+
+    @Test(arguments: Implementation.allCases)
     func `each drawn row is counted under what it was judged by`(
         store: Implementation
     ) async throws {

@@ -58,8 +58,9 @@ import Testing
                 '\(app.environment.rawValue)', '7', '2026-11-20', '2026-11-21', 2),
                 ('\(app.bundleID)', '\(app.environment.rawValue)', '8', '2026-11-20',
                     '2026-11-21', 2);
-            INSERT INTO trueup_agenda VALUES ('\(app.bundleID)',
-                '\(app.environment.rawValue)', '8', 0, 0, 1, NULL, 0);
+            INSERT INTO trueup_agenda (bundle_id, environment, original_transaction_id, reason,
+                turn, since)
+            VALUES ('\(app.bundleID)', '\(app.environment.rawValue)', '8', 0, 0, 1);
             """)
         try await judge(store, Night.header("run-1"), ["1": 2000])
         #expect(
