@@ -21,6 +21,7 @@ package struct Migration: Sendable {
         .retention, .turns, .agenda, .quota, .accounts, .renderings,
         .findingJobs, .owedFindings, .controlTotals, .business, .company,
         .otherPayments, .inFlight, .payers, .doubledKeys, .booksCopy,
+        .furtherLookups,
     ]
 
     /// The schema that this version reads and writes.
