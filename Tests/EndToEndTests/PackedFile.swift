@@ -5,8 +5,7 @@ import Testing
 enum PackedFile {
     private static let contentBytes = 256 * 1024
     private static let names = [
-        "corrections.jsonl", "derivations.jsonl", "discrepancies.jsonl", "evidence.jsonl",
-        "plan.json", "undo.json",
+        "corrections.jsonl", "derivations.jsonl", "evidence.jsonl", "plan.json", "undo.json",
     ]
 
     /// The lines of a file, plain or packed.

@@ -4,8 +4,7 @@ import Subscriptions
 extension ReportFile {
     static let discrepancies = ReportFile(
         name: "discrepancies.jsonl",
-        purpose: "every finding, one JSON object a line, sorted by key",
-        mayBePacked: true
+        purpose: "every finding, one JSON object a line, sorted by key"
     ) { source, file in
         let table = Table.findings.stating(source.notice)
         try source.record.forEachFinding { finding in
