@@ -255,7 +255,11 @@ package struct Reconciler: Sendable {
         conclusion.causes = causes
         conclusion.effort = effort()
         conclusion.coverage = coverage
-        try await ports.runs.conclude(conclusion, in: context.pass, run: header)
+        try await ports.runs.conclude(
+            conclusion, in: context.pass, run: header, ended: clock.now
+        ) { [progress] done, total in
+            progress(RunProgress(stage: .conclude, done: done, total: total))
+        }
         log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])
         return conclusion
     }

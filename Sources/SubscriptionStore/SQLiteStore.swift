@@ -1,5 +1,6 @@
 import GRDB
 package import Subscriptions
+import Synchronization
 
 /// The company's rows and this job's bookkeeping in one SQLite file.
 ///
@@ -20,6 +21,8 @@ package final class SQLiteStore: Sendable {
     let unspeakableKeys = UnspeakableKeys()
     let courtesy = Courtesy()
     let idleReader = IdleReader()
+    /// How many corrections the next transaction takes, where the company's rows stand here.
+    let correctionBatch = Mutex(BatchSize(most: StoreLimits.correctionsPerBatch))
 
     private init(
         file: DatabaseFile, access: StoreAccess, connection: DatabaseQueue, naming: EventNaming?,

@@ -27,9 +27,10 @@ enum ImportTable {
         ImportRule(
             "ReconciliationRun", ours: ["Reconciliation", "Subscriptions"],
             outside: ["Logging", "Synchronization"]),
-        // Crypto for the sums of a manifest; the C library to sync and rename what it writes.
+        // Crypto for the sums of a manifest; the C library to sync and rename what it writes; zlib to
+        // pack what is large.
         ImportRule(
-            "Reports", ours: ["Subscriptions"],
+            "Reports", ours: ["CZlib", "Subscriptions"],
             outside: ["Crypto", "FoundationEssentials", "Glibc"]),
         // The C library to read in large chunks.
         ImportRule(
@@ -46,7 +47,8 @@ enum ImportTable {
         // ReconciliationRun, Reconciliation): an error there must not be repeated here. Crypto for
         // digests; the C library to read files piece by piece.
         ImportRule(
-            "ReportAudit", ours: ["AppStoreServerAPI", "JSONWebSignature", "Subscriptions"],
+            "ReportAudit",
+            ours: ["AppStoreServerAPI", "CZlib", "JSONWebSignature", "Subscriptions"],
             outside: ["Crypto", "FoundationEssentials", "Glibc"]),
         // Crypto for the ledger's chain of hashes. SQLite itself, which GRDB brings along, to read columns
         // in place where every row of a large table is read, and to bind the lines of a load.

@@ -3,9 +3,15 @@ package import Subscriptions
 extension InMemoryStore {
     @discardableResult
     package func sealPlan(
-        of pass: OpenPass, run: RunHeader
+        of pass: OpenPass, run: RunHeader, progress: @escaping @Sendable (Int, Int) -> Void
     ) async throws(StoreError) -> PlanSeal {
         try transaction { state throws(StoreError) in try state.seal(pass, run) }
+    }
+
+    package func correctionsLeft(of pass: OpenPass) async throws(StoreError) -> Int {
+        try transaction { state in
+            state.passes[pass.passID]?.valid.count { $0.fate == .planned } ?? 0
+        }
     }
 
     package func planTotals(of pass: OpenPass) async throws(StoreError) -> PlanTotals {

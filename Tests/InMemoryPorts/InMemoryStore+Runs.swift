@@ -31,9 +31,12 @@ extension InMemoryStore {
     }
 
     package func conclude(
-        _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
+        _ given: RunConclusion, in pass: OpenPass, run: RunHeader,
+        ended: (@Sendable () -> Timestamp)?, progress: (Int, Int) -> Void
     ) async throws(StoreError) {
-        try transaction { state throws(StoreError) in
+        var conclusion = given
+        if let ended { conclusion.ended = ended() }
+        try transaction { [conclusion] state throws(StoreError) in
             let index = try state.run(run, in: pass)
             guard state.runs[index].conclusion == nil else {
                 throw .inconsistent("The run \(run.runID) has been concluded before.")

@@ -64,7 +64,8 @@ import Testing
                   - Run the job again: rows that were not judged are asked again. undecided.csv names them.
                   - Apple does not find 3 ids, 0 of them new: not_found.csv says since when. Access is never removed
                     for it; check them before you decide.
-                  - corrections.csv holds every change with its evidence, undo.json the way back.
+                  - corrections.jsonl holds every change with its evidence, corrections.csv the changes of values,
+                    undo.json the way back.
 
                 Report   reports/2026-11-20/x
 

@@ -6,8 +6,8 @@ readonly required_swift_major=6
 readonly required_swift_minor=3
 
 # System packages and a file that shows that each is there, below /usr/include.
-readonly required_packages=(libcurl4-openssl-dev libsqlite3-dev)
-readonly required_headers=(curl/curl.h sqlite3.h)
+readonly required_packages=(libcurl4-openssl-dev libsqlite3-dev zlib1g-dev)
+readonly required_headers=(curl/curl.h sqlite3.h zlib.h)
 
 say() { printf '%s\n' "== $*"; }
 

@@ -7,8 +7,16 @@ package import Subscriptions
 package protocol PlanLedger: Sendable {
     /// Fixes what the pass plans and gives it its identity; once for each run, unless something is
     /// staged afterwards.
+    ///
+    /// `progress` takes how many corrections are read, and of how many.
     @discardableResult
-    func sealPlan(of pass: OpenPass, run: RunHeader) async throws(StoreError) -> PlanSeal
+    func sealPlan(
+        of pass: OpenPass, run: RunHeader,
+        progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void
+    ) async throws(StoreError) -> PlanSeal
+
+    /// How many planned corrections of the pass were not tried yet.
+    func correctionsLeft(of pass: OpenPass) async throws(StoreError) -> Int
 
     /// The plan in numbers, for the guards.
     func planTotals(of pass: OpenPass) async throws(StoreError) -> PlanTotals
@@ -74,4 +82,14 @@ package protocol CanaryBook: Sendable {
 
     /// The chosen subscriptions whose corrections were all written, by key.
     func writtenCanary(of pass: OpenPass) async throws(StoreError) -> [CanaryRow]
+}
+
+extension PlanLedger {
+    /// Seals the plan where nobody watches.
+    @discardableResult
+    package func sealPlan(
+        of pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> PlanSeal {
+        try await sealPlan(of: pass, run: run, progress: { _, _ in })
+    }
 }

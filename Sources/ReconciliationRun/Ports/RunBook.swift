@@ -23,9 +23,27 @@ package protocol RunBook: Sendable {
     /// (`deadline`) in this run's report; a run that continues the pass asks them after all.
     /// Planned corrections that were not applied leave their findings' action as `planned`. Notes about
     /// rows that the company deleted go where the table's size was accepted.
+    ///
+    /// - Parameters:
+    ///   - conclusion: What the run knows of its end.
+    ///   - pass: The run's pass.
+    ///   - run: The run.
+    ///   - ended: The time, asked when everything else is done; `nil` takes the conclusion's.
+    ///   - progress: Takes how many rows are done, and of how many.
+    /// - Throws: `StoreError`.
     func conclude(
-        _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
+        _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader,
+        ended: (@Sendable () -> Timestamp)?, progress: (_ done: Int, _ total: Int) -> Void
     ) async throws(StoreError)
+}
+
+extension RunBook {
+    /// Concludes a run where nobody watches.
+    package func conclude(
+        _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) {
+        try await conclude(conclusion, in: pass, run: run, ended: nil) { _, _ in }
+    }
 }
 
 /// The port to the findings of a pass with what may tell their cause.

@@ -35,15 +35,24 @@ struct ApplyStep {
     /// Lets the guards see the whole plan, and records what is lifted before anything is written.
     private func inspect() async throws(RunInterruption) -> PlanOutcome {
         let (ledger, pass, header) = (context.ports.ledger, context.pass, context.header)
+        let progress = context.progress
+        // The plan is read twice: for its identity, and for the guards.
         let seal = try await context.storing { () async throws(StoreError) in
-            try await ledger.sealPlan(of: pass, run: header)
+            try await ledger.sealPlan(of: pass, run: header) { done, total in
+                progress(RunProgress(stage: .plan, done: done / 2, total: total))
+            }
         }
+        if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
         let plan = try await context.storing { () async throws(StoreError) in
             SurveyedPlan(
                 totals: try await guardedTotals(),
-                survey: try await ledger.reducePlan(of: pass, into: PlanSurvey()) {
-                    $0.add($1, askedBecause: $2)
-                })
+                survey: try await ledger.reducePlan(of: pass, into: WatchedSurvey()) {
+                    $0.survey.add($1, askedBecause: $2)
+                    $0.read += 1
+                    guard $0.read.isMultiple(of: RunLimits.findingsPerPage) else { return }
+                    let done = (seal.changes + $0.read) / 2
+                    progress(RunProgress(stage: .plan, done: done, total: seal.changes))
+                }.survey)
         }
         let breaches = isGuarded ? context.job.guards.breaches(by: plan) : []
         var outcome = PlanOutcome(breaches: breaches, lifts: try await lifts(of: breaches))
@@ -60,6 +69,11 @@ struct ApplyStep {
         }
         log(plan, seal, outcome)
         return outcome
+    }
+
+    private struct WatchedSurvey: Sendable {
+        var survey = PlanSurvey()
+        var read = 0
     }
 
     /// Reverting a run is not guarded: it was requested for exactly these corrections, and Apple's
@@ -150,6 +164,9 @@ extension RunContext {
         _ batch: (Int, Timestamp) async throws(StoreError) -> Int
     ) async throws(RunInterruption) {
         var applied = 0
+        let total = try await storing { () async throws(StoreError) in
+            try await ports.ledger.correctionsLeft(of: pass)
+        }
         while true {
             if let signal = stop.signal { throw RunInterruption(end: .signal(signal)) }
             let now = clock.now()
@@ -158,7 +175,7 @@ extension RunContext {
             }
             guard count > 0 else { return }
             applied += count
-            progress(RunProgress(stage: .apply, done: applied))
+            progress(RunProgress(stage: .apply, done: applied, total: max(applied, total)))
         }
     }
 }

@@ -14,6 +14,7 @@ struct CauseStep {
         let now = context.clock.now()
         var tally = CauseTally()
         var position: Int64?
+        var explained = 0
         while context.stop.signal == nil {
             let page = try await context.ports.causes.findingsToExplain(
                 after: position, limit: RunLimits.findingsPerPage, in: context.pass)
@@ -37,6 +38,8 @@ struct CauseStep {
                 try await context.ports.causes.explain(told, in: context.pass, run: context.header)
             }
             position = last.sequence
+            explained += page.count
+            context.progress(RunProgress(stage: .causes, done: explained))
         }
         return []
     }

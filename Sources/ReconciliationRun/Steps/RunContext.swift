@@ -85,7 +85,10 @@ package struct RunProgress: Hashable, Sendable {
     package enum Stage: String, Hashable, Sendable {
         /// Of the company's own table, before everything else.
         case read
-        case recover, walk, again, apply
+        case recover, walk, again, plan, apply, causes
+        /// The bookkeeping of the run's end.
+        case conclude
+        case report
     }
 
     package var stage: Stage

@@ -31,13 +31,18 @@ final class CSVRecords {
         return record
     }
 
+    /// The next record without taking it; `nil` at the end.
+    ///
+    /// - Throws: As `next` does.
+    func peek() throws(UnreadableFile) -> CSVRecord? {
+        if ahead == nil { ahead = try next() }
+        return ahead
+    }
+
     /// Whether no record follows.
     ///
     /// - Throws: As `next` does.
-    func isAtEnd() throws(UnreadableFile) -> Bool {
-        if ahead == nil { ahead = try next() }
-        return ahead == nil
-    }
+    func isAtEnd() throws(UnreadableFile) -> Bool { try peek() == nil }
 
     /// A quoted field may contain line feeds, so a record continues while a quote is open.
     private static func record(

@@ -7,11 +7,33 @@ struct FileSeal: Hashable {
 
     var sha256: String
     var bytes: Int
-    /// Line feeds, as `wc -l` counts.
+    /// Line feeds of the content, as `wc -l` counts.
     var lines: Int
+    /// The size of a packed file's content; `nil` for a plain file.
+    var contentBytes: Int?
 
     /// Reads a file from its beginning to its end, piece by piece.
     static func ofFile(at path: String) throws(UnreadableFile) -> FileSeal {
+        guard path.hasSuffix(ContentFile.packedSuffix) else { return try ofPlainFile(at: path) }
+        var seal = try ofPlainFile(at: path)
+        let content = try ContentFile(opening: path, isPacked: true)
+        seal.contentBytes = content.bytes
+        seal.lines = 0
+        var offset = 0
+        while offset < content.bytes {
+            let chunk = try content.read(upTo: chunkBytes, at: offset)
+            guard !chunk.isEmpty else { break }
+            offset += chunk.count
+            var start = 0
+            while let end = chunk.firstLineFeed(from: start) {
+                seal.lines += 1
+                start = end + 1
+            }
+        }
+        return seal
+    }
+
+    private static func ofPlainFile(at path: String) throws(UnreadableFile) -> FileSeal {
         let file = try PlainFile(path)
         var hash = SHA256()
         var seal = FileSeal(sha256: "", bytes: 0, lines: 0)

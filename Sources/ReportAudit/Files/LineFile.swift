@@ -68,7 +68,7 @@ final class LineFile {
     /// Longer lines are truncated and then cannot be parsed; a JWS may have a mebibyte.
     static let lineLimitBytes = 1 << 23
 
-    private let file: PlainFile
+    private let file: ContentFile
     private var buffer: [UInt8] = []
     private var position = 0
     private var offset = 0
@@ -77,8 +77,10 @@ final class LineFile {
     /// Where that line begins in the file; has no meaning after a truncated line.
     private(set) var lineStart = 0
 
+    /// - Parameter path: The name of the plain file, whose packed form may be there instead.
+    /// - Throws: When neither can be read.
     init(_ path: String) throws(UnreadableFile) {
-        file = try PlainFile(path)
+        file = try ContentFile(path)
     }
 
     /// The next line without its line feed; `nil` at the end.
@@ -149,10 +151,10 @@ final class SortedLines {
     private static let chunkBytes = 1 << 13
     private static let readThroughBytes = 3 * chunkBytes
 
-    private let file: PlainFile
+    private let file: ContentFile
 
     init(_ path: String) throws(UnreadableFile) {
-        file = try PlainFile(path)
+        file = try ContentFile(path)
     }
 
     var bytes: Int { file.bytes }

@@ -2,6 +2,9 @@ import JSONWebSignature
 
 /// Holds `corrections.csv` against the corrections: it has a line for each changed field, in the
 /// order of their names.
+///
+/// What only fills empty fields, or adds a period for the same reason, has no lines but one that counts
+/// them all. Reports of versions that listed them hold their lines.
 struct CorrectionCSVCheck {
     private static let name = "corrections.csv"
     /// Columns that are no members of a correction.
@@ -14,6 +17,9 @@ struct CorrectionCSVCheck {
     private let before: Int?
     private let after: Int?
     private let derivation: Int?
+    /// Corrections without lines since the last line that counts such.
+    private var unlisted: Int64 = 0
+    private static let total = "fills_and_new_periods"
 
     /// - Parameters:
     ///   - folder: The run's folder.
@@ -47,6 +53,18 @@ struct CorrectionCSVCheck {
         let old = correction.record("before")
         let new = correction.record("after")
         let number = correction["ledger_entry"]
+        if Self.onlyFills(correction, old, new) {
+            do throws(UnreadableFile) {
+                guard try isListed(correction, number) else {
+                    var rest = self
+                    rest.unlisted += 1
+                    return rest
+                }
+            } catch {
+                problems.add(Self.name, error.reason)
+                return nil
+            }
+        }
         let shared = file.columns.enumerated().compactMap { place, column in
             Self.perField.contains(column) ? nil : correction[column].map { (place, $0) }
         }
@@ -85,6 +103,63 @@ struct CorrectionCSVCheck {
             }
         }
         return self
+    }
+
+    /// Whether a correction mends no finding and replaces no value.
+    private static func onlyFills(
+        _ correction: JSONRecord, _ old: JSONRecord?, _ new: JSONRecord?
+    ) -> Bool {
+        guard correction["kinds"]?.elements.isEmpty == true, !correction.states("undo_of"),
+            let old, let new, !new.names.isEmpty, new.names.allSatisfy({ !old.states($0) })
+        else { return false }
+        switch correction.text("action") {
+        case "update": return true
+        case "insert": return correction.text("table") == "transactions"
+        default: return false
+        }
+    }
+
+    /// Whether the next line is one of this correction.
+    private func isListed(
+        _ correction: JSONRecord, _ number: JSONValue?
+    ) throws(UnreadableFile) -> Bool {
+        guard let record = try file.peek() else { return false }
+        let isOfEntry = Self.agrees(record, entry, number)
+        guard number == nil || number?.isNull == true else { return isOfEntry }
+        // A planned one has no number: it is told by its row and period.
+        return isOfEntry && record[Self.fieldName] != Self.total
+            && ["original_transaction_id", "transaction_id", "table"].allSatisfy {
+                CSVField.agrees(record[$0] ?? "", with: correction[$0])
+            }
+    }
+
+    private static let fieldName = "field"
+
+    /// Checks the line that counts the corrections without lines.
+    ///
+    /// - Parameter list: The file in which they stand.
+    /// - Returns: The check of the rest; `nil` where the file cannot be read on.
+    func checkTotal(of list: String) -> CorrectionCSVCheck? {
+        guard unlisted > 0 else { return self }
+        do throws(UnreadableFile) {
+            let record = try file.next()
+            guard let record, record[Self.fieldName]?.isSame(as: Self.total) == true,
+                record["after"]?.isSame(as: String(unlisted)) == true,
+                record["ledger_entry"]?.isEmpty == true, record["before"]?.isEmpty == true,
+                record["reason"]?.hasSuffix("in \(list)") == true
+            else {
+                problems.add(
+                    Self.name, line: file.lineNumber,
+                    "no line counts the \(unlisted) fills and new periods that \(list) lists")
+                return nil
+            }
+            var rest = self
+            rest.unlisted = 0
+            return rest
+        } catch {
+            problems.add(Self.name, error.reason)
+            return nil
+        }
     }
 
     /// Checks that no line follows.

@@ -52,6 +52,7 @@ struct CorrectionCheck {
                 audit.reverifiedCorrections += 1
             }
         }
+        companions.csv = companions.csv?.checkTotal(of: Self.name)
         if isCheck { try checkPlanned(companions) }
         checkEnds(companions)
         derivations.checkEnd()
@@ -69,6 +70,7 @@ struct CorrectionCheck {
                 item, line: plan.lineNumber, of: PlanCheck.name, derivation: nil)
             guard companions.csv != nil else { return }
         }
+        companions.csv = companions.csv?.checkTotal(of: PlanCheck.name)
     }
 
     /// Checks hash, number and previous hash.

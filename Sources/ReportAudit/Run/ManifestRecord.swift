@@ -48,6 +48,11 @@ struct ManifestRecord {
             && roots.allSatisfy { $0.fingerprint == AppleCertificates.rootG3Fingerprint }
     }
 
+    /// Whether it lists a file, plain or packed.
+    func lists(_ name: String) -> Bool {
+        files[name] != nil || files[name + ContentFile.packedSuffix] != nil
+    }
+
     var ended: Timestamp? { record.text("ended").flatMap { Timestamp(rfc3339: $0) } }
 
     /// Whether the run covered only a part of its job.
@@ -106,7 +111,9 @@ struct ManifestRecord {
                 let bytes = file.integer("bytes"), let lines = file.integer("lines"),
                 !name.contains("/"), files[name] == nil
             else { throw UnreadableFile("an entry of its files has no meaning, or stands twice") }
-            files[name] = FileSeal(sha256: sha256, bytes: Int(bytes), lines: Int(lines))
+            files[name] = FileSeal(
+                sha256: sha256, bytes: Int(clamping: bytes), lines: Int(clamping: lines),
+                contentBytes: file.integer("content_bytes").map { Int(clamping: $0) })
         }
         guard !files.isEmpty else { throw UnreadableFile("it lists no files") }
         return files

@@ -99,7 +99,7 @@ struct RunAuditor {
         problems.add(lists.plan)
         var counts = lists.counts
         // Older reports lack it.
-        if manifest.files[BusinessCheck.name] != nil {
+        if manifest.lists(BusinessCheck.name) {
             do throws(UnreadableFile) {
                 try BusinessCheck(folder: path, problems: problems).check(counts: &counts)
             } catch {
@@ -145,7 +145,7 @@ struct RunAuditor {
             try await CorrectionCheck(
                 folder: path, isCheck: manifest.record.text("mode") == "check",
                 statements: statements,
-                hasDerivations: manifest.files[DerivationCheck.name] != nil, problems: problems
+                hasDerivations: manifest.lists(DerivationCheck.name), problems: problems
             ).check(trail: &trail, audit: &audit, changed: &changed)
         } catch {
             problems.add(CorrectionCheck.name, error.reason)

@@ -5,13 +5,23 @@ import Subscriptions
 /// A file being written: buffered, with digest, bytes and lines counted as they pass.
 ///
 /// Holds a buffer's worth of memory however long the file grows. Every fault of the disk is
-/// `ReportError.notWritten`.
+/// `ReportError.notWritten`. A file that may be packed is packed with gzip once it is large, and then
+/// has another name.
 package struct OutputFile: ~Copyable {
     /// Bytes gathered before they are handed to the system.
     package static let bufferBytes = 128 * 1024
 
-    private let path: String
-    private let descriptor: FileDescriptor
+    /// A file that may be packed is packed beyond so many bytes of content.
+    package static let packedBeyondBytes = 1 << 20
+
+    private var path: String
+    private var descriptor: FileDescriptor
+    private let mayBePacked: Bool
+    /// What is not yet packed of a packed file's content; `nil` for a plain file.
+    private var unpacked: [UInt8]?
+    /// Of the packed bytes.
+    private var packedHash = SHA256()
+    private var packedBytes = 0
     /// Takes the bytes instead of the descriptor.
     private var receive: (([UInt8]) throws(ReportError) -> Void)?
     private var buffer: [UInt8] = []
@@ -20,14 +30,24 @@ package struct OutputFile: ~Copyable {
     private var flushedLines = 0
 
     /// Creates the file, or empties the one that is there.
-    package init(creating path: String) throws(ReportError) {
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - mayBePacked: Whether it is packed where it is large.
+    /// - Throws: `.notWritten`.
+    package init(creating path: String, mayBePacked: Bool = false) throws(ReportError) {
+        self.path = path
+        self.mayBePacked = mayBePacked
+        descriptor = try Self.create(path)
+        buffer.reserveCapacity(Self.bufferBytes + 16 * 1024)
+    }
+
+    private static func create(_ path: String) throws(ReportError) -> FileDescriptor {
         let number = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
         guard number >= 0 else {
             throw .notWritten(FileSystem.sentence("cannot create", path, errno))
         }
-        self.path = path
-        self.descriptor = FileDescriptor(owning: number)
-        buffer.reserveCapacity(Self.bufferBytes + 16 * 1024)
+        return FileDescriptor(owning: number)
     }
 
     /// Begins a file that is no file: its bytes go to a closure, a buffer at a time.
@@ -62,9 +82,15 @@ package struct OutputFile: ~Copyable {
     /// Puts everything on the disk and closes the file.
     package consuming func close(named name: String) throws(ReportError) -> FileSeal {
         try flush()
-        let seal = FileSeal(
+        var seal = FileSeal(
             name: name, sha256: hash.finalize().hexadecimal, bytes: flushedBytes,
             lines: flushedLines)
+        if let rest = unpacked {
+            if !rest.isEmpty { try writePacked(rest[...]) }
+            seal = FileSeal(
+                name: name + PackedMembers.suffix, sha256: packedHash.finalize().hexadecimal,
+                bytes: packedBytes, lines: flushedLines, contentBytes: flushedBytes)
+        }
         if let code = descriptor.synchronize() {
             throw .notWritten(FileSystem.sentence("cannot write", path, code))
         }
@@ -79,12 +105,61 @@ package struct OutputFile: ~Copyable {
         hash.update(data: buffer)
         flushedBytes += buffer.count
         flushedLines += buffer.lineFeeds
+        if mayBePacked, unpacked == nil, flushedBytes > Self.packedBeyondBytes {
+            try beginPacking()
+        }
         if let receive {
             try receive(buffer)
+        } else if unpacked != nil {
+            try pack(buffer)
         } else if let code = descriptor.write(buffer) {
             throw .notWritten(FileSystem.sentence("cannot write", path, code))
         }
         buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Puts a packed file with the same content in the place of the plain one.
+    private mutating func beginPacking() throws(ReportError) {
+        let plain = path
+        let number = unsafe open(plain, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard number >= 0 else {
+            throw .notWritten(FileSystem.sentence("cannot read", plain, errno))
+        }
+        let written = FileDescriptor(owning: number)
+        path = plain + PackedMembers.suffix
+        descriptor = try Self.create(path)
+        unpacked = []
+        while true {
+            guard let bytes = written.read(upTo: Self.bufferBytes) else {
+                throw .notWritten(FileSystem.sentence("cannot read", plain, errno))
+            }
+            if bytes.isEmpty { break }
+            try pack(bytes)
+        }
+        guard unsafe unlink(plain) == 0 else {
+            throw .notWritten(FileSystem.sentence("cannot remove", plain, errno))
+        }
+    }
+
+    private mutating func pack(_ bytes: [UInt8]) throws(ReportError) {
+        let content = (unpacked ?? []) + bytes
+        var rest = content[...]
+        while rest.count >= PackedMembers.contentBytes {
+            try writePacked(rest.prefix(PackedMembers.contentBytes))
+            rest = rest.dropFirst(PackedMembers.contentBytes)
+        }
+        unpacked = Array(rest)
+    }
+
+    private mutating func writePacked(_ content: ArraySlice<UInt8>) throws(ReportError) {
+        guard let member = PackedMembers.packed(content) else {
+            throw .notWritten("cannot pack \(path): zlib failed")
+        }
+        packedHash.update(data: member)
+        packedBytes += member.count
+        if let code = descriptor.write(member) {
+            throw .notWritten(FileSystem.sentence("cannot write", path, code))
+        }
     }
 }
 
@@ -110,6 +185,8 @@ package struct FileSeal: Hashable, Sendable {
     /// In lowercase hexadecimal.
     package var sha256: String
     package var bytes: Int
-    /// Line feeds, as `wc -l` counts: a quoted CSV field may hold some of its own.
+    /// Line feeds of the content, as `wc -l` counts: a quoted CSV field may hold some of its own.
     package var lines: Int
+    /// The size of a packed file's content; `nil` for a plain file.
+    package var contentBytes: Int?
 }

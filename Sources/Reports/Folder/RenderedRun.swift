@@ -56,7 +56,8 @@ package struct RenderedRun: Sendable {
         }
         try FileSystem.makeFolders(path)
         for file in ReportFile.all {
-            var output = try OutputFile(creating: path + "/" + file.name)
+            var output = try OutputFile(
+                creating: path + "/" + file.name, mayBePacked: file.mayBePacked)
             try file.write(source, &output)
             _ = try output.close(named: file.name)
         }

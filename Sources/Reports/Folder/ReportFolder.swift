@@ -87,12 +87,17 @@ package struct ReportFolder: Hashable, Sendable {
     /// Then `latest` points to it and `index.csv` has its line. It blocks; call it away from
     /// Swift's cooperative threads.
     ///
+    /// - Parameters:
+    ///   - record: The run.
+    ///   - context: What is stated beside it.
+    ///   - noteEnd: Notes the run's end anew, once the files that grow with the run are written.
+    /// - Returns: What was published.
     /// - Throws: `.notWritten` (exit 74) or `.record` (exit 70); the folder stays `.partial`.
     package func finish(
-        _ record: any RunRecord, context: ReportContext
+        _ record: any RunRecord, context: ReportContext, noteEnd: () throws -> Void = {}
     ) throws(ReportError) -> FinishedReport {
         do {
-            return try write(record, context: context)
+            return try write(record, context: context, noteEnd)
         } catch let error as ReportError {
             throw error
         } catch {
@@ -101,20 +106,31 @@ package struct ReportFolder: Hashable, Sendable {
     }
 
     private func write(
-        _ record: any RunRecord, context: ReportContext
+        _ record: any RunRecord, context: ReportContext, _ noteEnd: () throws -> Void
     ) throws -> FinishedReport {
-        let summary = try record.summary()
+        var summary = try record.summary()
         guard summary.header.runID == runID else {
             throw ReportError.record(
                 "the stored run is \(summary.header.runID), the report folder is of \(runID)")
         }
         let shown = context.shownDirectory?.withoutTrailingSlashes ?? directory
-        let source = try ReportSource(
+        var source = try ReportSource(
             record, summary, context: context, shownPath: shown + "/" + relativePath)
         var index = try RunIndex.read(in: directory)
         var seals = [try FileSystem.seal(logPath, named: ReportFile.log)]
-        for file in ReportFile.all {
-            var output = try OutputFile(creating: partialPath + "/" + file.name)
+        // None of the large files states when the run ended: they are part of it.
+        let files = ReportFile.all.filter(\.mayBePacked) + ReportFile.all.filter { !$0.mayBePacked }
+        var isEndNoted = false
+        for file in files {
+            if !file.mayBePacked, !isEndNoted {
+                isEndNoted = true
+                try noteEnd()
+                summary = try record.summary()
+                source = try ReportSource(
+                    record, summary, context: context, shownPath: shown + "/" + relativePath)
+            }
+            var output = try OutputFile(
+                creating: partialPath + "/" + file.name, mayBePacked: file.mayBePacked)
             try file.write(source, &output)
             seals.append(try output.close(named: file.name))
         }

@@ -28,14 +28,30 @@ package struct PlanDocument: Hashable, Sendable {
         }
         let descriptor = FileDescriptor(owning: number)
         var reading = PlanReading(path: path)
+        var unpacker = path.hasSuffix(PackedMembers.suffix) ? MemberUnpacker() : nil
         while true {
             guard let bytes = descriptor.read(upTo: OutputFile.bufferBytes) else {
                 throw .unreadable(FileSystem.sentence("cannot read the plan", path, errno))
             }
             if bytes.isEmpty { break }
-            try reading.add(bytes)
+            reading.note(bytes)
+            guard unpacker != nil else {
+                try reading.add(bytes)
+                continue
+            }
+            unpacker?.take(bytes)
+            while let content = try unpacker?.next(of: path) { try reading.add(content) }
         }
+        if unpacker?.isAtEnd == false { throw .edited(MemberUnpacker.damaged(path)) }
         return try reading.finish()
+    }
+
+    /// The plan of a report folder: packed where it is large.
+    package static func path(inFolder folder: String) -> String {
+        let plain = folder + (folder.hasSuffix("/") ? "" : "/") + "plan.json"
+        let packed = plain + PackedMembers.suffix
+        return FileSystem.entry(at: plain) == .nothing && FileSystem.entry(at: packed) != .nothing
+            ? packed : plain
     }
 }
 
@@ -51,6 +67,35 @@ package enum PlanFileError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .unreadable(let text), .noPlan(let text), .edited(let text): text
         }
+    }
+}
+
+/// Unpacks a packed file a member at a time.
+private struct MemberUnpacker {
+    private var packed: [UInt8] = []
+
+    var isAtEnd: Bool { packed.isEmpty }
+
+    mutating func take(_ bytes: [UInt8]) { packed += bytes }
+
+    /// The content of the next member; `nil` where it is not complete yet.
+    mutating func next(of path: String) throws(PlanFileError) -> [UInt8]? {
+        guard packed.count >= PackedMembers.headerBytes else { return nil }
+        guard let size = PackedMembers.size(byHeader: packed) else {
+            throw .edited(Self.damaged(path))
+        }
+        guard packed.count >= size else { return nil }
+        guard let content = PackedMembers.content(of: Array(packed[..<size])) else {
+            throw .edited(Self.damaged(path))
+        }
+        packed.removeFirst(size)
+        return content
+    }
+
+    static func damaged(_ path: String) -> String {
+        "\(path) is not as it was written: it cannot be unpacked. Nothing was changed in the "
+            + "database. Take the file from its report folder again, or make a new plan with "
+            + "\"trueup check\"."
     }
 }
 
@@ -74,8 +119,11 @@ private struct PlanReading {
         self.path = path
     }
 
+    /// Notes the next bytes of the file itself.
+    mutating func note(_ bytes: [UInt8]) { file.update(data: bytes) }
+
+    /// Takes the next bytes of the content.
     mutating func add(_ bytes: [UInt8]) throws(PlanFileError) {
-        file.update(data: bytes)
         if opening.isEmpty { opening = bytes }
         var rest = bytes[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {

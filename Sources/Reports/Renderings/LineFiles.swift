@@ -3,7 +3,8 @@ import Subscriptions
 /// The files that hold a record a line.
 extension ReportFile {
     static let discrepancies = ReportFile(
-        name: "discrepancies.jsonl", purpose: "every finding, one JSON object a line, sorted by key"
+        name: "discrepancies.jsonl",
+        purpose: "every finding, one JSON object a line, sorted by key"
     ) { source, file in
         let table = Table.findings.stating(source.notice)
         try source.record.forEachFinding { finding in
@@ -23,7 +24,8 @@ extension ReportFile {
 
     static let corrections = ReportFile(
         name: "corrections.jsonl",
-        purpose: "what was changed: before, after, evidence and ledger entry of each row"
+        purpose: "what was changed: before, after, evidence and ledger entry of each row",
+        mayBePacked: true
     ) { source, file in
         try source.record.forEachCorrection { entry in
             try file.append { bytes in
@@ -36,19 +38,26 @@ extension ReportFile {
     static let correctionsCSV = ReportFile(
         name: "corrections.csv",
         purpose:
-            "the same for a spreadsheet, one line a changed field; of a check, what it would change"
+            "the changes of values for a spreadsheet, one line a changed field; of a check, what it "
+            + "would change; the last line counts what only fills empty fields or adds periods"
     ) { source, file in
         let table = Table.changedFields.stating(source.notice)
         let lines = AlikeLines(of: table, differingIn: ChangedField.ownColumns)
+        var fills = FillTotal(runID: source.runID, fate: .applied)
         try file.write(table.csvHeader)
         try source.record.forEachEvidencedCorrection { correction in
+            guard !fills.take(correction.entry) else { return }
             try file.append { lines.append(correction.changedFields, to: &$0) }
         }
+        try file.append { fills.append(to: table, source.notice, &$0) }
         guard source.context.isPlanOnly else { return }
+        var planned = FillTotal(runID: source.runID, fate: .planned)
         try source.record.forEachPlanned { correction, fate in
+            guard !planned.take(correction) else { return }
             let fields = correction.changedFields(ofRun: source.runID, fate: fate)
             try file.append { lines.append(fields, to: &$0) }
         }
+        try file.append { planned.append(to: table, source.notice, &$0) }
     }
 
     static let undecided = ReportFile(
@@ -85,7 +94,8 @@ extension ReportFile {
     static let evidence = ReportFile(
         name: "evidence.jsonl",
         purpose: "every signed payload that a finding or correction rests on, exactly as received; "
-            + "a tombstone for one that was erased"
+            + "a tombstone for one that was erased",
+        mayBePacked: true
     ) { source, file in
         let notice = source.notice
         try source.record.forEachEvidence { evidence in
@@ -148,7 +158,8 @@ extension ReportFile {
 extension ReportFile {
     static let derivations = ReportFile(
         name: "derivations.jsonl",
-        purpose: "from which signed fields each corrected status follows: Apple signs no status"
+        purpose: "from which signed fields each corrected status follows: Apple signs no status",
+        mayBePacked: true
     ) { source, file in
         let notice = source.noticeMember
         try source.record.forEachEvidencedCorrection { correction in

@@ -47,10 +47,12 @@ struct Manifest {
 
 extension FileSeal {
     fileprivate var json: CanonicalJSON {
-        .object([
+        var members: [String: CanonicalJSON] = [
             "bytes": .integer(bytes), "lines": .integer(lines), "name": .string(name),
             "sha256": .string(sha256),
-        ])
+        ]
+        if let contentBytes { members["content_bytes"] = .integer(contentBytes) }
+        return .object(members)
     }
 }
 

@@ -10,7 +10,8 @@ extension ReportFile {
 
     static let plan = ReportFile(
         name: "plan.json",
-        purpose: "what would be or was applied: rows, expected versions, before, after, evidence"
+        purpose: "what would be or was applied: rows, expected versions, before, after, evidence",
+        mayBePacked: true
     ) { source, file in
         let header = source.summary.header
         var head: [String: CanonicalJSON] = [
@@ -39,7 +40,8 @@ extension ReportFile {
 
     static let undo = ReportFile(
         name: "undo.json",
-        purpose: "the inverse of the corrections; to be applied from the last line to the first"
+        purpose: "the inverse of the corrections; to be applied from the last line to the first",
+        mayBePacked: true
     ) { source, file in
         let header = source.summary.header
         let head: [String: CanonicalJSON] = [

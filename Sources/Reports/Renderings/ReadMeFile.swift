@@ -40,6 +40,9 @@ extension ReportFile {
             has an apostrophe in front, NUL is shown as U+FFFD. Import their ids as text: a spreadsheet
             rounds long numbers. Lines are counted as wc -l does.
 
+            A list of more than a mebibyte is packed with gzip, and its name ends in .gz: zcat shows it.
+            SHA256SUMS and manifest.json have the digest of the packed file.
+
 
             """
     }
@@ -49,7 +52,8 @@ extension ReportFile {
 
         HOW TO CHECK THEM BY HAND
 
-        Work inside this folder, in any shell. Nothing but sha256sum, openssl and the tools of every
+        Work inside this folder, in any shell; where files are packed, in a copy of it, after
+        "gunzip *.gz". Nothing but sha256sum, openssl and the tools of every
         Unix is needed: no key, no network, no database. "trueup verify ." does all of this and more;
         "trueup verify" on the folder with all runs also follows the chain from run to run.
 

@@ -38,7 +38,19 @@ struct ReportFile: Sendable {
     let name: String
     /// One sentence for `README.txt`.
     let purpose: String
+    /// Whether it is packed where it is large: a file that grows with each correction.
+    let mayBePacked: Bool
     let write: @Sendable (ReportSource, inout OutputFile) throws -> Void
+
+    init(
+        name: String, purpose: String, mayBePacked: Bool = false,
+        write: @escaping @Sendable (ReportSource, inout OutputFile) throws -> Void
+    ) {
+        self.name = name
+        self.purpose = purpose
+        self.mayBePacked = mayBePacked
+        self.write = write
+    }
 
     /// The files made from the stored run, in the order in which `README.txt` names them.
     static let all: [ReportFile] = [

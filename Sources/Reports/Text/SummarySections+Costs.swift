@@ -145,7 +145,8 @@ extension SummarySections {
         }
         if summary.corrections[.applied, default: 0] > 0 {
             sentences.append(
-                "corrections.csv holds every change with its evidence, undo.json the way back.")
+                "corrections.jsonl holds every change with its evidence, corrections.csv the changes "
+                    + "of values, undo.json the way back.")
         }
         return Section(title: "NEXT", sentences: sentences)
     }

@@ -113,11 +113,14 @@ struct AgendaLines {
                     SELECT EXISTS (SELECT 1 FROM trueup_agenda WHERE bundle_id = ?
                             AND environment = ? AND original_transaction_id = ? AND rests_on > ?)
                         OR EXISTS (SELECT 1 FROM trueup_pass_questions
-                            WHERE pass_id = ? AND turn < \(Self.firstDueTurn) AND bundle_id = ?
+                            WHERE pass_id = ? AND turn IN (\(Self.owedTurns)) AND bundle_id = ?
                                 AND environment = ? AND original_transaction_id = ?
                                 AND rests_on > ?)
                     """), arguments: arguments + ofPass) ?? false
     }
+
+    /// The turns of owed questions, each by its number, so that one of a key is found by its key.
+    private static let owedTurns = (0..<firstDueTurn).map { String($0) }.joined(separator: ", ")
 
     private static let settledByNotification = """
         trueup_pass_rows WHERE pass_id = ? AND bundle_id = ? AND environment = ?

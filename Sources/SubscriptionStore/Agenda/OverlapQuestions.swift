@@ -53,13 +53,14 @@ struct OverlapQuestions: Sendable {
             db,
             sql: """
                 SELECT key_bundle_id, key_environment, original_transaction_id, apple_value
-                FROM trueup_pass_findings
-                WHERE pass_id = ? AND kind = ? AND field = ? AND cause = ?
+                FROM trueup_pass_findings INDEXED BY trueup_pass_findings_of_overlaps
+                WHERE pass_id = ? AND kind = 'overlapping_subscriptions'
+                    AND field = ? AND cause = ?
                     AND superseded_by IS NULL AND original_transaction_id IS NOT NULL
                 """,
             arguments: [
-                run.passID, FindingKind.overlappingSubscriptions.rawValue,
-                SubscriptionField.originalTransactionID.rawValue, OverlapCause.twoAccounts,
+                run.passID, SubscriptionField.originalTransactionID.rawValue,
+                OverlapCause.twoAccounts,
             ])
         for row in rows {
             let later = SubscriptionKey(row, at: 0)

@@ -7,8 +7,7 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - scope: From which rows the run takes its questions.
-    ///   - now: When it would begin.
-    ///   - job: Whose earlier runs count.
+    ///   - run: What the run would be recorded as: it goes on with the pass of a stopped one.
     ///   - apps: The configured ones.
     ///   - level: How many rows tonight's sweep takes.
     ///   - due: Why a row is asked about.
@@ -16,7 +15,7 @@ extension SQLiteStore {
     /// - Returns: Counts of one consistent view of the database.
     /// - Throws: `StoreError` when it cannot be read.
     package func forecast(
-        of scope: ForecastScope, at now: Timestamp, job: String, apps: [AppIdentity],
+        of scope: ForecastScope, run: RunHeader, apps: [AppIdentity],
         level: ([Int: Int]) -> Int,
         due: @escaping @Sendable (ScheduledRow, SweepEnds) -> QuestionReason?,
         place: (LocalSubscription) -> QuestionPlace
@@ -26,7 +25,8 @@ extension SQLiteStore {
             return try stream(doing) { db in
                 try withoutActuallyEscaping(place) { place in
                     var questions = ForecastQuestions(
-                        db: db, now: now, apps: Set(apps), place: place)
+                        db: db, now: run.started, apps: Set(apps), place: place,
+                        passID: try PassOpening(db: db, run: run).adoptable())
                     try questions.addOwed()
                     switch scope {
                     case .owed: break
@@ -39,9 +39,9 @@ extension SQLiteStore {
                                 request: request, ends: ends, changedPeriods: changed, due: due),
                             request)
                     case .full(let isRound):
-                        try questions.addEveryRow(roundOf: isRound ? job : nil)
+                        try questions.addEveryRow(roundOf: isRound ? run.job : nil)
                     }
-                    return try questions.completed(job: job)
+                    return try questions.completed(job: run.job)
                 }
             }
         } catch {
@@ -57,14 +57,17 @@ private struct ForecastQuestions {
     let place: (LocalSubscription) -> QuestionPlace
     /// That a line of the agenda does not rest when the run begins.
     private let isAsked: String
+    /// The pass of a stopped run that the run would go on with.
+    let passID: Int64?
     private var forecast = QuestionForecast()
 
     init(
         db: Database, now: Timestamp, apps: Set<AppIdentity>,
-        place: @escaping (LocalSubscription) -> QuestionPlace
+        place: @escaping (LocalSubscription) -> QuestionPlace, passID: Int64?
     ) {
         self.db = db
         isAsked = "(not_before IS NULL OR \(RestingQuestions.isOver(at: now)))"
+        self.passID = passID
         self.apps = apps
         self.place = place
     }
@@ -112,12 +115,32 @@ private struct ForecastQuestions {
         return try cursor.next().map { LocalSubscription($0) }
     }
 
+    /// Whether a stopped run has judged a row, so that the one that goes on does not ask about it.
+    private func isJudged(_ key: SubscriptionKey) throws -> Bool {
+        guard let passID else { return false }
+        return try Bool.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM trueup_pass_rows WHERE pass_id = ?
+                        AND bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                        AND verdict <> \(VerdictCode.noted.rawValue)
+                        AND NOT (verdict = \(VerdictCode.undecided.rawValue)
+                            AND reason IN ('deadline', 'unavailable', 'rate_limited')))
+                    """), arguments: [passID] + key.arguments) ?? false
+    }
+
     private mutating func ask(_ row: LocalSubscription, because reason: QuestionReason) throws {
+        guard try !isJudged(row.key) else {
+            forecast.judgedByStoppedRun += 1
+            if row.status == nil { forecast.firstFills += 1 }
+            return
+        }
         switch place(row) {
         case .leftOut: break
         case .excluded(let why): forecast.excluded[why, default: 0] += 1
         case .asked(let app):
             forecast.questions[reason, default: 0] += 1
+            if row.status == nil { forecast.firstFills += 1 }
             let named = row.customerID.map { !$0.isEmpty } ?? false
             forecast.asked[app, default: CustomerCount()].add(
                 row.customerID, account: named ? nil : try account(of: row.key))

@@ -214,6 +214,7 @@ struct HeldRows {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT \(LocalTransaction.columns) FROM transactions AS t
+                    INDEXED BY transactions_by_original_transaction
                 WHERE t.bundle_id = ? AND t.environment = ? AND t.original_transaction_id = ?
                 ORDER BY t.transaction_id
                 """)

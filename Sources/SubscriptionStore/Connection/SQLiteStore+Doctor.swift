@@ -26,22 +26,24 @@ extension SQLiteStore {
         }
     }
 
-    /// The mean size of a stored statement of the last runs that asked; `nil` before the first.
-    package func bytesPerStatement() async throws(StoreError) -> Int64? {
-        try await read("reading the size of the evidence") { db in
+    /// How many periods a subscription has on average, among those that have any; `nil` where none has.
+    package func periodsPerSubscription() async throws(StoreError) -> Double? {
+        try await read("counting the periods of subscriptions") { db in
             let row = try Row.fetchOne(
                 db,
                 sql: """
-                    SELECT sum(statements), sum(stored_bytes) FROM (
-                        SELECT statements, stored_bytes FROM trueup_run_evidence
-                        WHERE statements > 0 ORDER BY run_seq DESC LIMIT 10)
+                    SELECT count(*), count(DISTINCT original_transaction_id) FROM (
+                        SELECT original_transaction_id FROM transactions LIMIT \(Self.sampled))
                     """)
-            guard let statements = row?.integer(at: 0), let bytes = row?.integer(at: 1),
-                statements > 0
-            else { return nil }
-            return bytes / statements
+            guard let periods = row?.number(at: 0), let rows = row?.number(at: 1), rows > 0 else {
+                return nil
+            }
+            return Double(periods) / Double(rows)
         }
     }
+
+    /// An average needs no more.
+    private static let sampled = 10_000
 
     /// By how much rows and the periods that they name disagree about when these end.
     ///

@@ -40,6 +40,33 @@ extension SQLiteStore {
         }
     }
 
+    /// The same in chunks of as many rows as keep the lock for a short time on this machine.
+    ///
+    /// - Parameters:
+    ///   - doing: What is done, for errors.
+    ///   - first: Where the first chunk begins.
+    ///   - step: Does a chunk of so many rows.
+    ///   - note: Takes how many rows a chunk had at most.
+    /// - Throws: An error of the database, or of a step.
+    func inShortChunks<Position: Sendable>(
+        _ doing: String, from first: Position,
+        _ step: @escaping @Sendable (Position, _ rows: Int, Database) throws -> Position?,
+        noting note: (Int) -> Void
+    ) async throws(StoreError) {
+        var position: Position? = first
+        var size = BatchSize(most: StoreLimits.rowsPerChunk)
+        while let start = position {
+            let rows = size.rows
+            let (next, took) = try await write(doing) { db in
+                let began = ContinuousClock.now
+                return (try step(start, rows, db), began.duration(to: .now))
+            }
+            size.note(took)
+            position = next
+            note(rows)
+        }
+    }
+
     func read<Value: Sendable>(
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {

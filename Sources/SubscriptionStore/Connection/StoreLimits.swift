@@ -19,6 +19,8 @@ enum StoreLimits {
     static let rowsPerChunk = 1000
     /// The same where each row takes several statements.
     static let correctionsPerChunk = 200
+    /// Corrections of one transaction, each with its ledger entry and event.
+    static let correctionsPerBatch = 100
     /// The same where each row changes a table and its indexes at random places.
     static let scatteredRowsPerChunk = 500
     /// After a write as long as this or longer others get a turn before the next one.

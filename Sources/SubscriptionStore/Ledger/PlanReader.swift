@@ -66,17 +66,31 @@ struct PlanReader {
     }
 
     /// Computes the identity of what a run plans.
-    func computeSeal(of run: RunReference, header: RunHeader) throws -> PlanSeal {
+    ///
+    /// - Parameters:
+    ///   - run: The run.
+    ///   - header: What is known of it.
+    ///   - progress: Takes how many corrections are read, and of how many.
+    /// - Returns: The identity.
+    /// - Throws: An error of the database.
+    func computeSeal(
+        of run: RunReference, header: RunHeader, _ progress: (Int, Int) -> Void
+    ) throws -> PlanSeal {
         let head = try head(of: run, header: header)
         var digest = SHA256()
         digest.update(data: Array((head.canonical.rendered + "\n").utf8))
         var changes = 0
+        let total =
+            try Int.fetchOne(
+                db, sql: "SELECT count(*) \(Self.corrections)",
+                arguments: [run.sequence, run.passID]) ?? 0
         let rows = try Row.fetchCursor(
             db, sql: "SELECT \(PlannedCorrection.columns) \(Self.corrections) \(Self.order)",
             arguments: [run.sequence, run.passID])
         while let row = try rows.next() {
             digest.update(data: try PlannedCorrection(row).planItem() + [0x0A])
             changes += 1
+            if changes.isMultiple(of: StoreLimits.rowsPerChunk) { progress(changes, total) }
         }
         return PlanSeal(
             sha256: digest.finalize().hexadecimal, head: head, changes: changes)

@@ -78,17 +78,19 @@ extension SQLiteStore {
                     INSERT OR IGNORE INTO trueup_canaries
                     SELECT l.pass_id, l.bundle_id, l.environment, l.linked FROM (
                         SELECT x.pass_id, x.bundle_id, x.environment, x.continued_by AS linked
-                        FROM trueup_pass_continuations AS x JOIN trueup_canaries AS k
+                        FROM trueup_canaries AS k CROSS JOIN trueup_pass_continuations AS x
                             ON k.pass_id = x.pass_id AND k.bundle_id = x.bundle_id
                             AND k.environment = x.environment
                             AND k.original_transaction_id = x.original_transaction_id
+                        WHERE k.pass_id = ?1
                         UNION
                         SELECT x.pass_id, x.bundle_id, x.environment, x.original_transaction_id
-                        FROM trueup_pass_continuations AS x JOIN trueup_canaries AS k
+                        FROM trueup_canaries AS k CROSS JOIN trueup_pass_continuations AS x
                             ON k.pass_id = x.pass_id AND k.bundle_id = x.bundle_id
                             AND k.environment = x.environment
-                            AND k.original_transaction_id = x.continued_by) AS l
-                    WHERE l.pass_id = ? AND EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                            AND k.original_transaction_id = x.continued_by
+                        WHERE k.pass_id = ?1) AS l
+                    WHERE EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
                         WHERE c.pass_id = l.pass_id AND c.bundle_id = l.bundle_id
                             AND c.environment = l.environment
                             AND c.original_transaction_id = l.linked

@@ -1,18 +1,20 @@
 import GRDB
 package import Subscriptions
+import Synchronization
 
 /// The plan of a pass, and the ledger of the corrections written from it.
 extension SQLiteStore {
     @discardableResult
     package func sealPlan(
-        of pass: OpenPass, run: RunHeader
+        of pass: OpenPass, run: RunHeader,
+        progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) async throws(StoreError) -> PlanSeal {
         let doing = "sealing the plan of the run \(run.runID)"
         let sealed = try await read(doing) { db in
             let reference = try RunReference(run, in: pass, db)
             let reader = PlanReader(db: db)
             if let known = try reader.seal(ofRun: reference.sequence) { return (known, true) }
-            return (try reader.computeSeal(of: reference, header: run), false)
+            return (try reader.computeSeal(of: reference, header: run, progress), false)
         }
         guard !sealed.1 else { return sealed.0 }
         let seal = sealed.0
@@ -29,6 +31,18 @@ extension SQLiteStore {
                 arguments: [reference.sequence, seal.sha256])
         }
         return seal
+    }
+
+    package func correctionsLeft(of pass: OpenPass) async throws(StoreError) -> Int {
+        try await read("counting the corrections that are left") { db in
+            try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FROM trueup_pass_corrections
+                        INDEXED BY trueup_pass_corrections_planned
+                    WHERE pass_id = ? AND fate = 'planned' AND superseded_by IS NULL
+                    """, arguments: [pass.passID]) ?? 0
+        }
     }
 
     package func planTotals(of pass: OpenPass) async throws(StoreError) -> PlanTotals {
@@ -109,17 +123,21 @@ extension SQLiteStore {
         }
         let doing = "applying corrections"
         let plan = try await sealPlan(of: pass, run: run).sha256
-        var size = limit
+        var size = company == nil ? min(limit, correctionBatch.withLock { $0.rows }) : limit
         // Halves of a refused batch, and what is refused of it one by one.
         for _ in 0...(limit &+ Int.bitWidth) {
             let attempt = try await writeOrUndo(doing) { [naming, company, size] db in
-                try PlanApplication(
+                let began = ContinuousClock.now
+                let takenUp = try PlanApplication(
                     db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
                     now: now, naming: naming, part: part
                 ).apply(limit: size, to: company)
+                return (takenUp, began.duration(to: .now))
             }
             switch attempt {
-            case .success(let takenUp): return takenUp
+            case .success(let (takenUp, took)):
+                if takenUp >= size { correctionBatch.withLock { $0.note(took) } }
+                return takenUp
             case .failure(let undone) where size > 1 && undone.items.count > 1:
                 size = min(size, undone.items.count) / 2
             case .failure(let undone):

@@ -39,6 +39,7 @@ struct UndoStaging {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT DISTINCT l.original_transaction_id FROM trueup_ledger AS l
+                    INDEXED BY trueup_ledger_by_continuation
                 WHERE l.bundle_id = ? AND l.environment = ? AND l.access_continues_by = ?
                     AND NOT EXISTS (SELECT 1 FROM trueup_ledger AS u WHERE u.undo_of = l.entry)
                 ORDER BY l.original_transaction_id

@@ -122,7 +122,8 @@ struct PassOpening {
     private func forgetCarried(in passID: Int64, by sequence: Int64, isTold: Bool) throws {
         try db.execute(
             sql: """
-                UPDATE trueup_pass_findings SET superseded_by = ?
+                UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_carried
+                SET superseded_by = ?
                 WHERE pass_id = ? AND is_carried = 1 AND superseded_by IS NULL
                 """, arguments: [sequence, passID])
         try db.execute(
@@ -137,39 +138,88 @@ struct PassOpening {
         guard isTold else { return }
         try db.execute(
             sql: """
-                UPDATE trueup_pass_findings
+                UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_owed
                 SET is_carried = 1, superseded_by = ifnull(superseded_by, ?)
                 WHERE pass_id = ? AND is_carried = \(OwedFindings.mark)
                 """, arguments: [sequence, passID])
     }
 
-    /// Forgets a chunk of the rows that an earlier run could not judge only because it ended, because
-    /// Apple did not answer, or because the answer may be wrong once, so that Apple is asked again.
+    /// Rows that an earlier run could not judge only because it ended, because Apple did not answer, or
+    /// because the answer may be wrong once: a chunk of them.
     ///
     /// An id that Apple did not find is asked about again on the next day anyway.
-    ///
-    /// - Returns: Whether there may be more.
-    static func askAgain(_ opened: Opened, _ db: Database) throws -> Bool {
-        let keys = try Row.fetchAll(
+    static func cutOff(_ opened: Opened, _ db: Database) throws -> [StoredKey] {
+        try Row.fetchAll(
             db.cachedStatement(
                 sql: """
                     SELECT * FROM (
                         SELECT original_transaction_id, environment, bundle_id
-                        FROM trueup_pass_rows
+                        FROM trueup_pass_rows INDEXED BY trueup_pass_rows_cut_off
                         WHERE pass_id = ?1 AND verdict = 3
                             AND reason IN ('deadline', 'unavailable', 'rate_limited')
                         LIMIT \(StoreLimits.scatteredRowsPerChunk))
                     UNION SELECT * FROM (
                         SELECT original_transaction_id, environment, bundle_id
-                        FROM trueup_pass_rows
-                        WHERE pass_id = ?1 AND is_doubtful = 1 AND ifnull(is_absent, 0) = 0
+                        FROM trueup_pass_rows INDEXED BY trueup_pass_rows_doubtful
+                        WHERE pass_id = ?1 AND is_doubtful = 1 AND is_absent = 0
                         LIMIT \(StoreLimits.scatteredRowsPerChunk))
-                    UNION SELECT * FROM (\(movedRows))
                     LIMIT \(StoreLimits.scatteredRowsPerChunk)
                     """),
             arguments: [opened.passID]
         ).map(StoredKey.init)
-        guard !keys.isEmpty else { return false }
+    }
+
+    /// Where a chunk of planned corrections begins.
+    struct Place: Sendable {
+        var key = StoredKey.first
+        var correctionID: Int64 = 0
+    }
+
+    /// Rows whose planned correction can no longer be written, because a service wrote to them since or
+    /// another job has seen a newer statement of Apple's: those of a chunk of the plan, and where the
+    /// next one begins.
+    static func moved(
+        from place: Place, _ opened: Opened, _ db: Database
+    ) throws -> (keys: [StoredKey], next: Place?) {
+        let planned = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT c.original_transaction_id, c.environment, c.bundle_id, c.correction_id,
+                        c.target = 'update' AND c.undo_of IS NULL
+                            AND p.pass_id IS NOT NULL
+                            AND (c.expected_row_version <> s.row_version
+                                OR EXISTS (SELECT 1 FROM trueup_statements AS n
+                                    WHERE n.bundle_id = c.bundle_id
+                                        AND n.environment = c.environment
+                                        AND n.original_transaction_id = c.original_transaction_id
+                                        AND n.signed_date
+                                            > ifnull(c.rests_on, c.apple_signed_date)))
+                            AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a
+                                WHERE a.pass_id = c.pass_id)
+                    FROM trueup_pass_corrections AS c INDEXED BY trueup_pass_corrections_planned
+                    LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
+                        AND p.bundle_id = c.bundle_id AND p.environment = c.environment
+                        AND p.original_transaction_id = c.original_transaction_id
+                    LEFT JOIN subscriptions AS s ON s.bundle_id = c.bundle_id
+                        AND s.environment = c.environment
+                        AND s.original_transaction_id = c.original_transaction_id
+                    WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
+                        AND (c.bundle_id, c.environment, c.original_transaction_id,
+                            c.correction_id) > (\(place.key.marks.dropFirst().dropLast()), ?)
+                    ORDER BY c.bundle_id, c.environment, c.original_transaction_id,
+                        c.correction_id
+                    LIMIT \(StoreLimits.rowsPerChunk)
+                    """),
+            arguments: [opened.passID] + place.key.arguments + [place.correctionID])
+        let keys = try planned.filter { $0.integer(at: 4) == 1 }.map(StoredKey.init)
+        guard planned.count == StoreLimits.rowsPerChunk, let last = planned.last else {
+            return (keys, nil)
+        }
+        return (keys, Place(key: try StoredKey(last), correctionID: last.integer(at: 3) ?? 0))
+    }
+
+    /// Forgets rows, so that the walk asks about them again.
+    static func askAgain(about keys: [StoredKey], _ opened: Opened, _ db: Database) throws {
         let corrections = try db.cachedStatement(
             sql: """
                 UPDATE trueup_pass_corrections SET superseded_by = ?
@@ -211,29 +261,7 @@ struct PassOpening {
                 WHERE pass_id = ?
                 """,
             arguments: [opened.passID])
-        return keys.count == StoreLimits.scatteredRowsPerChunk
     }
-
-    /// Rows whose planned correction can no longer be written, because somebody wrote to them since, or
-    /// because another job has seen a newer statement of Apple's.
-    private static let movedRows = """
-        SELECT s.original_transaction_id, s.environment, s.bundle_id
-        FROM trueup_pass_corrections AS c
-        JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id AND p.bundle_id = c.bundle_id
-            AND p.environment = c.environment
-            AND p.original_transaction_id = c.original_transaction_id
-        JOIN subscriptions AS s ON s.bundle_id = c.bundle_id AND s.environment = c.environment
-            AND s.original_transaction_id = c.original_transaction_id
-        WHERE c.pass_id = ?1 AND c.fate = 'planned' AND c.superseded_by IS NULL
-            AND c.target = 'update' AND c.undo_of IS NULL
-            AND (c.expected_row_version <> s.row_version
-                OR EXISTS (SELECT 1 FROM trueup_statements AS n
-                    WHERE n.bundle_id = c.bundle_id AND n.environment = c.environment
-                        AND n.original_transaction_id = c.original_transaction_id
-                        AND n.signed_date > ifnull(c.rests_on, c.apple_signed_date)))
-            AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a WHERE a.pass_id = c.pass_id)
-        LIMIT \(StoreLimits.scatteredRowsPerChunk)
-        """
 
     static func describe(_ opened: Opened, _ db: Database) throws -> OpenPass {
         let passID = opened.passID

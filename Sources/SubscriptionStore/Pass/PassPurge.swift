@@ -108,8 +108,13 @@ struct PassPurge {
 /// Bookkeeping must not grow with every night: of a pass that is over, only what its runs' reports
 /// show is kept.
 extension SQLiteStore {
-    func purgeEndedPasses() async throws(StoreError) {
+    ///
+    /// - Parameter note: Takes how many rows a step deleted at most.
+    /// - Throws: An error of the database.
+    func purgeEndedPasses(noting note: (Int) -> Void = { _ in }) async throws(StoreError) {
         let doing = "clearing the bookkeeping of ended passes"
-        while try await write(doing, { db in try PassPurge(db: db).step() }) {}
+        while try await write(doing, { db in try PassPurge(db: db).step() }) {
+            note(StoreLimits.rowsPerChunk)
+        }
     }
 }

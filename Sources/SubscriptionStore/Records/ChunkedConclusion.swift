@@ -11,23 +11,27 @@ struct ChunkedConclusion: Sendable {
     let conclusion: RunConclusion
 
     struct Step: Sendable {
-        /// Processes keys from `start` on; returns where the next chunk begins, `nil` at the end.
-        let run: @Sendable (StoredKey, Database) throws -> StoredKey?
+        /// The table whose rows it goes through; `nil` where it has one transaction.
+        let table: String?
+        /// Processes so many keys from `start` on; returns where the next chunk begins, `nil` at the
+        /// end.
+        let run: @Sendable (_ start: StoredKey, _ rows: Int, Database) throws -> StoredKey?
+    }
+
+    /// How many rows a step goes through.
+    func rows(of step: Step, _ db: Database) throws -> Int {
+        guard let table = step.table else { return 0 }
+        let isOfPass = Self.unbound.contains(table) ? "" : "WHERE pass_id = \(run.passID)"
+        return try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table) \(isOfPass)") ?? 0
     }
 
     var steps: [Step] {
-        var steps = [
-            Step { start, db in
-                try listUndecided(start, db)
-                return try key(after: start, in: "trueup_pass_rows", db)
-            }
-        ]
+        var steps = [step(through: "trueup_pass_rows", listUndecided)]
         if conclusion.settlesUnreached, header.missesWhatItLeaves {
             for scope in header.coversEveryRow ? ["subscriptions"] : Self.asked {
                 steps.append(
-                    Step { start, db in
-                        try listUnreached(start, scope, db)
-                        return try key(after: start, in: scope, db)
+                    step(through: scope) { start, rows, db in
+                        try listUnreached(start, rows, scope, db)
                     })
             }
         }
@@ -36,21 +40,19 @@ struct ChunkedConclusion: Sendable {
                 run: run, started: header.started, ended: conclusion.ended,
                 acceptsTable: conclusion.acceptedTableRows != nil)
             steps.append(
-                Step { start, db in
-                    let rows = chunk(of: "trueup_pass_rows", start, as: "p")
-                    try update.make(rows.sql, rows.arguments, db)
-                    return try key(after: start, in: "trueup_pass_rows", db)
+                step(through: "trueup_pass_rows") { start, rows, db in
+                    let source = chunk(of: "trueup_pass_rows", start, rows, as: "p")
+                    try update.make(source.sql, source.arguments, db)
                 })
             // Only now: the two rows of a pair may stand in different chunks.
             let overlaps = OverlapQuestions(run: run, started: header.started)
             steps.append(
-                Step { start, db in
-                    let rows = chunk(of: "trueup_pass_rows", start, as: "p")
-                    try overlaps.askAboutNew(rows.sql, rows.arguments, db)
-                    return try key(after: start, in: "trueup_pass_rows", db)
+                step(through: "trueup_pass_rows") { start, rows, db in
+                    let source = chunk(of: "trueup_pass_rows", start, rows, as: "p")
+                    try overlaps.askAboutNew(source.sql, source.arguments, db)
                 })
             steps.append(
-                Step { _, db in
+                Step(table: nil) { _, _, db in
                     try overlaps.askAboutEnded(db)
                     return nil
                 })
@@ -58,13 +60,20 @@ struct ChunkedConclusion: Sendable {
         if conclusion.closesPass, header.mode == .apply,
             header.leavesOutNothingOfItsApps
         {
-            steps.append(
-                Step { start, db in
-                    try promoteRevisions(start, db)
-                    return try key(after: start, in: "trueup_pass_revisions", db)
-                })
+            steps.append(step(through: "trueup_pass_revisions", promoteRevisions))
         }
         return steps
+    }
+
+    /// A step that goes through a table's rows in the order of their keys.
+    private func step(
+        through table: String,
+        _ work: @escaping @Sendable (StoredKey, _ rows: Int, Database) throws -> Void
+    ) -> Step {
+        Step(table: table) { start, rows, db in
+            try work(start, rows, db)
+            return try key(after: start, rows, in: table, db)
+        }
     }
 
     /// Where the rows stand that a run was to ask about that was not to ask about all of them.
@@ -77,7 +86,7 @@ struct ChunkedConclusion: Sendable {
     ///
     /// A limit and not an upper bound: SQLite seeks by one bound on the whole key only.
     private func chunk(
-        of table: String, _ start: StoredKey, as name: String
+        of table: String, _ start: StoredKey, _ rows: Int, as name: String
     ) -> (sql: String, arguments: StatementArguments) {
         let isOfPass = Self.unbound.contains(table) ? "" : "pass_id = \(run.passID) AND"
         let sql = """
@@ -85,14 +94,14 @@ struct ChunkedConclusion: Sendable {
             WHERE \(isOfPass) (bundle_id, environment, original_transaction_id)
                 >= \(start.marks)
             ORDER BY bundle_id, environment, original_transaction_id
-            LIMIT \(StoreLimits.rowsPerChunk)) AS \(name)
+            LIMIT ?) AS \(name)
             """
-        return (sql, start.arguments)
+        return (sql, start.arguments + [rows])
     }
 
     /// Where the next chunk begins.
     private func key(
-        after start: StoredKey, in table: String, _ db: Database
+        after start: StoredKey, _ rows: Int, in table: String, _ db: Database
     ) throws -> StoredKey? {
         let isOfPass = Self.unbound.contains(table) ? "" : "pass_id = \(run.passID) AND"
         let statement = try db.cachedStatement(
@@ -101,10 +110,10 @@ struct ChunkedConclusion: Sendable {
                 WHERE \(isOfPass) (bundle_id, environment, original_transaction_id)
                     >= \(start.marks)
                 ORDER BY bundle_id, environment, original_transaction_id
-                LIMIT 1 OFFSET \(StoreLimits.rowsPerChunk)
+                LIMIT 1 OFFSET ?
                 """)
-        let rows = try Row.fetchCursor(statement, arguments: start.arguments)
-        return try rows.next().map(StoredKey.init)
+        let next = try Row.fetchCursor(statement, arguments: start.arguments + [rows])
+        return try next.next().map(StoredKey.init)
     }
 
     private static func keysAgree(_ left: String, _ right: String) -> String {
@@ -114,8 +123,8 @@ struct ChunkedConclusion: Sendable {
 
     /// Rows judged undecided, and accounts that Apple did not find, as the report lists them; and rows in
     /// flight, of which it has the number only.
-    private func listUndecided(_ start: StoredKey, _ db: Database) throws {
-        let (rows, arguments) = chunk(of: "trueup_pass_rows", start, as: "p")
+    private func listUndecided(_ start: StoredKey, _ count: Int, _ db: Database) throws {
+        let (rows, arguments) = chunk(of: "trueup_pass_rows", start, count, as: "p")
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO trueup_run_undecided
@@ -152,9 +161,11 @@ struct ChunkedConclusion: Sendable {
     }
 
     /// Rows not reached before the run ended; the next run of the pass asks about them.
-    private func listUnreached(_ start: StoredKey, _ scope: String, _ db: Database) throws {
+    private func listUnreached(
+        _ start: StoredKey, _ count: Int, _ scope: String, _ db: Database
+    ) throws {
         let isTable = scope == "subscriptions"
-        let (rows, arguments) = chunk(of: scope, start, as: isTable ? "s" : "q")
+        let (rows, arguments) = chunk(of: scope, start, count, as: isTable ? "s" : "q")
         let join = "CROSS JOIN subscriptions AS s ON \(Self.keysAgree("s", "q"))"
         try db.cachedStatement(
             sql: """
@@ -175,8 +186,8 @@ struct ChunkedConclusion: Sendable {
 
     /// Stores where the next history reading begins, unless something that this one showed is still
     /// unwritten or undecided: otherwise the next run would miss it.
-    private func promoteRevisions(_ start: StoredKey, _ db: Database) throws {
-        let (rows, arguments) = chunk(of: "trueup_pass_revisions", start, as: "r")
+    private func promoteRevisions(_ start: StoredKey, _ count: Int, _ db: Database) throws {
+        let (rows, arguments) = chunk(of: "trueup_pass_revisions", start, count, as: "r")
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO trueup_history_revisions

@@ -15,6 +15,15 @@ extension SQLiteStore {
         }
     }
 
+    /// Notes that a concluded run ended later: its report is a part of it.
+    package func noteEnd(ofRun runID: String, at ended: Timestamp) throws {
+        try blockingWrite("noting the end of the run \(runID)", on: connection) { db in
+            try db.execute(
+                sql: "UPDATE trueup_runs SET ended = ?1 WHERE run_id = ?2 AND ended < ?1",
+                arguments: [ended.unixMilliseconds, runID])
+        }
+    }
+
     /// Says that the report has its final name.
     package func reportWasPublished(ofRun runID: String) async throws(StoreError) {
         try await write("noting the report of the run \(runID)") { db in

@@ -27,8 +27,10 @@ extension SQLiteStore {
                 overview.judgedRows =
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_checks") ?? 0
                 overview.oldestCheck = try SweepOrder.oldestCheck(db)
-                overview.owed =
+                let owed =
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_agenda") ?? 0
+                overview.checkedByStoppedRuns = try Self.checkedByStoppedRuns(db)
+                overview.owed = owed - overview.checkedByStoppedRuns
                 overview.outbox = try OutboxTotals(db, at: now)
                 overview.bookkeeping = try BookkeepingCount.all(db)
                 overview.acknowledged = try Acknowledgements(db: db).all(at: now)
@@ -37,6 +39,23 @@ extension SQLiteStore {
         } catch {
             throw StoreError(error, doing: "reading the overview")
         }
+    }
+
+    /// Lines of the agenda about rows that a stopped run has checked: the next run of its job goes on
+    /// with them and asks nothing.
+    private static func checkedByStoppedRuns(_ db: Database) throws -> Int {
+        try Int.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) FROM trueup_agenda AS a WHERE EXISTS (
+                    SELECT 1 FROM trueup_passes AS w
+                    CROSS JOIN trueup_pass_rows AS p ON p.pass_id = w.pass_id
+                        AND p.bundle_id = a.bundle_id AND p.environment = a.environment
+                        AND p.original_transaction_id = a.original_transaction_id
+                    WHERE w.state = 'open' AND w.mode = 'apply' AND w.narrowing = ''
+                        AND p.verdict IN (\(VerdictCode.match.rawValue),
+                            \(VerdictCode.discrepancy.rawValue)))
+                """) ?? 0
     }
 
     /// The runs that a name may mean: the one that is called so, or else all whose names begin or end

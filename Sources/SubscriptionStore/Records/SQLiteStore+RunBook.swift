@@ -27,7 +27,7 @@ extension SQLiteStore {
         let opened = try await write(doing) { db in
             try PassOpening(db: db, run: run, counted: counted).begin()
         }
-        while try await write(doing, { db in try PassOpening.askAgain(opened, db) }) {}
+        try await askAgain(opened, doing)
         let owed = try await read(doing) { db in
             try OwedFindings.all(for: opened, of: run, db)
         }
@@ -41,6 +41,27 @@ extension SQLiteStore {
         }
         try await purgeEndedPasses()
         return try await read(doing) { db in try PassOpening.describe(opened, db) }
+    }
+
+    /// Lets the walk ask again about rows that were cut off or have changed since they were judged.
+    private func askAgain(_ opened: PassOpening.Opened, _ doing: String) async throws(StoreError) {
+        guard opened.resumedFrom != nil else { return }
+        while true {
+            let keys = try await read(doing) { db in try PassOpening.cutOff(opened, db) }
+            guard !keys.isEmpty else { break }
+            try await write(doing) { db in try PassOpening.askAgain(about: keys, opened, db) }
+        }
+        var place: PassOpening.Place? = .init()
+        while let start = place {
+            let chunk = try await read(doing) { db in
+                try PassOpening.moved(from: start, opened, db)
+            }
+            place = chunk.next
+            guard !chunk.keys.isEmpty else { continue }
+            try await write(doing) { db in
+                try PassOpening.askAgain(about: chunk.keys, opened, db)
+            }
+        }
     }
 
     package func unreachedRows(
@@ -148,14 +169,34 @@ extension SQLiteStore {
         }
     }
 
+    /// - Parameters:
+    ///   - conclusion: What the run knows of its end.
+    ///   - pass: The run's pass.
+    ///   - run: The run.
+    ///   - ended: The time; asked when everything else is done.
+    ///   - progress: Takes how many rows are done, and of how many.
+    /// - Throws: `StoreError`.
     package func conclude(
-        _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
+        _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader,
+        ended: (@Sendable () -> Timestamp)? = nil, progress: (Int, Int) -> Void = { _, _ in }
     ) async throws(StoreError) {
         let doing = "concluding the run \(run.runID)"
         try await sealPlan(of: pass, run: run)
         let reference = try await read(doing) { db in try RunReference(run, in: pass, db) }
         let chunks = ChunkedConclusion(run: reference, header: run, conclusion: conclusion)
-        for step in chunks.steps { try await inChunks(doing, from: StoredKey.first, step.run) }
+        let steps = chunks.steps
+        let rows = try await read(doing) { db in try steps.map { try chunks.rows(of: $0, db) } }
+        // The rows of the pass are deleted after the run's last transaction.
+        let total = rows.reduce(0, +) + (conclusion.closesPass ? rows.first ?? 0 : 0)
+        var done = 0
+        for (step, rows) in zip(steps, rows) {
+            let before = done
+            try await inShortChunks(doing, from: .first, step.run) { count in
+                done = min(before + rows, done + count)
+                progress(done, total)
+            }
+            done = before + rows
+        }
         let heldBack = HeldBackCauses(run: reference)
         if let first = try await read(doing, heldBack.first) {
             try await inChunks(doing, from: first, heldBack.write)
@@ -167,6 +208,9 @@ extension SQLiteStore {
         let tally = try await read(doing) { db in
             try ConclusionTally(of: reference, header: run, conclusion, db)
         }
+        var concluded = conclusion
+        if let ended { concluded.ended = ended() }
+        let conclusion = concluded
         try await write(doing) { db in
             try RunConclusionWriter(
                 db: db, run: reference, header: run, conclusion: conclusion, tally: tally
@@ -175,7 +219,12 @@ extension SQLiteStore {
         // The run has ended: what cannot be done now, the next one does.
         do {
             try await rememberEndedRuns()
-            if conclusion.closesPass { try await purgeEndedPasses() }
+            if conclusion.closesPass {
+                try await purgeEndedPasses { count in
+                    done = min(total, done + count)
+                    progress(done, total)
+                }
+            }
             try await forgetGoneRows(after: conclusion, of: run)
         } catch {}
     }

@@ -21,6 +21,10 @@ package struct QuestionForecast: Hashable, Sendable {
     package var drawsPart = false
     /// Rows that an earlier run of an unfinished round has settled.
     package var settledInRound = 0
+    /// Rows without a status that the run fills in.
+    package var firstFills = 0
+    /// Rows that a stopped run has judged, with whose work the run goes on.
+    package var judgedByStoppedRun = 0
     /// Whether a run of the job was stopped or killed: the next one goes on with its work.
     package var goesOn = false
     /// The last runs of the job that were not narrowed and came to their end, newest first.

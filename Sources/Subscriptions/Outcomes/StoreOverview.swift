@@ -15,6 +15,8 @@ package struct StoreOverview: Hashable, Sendable {
     package var oldestCheck: Timestamp?
     /// Subscriptions about which Apple must be asked by the next run, whatever else it asks.
     package var owed = 0
+    /// Rows on the agenda that a stopped run has checked: its job goes on with them without asking.
+    package var checkedByStoppedRuns = 0
     package var watermarks: [AppIdentity: Timestamp]
     package var openFindings: [FindingCount]
     /// Events about corrections, for others.

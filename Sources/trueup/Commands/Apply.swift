@@ -72,10 +72,12 @@ package struct Apply: Verb {
 
     private var file: String {
         var isFolder = false
-        guard FileManager.default.fileExists(atPath: plan, isDirectory: &isFolder), isFolder else {
-            return plan
+        guard FileManager.default.fileExists(atPath: plan, isDirectory: &isFolder) else {
+            // A large plan is packed.
+            return FileManager.default.fileExists(atPath: plan + ".gz") ? plan + ".gz" : plan
         }
-        return plan + (plan.hasSuffix("/") ? "" : "/") + "plan.json"
+        guard isFolder else { return plan }
+        return PlanDocument.path(inFolder: plan)
     }
 
     private func requireApproval(of document: PlanDocument) throws {

@@ -134,10 +134,15 @@ package struct EstimateReport {
                 "\(questions.settledInRound) rows are settled by earlier runs of an unfinished round."
             )
         }
-        if questions.goesOn {
+        if questions.judgedByStoppedRun > 0 {
             notes.append(
-                "An earlier run of this job was stopped. What it has judged is not asked again, so "
-                    + "the run may need less.")
+                "An earlier run of this job was stopped after it had checked "
+                    + "\(questions.judgedByStoppedRun) rows. They are not among the questions: the "
+                    + "run goes on from there.")
+        } else if questions.goesOn {
+            notes.append(
+                "An earlier run of this job was stopped. What it has checked is asked again where "
+                    + "the settings changed or a day has passed since.")
         }
         return notes
     }
@@ -198,6 +203,7 @@ package struct EstimateReport {
             "seconds": forecast.milliseconds.map { .integer(($0 + 999) / 1000) } ?? .null,
             "max_duration_seconds": .integer(forecast.maxDurationMilliseconds / 1000),
             "goes_on_with_a_stopped_run": .boolean(questions.goesOn),
+            "checked_by_stopped_run": .integer(Int64(questions.judgedByStoppedRun)),
             "settled_in_round": .integer(Int64(questions.settledInRound)),
             "based_on_runs": .array(questions.pastRuns.map { .string($0.runID) }),
             "notes": .array(notes.map { .string($0) }),

@@ -25,13 +25,27 @@ extension RunForecast {
         policy.restoredAt = try store.newestRestore()
         policy.strayBundles = strayBundles(among: table, apps: settings.identities)
         self.init(
-            try Self.questions(of: job, policy, apps: only, in: store), job: job,
+            try Self.questions(
+                of: job, policy, apps: only, run: Self.header(of: job, settings, at: now),
+                in: store),
+            job: job,
             apps: settings.apps.filter { only?.contains($0.identity) ?? true },
             rows: table)
     }
 
+    /// What a run of the job over all its rows would be recorded as.
+    private static func header(
+        of job: JobSettings, _ settings: Settings, at now: Timestamp
+    ) -> RunHeader {
+        var header = RunHeader(job, mode: job.mode, started: now, settings: settings)
+        header.coversEveryRow = job.steps.contains(.walk) && job.coverage == .full
+        header.countsTables = job.steps.contains(.walk)
+        return header
+    }
+
     private static func questions(
-        of job: JobSettings, _ policy: Policy, apps only: Set<AppIdentity>?, in store: SQLiteStore
+        of job: JobSettings, _ policy: Policy, apps only: Set<AppIdentity>?, run: RunHeader,
+        in store: SQLiteStore
     ) throws -> QuestionForecast {
         // No run draws by this seed: which rows a run draws follows from its id.
         var request = ScheduleRequest(
@@ -50,7 +64,7 @@ extension RunForecast {
             }
         let apps = Set(policy.apps)
         return try store.forecast(
-            of: scope, at: policy.now, job: job.name, apps: only.map(Array.init) ?? policy.apps,
+            of: scope, run: run, apps: only.map(Array.init) ?? policy.apps,
             level: { sweepLevel(rowsByDaysLeft: $0) },
             due: { dueReason(of: $0, sweeping: $1, asked, apps: apps) },
             place: { row in

@@ -46,6 +46,11 @@ package struct StatusReport {
                 "Judged     \(overview.judgedRows) rows; Apple's oldest word about one is of "
                     + (overview.oldestCheck.map(moment) ?? "an unknown time"))
         }
+        if overview.checkedByStoppedRuns > 0 {
+            lines.append(
+                "Stopped    \(overview.checkedByStoppedRuns) rows were checked by a run that was "
+                    + "stopped; the next run of its job goes on with them")
+        }
         if overview.owed > 0 {
             lines.append("Owed       \(overview.owed) questions to Apple, for the next run")
         }
@@ -204,6 +209,7 @@ package struct StatusReport {
             "oldest_check": .time(overview.oldestCheck),
             "outbox": overview.outbox.json,
             "owed": .integer(Int64(overview.owed)),
+            "checked_by_stopped_runs": .integer(Int64(overview.checkedByStoppedRuns)),
             "rows_judged": .integer(Int64(overview.judgedRows)),
             "bookkeeping": .array(
                 overview.bookkeeping.map { kind in

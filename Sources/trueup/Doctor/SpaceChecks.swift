@@ -1,38 +1,68 @@
 import FoundationEssentials
+import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
-/// The room that a run is expected to take: what Apple signs, kept as evidence, and its report.
+/// The room that a run is expected to take in the database and in the report folder.
+///
+/// The figures were measured on a backfill, and on the runs after it, from ids alone.
 package struct SpaceForecast: Hashable, Sendable {
-    /// A transaction and a renewal for each subscription.
-    private static let statementsPerQuestion: Int64 = 2
-    /// Compressed as evidence is kept, with digest and index; used before the first run tells.
-    private static let usualStatementBytes: Int64 = 2_000
-    /// The lines of a row with a finding, in all files of the report.
-    private static let usualReportBytes: Int64 = 4_000
-    /// What is written stands in SQLite's log, too, until it is taken over.
-    private static let copies: Int64 = 2
+    /// What decides how much a run writes.
+    package struct Work: Sendable {
+        /// Rows of which nothing is known yet: each is filled in.
+        package var firstFills = 0
+        /// Periods of each that are taken in: none where no history is read.
+        package var periods = 0.0
+        /// Other rows that are asked about; nearly all of them agree.
+        package var known = 0
+        /// Rows whose notifications are read for the first time, which are those of a month.
+        package var firstRecovered = 0
+        /// Whether nothing is written to rows: then there is no ledger, and no way back.
+        package var isCheck = false
+        /// What the last run that filled nothing in took; `nil` where there is none.
+        package var lastReport: (bytes: Int64, questions: Int)?
+
+        package init() {}
+    }
+
+    /// A row filled in: two payloads, the plan, the ledger and what is noted about the row.
+    private static let databaseBytesOfFill = 6_200.0
+    private static let reportBytesOfFill = 1_300.0
+    /// A period: its payload, its row, the plan and the ledger.
+    private static let databaseBytesOfPeriod = 3_550.0
+    private static let reportBytesOfPeriod = 950.0
+    /// What a check that would fill rows in takes of what the filling takes.
+    private static let shareOfCheck = 0.6
+    /// A row that agrees, and one in twenty that is corrected.
+    private static let databaseBytesOfKnown = 600.0
+    private static let reportBytesOfKnown = 400.0
+    /// A month's notifications about a row.
+    private static let bytesOfRecovered = 2_400.0
+    /// The page, the workbook and the other files of every report.
+    private static let reportBytes = 200_000.0
 
     package var databaseBytes: Int64
     package var reportBytes: Int64
 
-    /// - Parameters:
-    ///   - questions: How many subscriptions the run asks about.
-    ///   - bytesPerStatement: What a statement took in earlier runs; `nil` before the first.
-    ///   - lastReport: How large the last report of the job was, and for how many questions.
-    package init(
-        questions: Int, bytesPerStatement: Int64?, lastReport: (bytes: Int64, questions: Int)?
-    ) {
-        let questions = Double(max(0, questions))
-        let statement = Double(bytesPerStatement ?? Self.usualStatementBytes)
+    package init(of work: Work) {
+        let fills = Double(max(0, work.firstFills)) * (work.isCheck ? Self.shareOfCheck : 1)
+        let periods = fills * max(0, work.periods)
+        let known = Double(max(0, work.known))
+        let recovered = Double(max(0, work.firstRecovered)) * Self.bytesOfRecovered
         databaseBytes = Self.bytes(
-            questions * Double(Self.statementsPerQuestion * Self.copies) * statement)
-        var perQuestion = Double(Self.usualReportBytes)
-        if let lastReport, lastReport.questions > 0 {
-            perQuestion = Double(lastReport.bytes) / Double(lastReport.questions)
+            fills * Self.databaseBytesOfFill + periods * Self.databaseBytesOfPeriod
+                + known * Self.databaseBytesOfKnown + recovered)
+        var report = known * Self.reportBytesOfKnown + recovered
+        if let last = work.lastReport, last.questions > 0 {
+            report = max(0, Double(last.bytes) - Self.reportBytes) / Double(last.questions) * known
         }
-        reportBytes = Self.bytes(questions * perQuestion)
+        reportBytes = Self.bytes(
+            Self.reportBytes + fills * Self.reportBytesOfFill + periods * Self.reportBytesOfPeriod
+                + report)
     }
+
+    /// Of both together.
+    package var bytes: Int64 { databaseBytes &+ reportBytes }
 
     private static func bytes(_ count: Double) -> Int64 { Int64(min(1e18, max(0, count))) }
 }
@@ -88,25 +118,49 @@ struct SpaceChecks {
         if least.free < max(FileSystemFacts.comfortableFreeBytes, database) {
             return .warning("disk", nil, detail, fix: "make room soon")
         }
-        let most = needs.max { $0.2 < $1.2 }
-        let expected = most.map { "; \($0.0) is expected to need \(max(1, $0.2 >> 20)) MiB" } ?? ""
+        let most = forecasts.max { $0.space.bytes < $1.space.bytes }
+        let expected =
+            most.map {
+                "; a run of \($0.job) is expected to need \(Self.mebibytes($0.space.databaseBytes)) "
+                    + "for the database and \(Self.mebibytes($0.space.reportBytes)) for its report"
+            } ?? ""
         return .ok("disk", nil, detail + expected)
+    }
+
+    /// Such as `0.4 MiB` or `1240 MiB`.
+    private static func mebibytes(_ bytes: Int64) -> String {
+        let tenths = (bytes * 10 + (1 << 20) - 1) >> 20
+        return tenths < 100 ? "\(tenths / 10).\(tenths % 10) MiB" : "\(tenths / 10) MiB"
     }
 
     /// By the scan of the table that `trueup estimate` makes.
     private func forecast(of job: JobSettings, in store: SQLiteStore) async throws -> SpaceForecast
     {
         let run = try await RunForecast(of: job, settings: settings, at: now, in: store)
-        var lastReport: (bytes: Int64, questions: Int)?
-        if let past = run.questions.pastRuns.first, let coverage = past.coverage {
+        let questions = run.questions
+        let asked = questions.questions.values.reduce(0, +)
+        var work = SpaceForecast.Work()
+        work.isCheck = job.mode == .check
+        work.firstFills = questions.firstFills
+        work.known = max(0, asked + questions.judgedByStoppedRun - questions.firstFills)
+        if job.history == .always {
+            work.periods = try await store.periodsPerSubscription() ?? Self.usualPeriods
+        }
+        if job.steps.contains(.recover), questions.pastRuns.isEmpty {
+            work.firstRecovered = questions.rows
+        }
+        if let past = run.questions.pastRuns.first, let coverage = past.coverage,
+            try store.corrections(writtenByRun: past.runID) == 0
+        {
             let folder = "\(settings.reportDirectory)/\(past.started.utcDay)/\(past.runID)"
             let asked = coverage.askedRows
-            lastReport = FileSystemFacts.bytes(ofFilesIn: folder).map { ($0, asked) }
+            work.lastReport = FileSystemFacts.bytes(ofFilesIn: folder).map { ($0, asked) }
         }
-        return SpaceForecast(
-            questions: run.questions.questions.values.reduce(0, +),
-            bytesPerStatement: try await store.bytesPerStatement(), lastReport: lastReport)
+        return SpaceForecast(of: work)
     }
+
+    /// Of a subscription of half a year, where no stored period tells.
+    private static let usualPeriods = 6.0
 
     private var disks: [Disk] {
         var disks: [(device: UInt64, disk: Disk)] = []

@@ -13,8 +13,10 @@ package final class ProgressLine: Sendable {
         var lastShown: ContinuousClock.Instant?
         var isOpen = false
         var progress: RunProgress?
-        /// The first that was heard of the present stage.
+        /// What was heard of the present stage: its beginning, or what is older than the time over
+        /// which the rate is taken, and a newer point.
         var began: (at: ContinuousClock.Instant, progress: RunProgress)?
+        var newer: (at: ContinuousClock.Instant, progress: RunProgress)?
         /// The last wait that was told; it may be over.
         var wait: RunStanding.Wait?
         var quota: [LiveRun.QuotaUse] = []
@@ -30,6 +32,8 @@ package final class ProgressLine: Sendable {
 
     private static let terminalInterval = Duration.milliseconds(200)
     private static let logInterval = Duration.seconds(30)
+    /// The rate is that of the last one to two times as long: a run slows down and speeds up.
+    private static let rateInterval = Duration.seconds(15)
 
     /// - Parameters:
     ///   - isTerminal: Whether a line can be written over.
@@ -53,7 +57,13 @@ package final class ProgressLine: Sendable {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
             state.progress = progress
-            if state.began?.progress.stage != progress.stage { state.began = (now, progress) }
+            if state.began?.progress.stage != progress.stage {
+                state.began = (now, progress)
+                state.newer = nil
+            } else if let newer = state.newer ?? state.began, now - newer.at >= Self.rateInterval {
+                if state.newer != nil { state.began = newer }
+                state.newer = (now, progress)
+            }
             let interval = isTerminal ? Self.terminalInterval : Self.logInterval
             guard !isQuiet else { return false }
             // Short runs on a schedule need no progress at all.
@@ -90,7 +100,15 @@ package final class ProgressLine: Sendable {
 
     /// Notes what people have ordered.
     package func note(_ orders: RunOrders) {
-        state.withLock { $0.orders = orders }
+        let now = ContinuousClock.now
+        state.withLock { state in
+            // What was done at another pace says nothing of what is left.
+            if state.orders?.throttle?.requestsPerSecond != orders.throttle?.requestsPerSecond {
+                state.began = state.progress.map { (now, $0) }
+                state.newer = nil
+            }
+            state.orders = orders
+        }
     }
 
     /// Says something in a line of its own.
@@ -115,7 +133,10 @@ package final class ProgressLine: Sendable {
         let now = now()
         return state.withLock { state in
             var standing = RunStanding(
-                progress: state.progress, perSecond: Self.rate(since: state.began, state.progress),
+                progress: state.progress,
+                perSecond: Self.rate(
+                    since: state.began, state.progress,
+                    atMost: state.orders?.throttle?.requestsPerSecond),
                 wait: state.wait.flatMap { $0.until > now ? $0 : nil }, quota: state.quota)
             standing.pause = state.orders?.pause
             standing.throttle = state.orders?.throttle
@@ -132,12 +153,15 @@ package final class ProgressLine: Sendable {
     /// `nil` until there is something to tell.
     private static func rate(
         since began: (at: ContinuousClock.Instant, progress: RunProgress)?,
-        _ progress: RunProgress?
+        _ progress: RunProgress?, atMost throttle: Double?
     ) -> Double? {
         guard let began, let progress, began.progress.stage == progress.stage else { return nil }
         let seconds = (ContinuousClock.now - began.at) / .seconds(1)
         let done = progress.done - began.progress.done
+        let asks = [.walk, .again].contains(progress.stage)
         guard seconds >= 1, done > 0 else { return nil }
-        return Double(done) / seconds
+        let rate = Double(done) / seconds
+        // A row takes a call at least.
+        return asks ? throttle.map { min($0, rate) } ?? rate : rate
     }
 }

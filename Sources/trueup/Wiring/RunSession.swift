@@ -142,7 +142,8 @@ struct RunSession {
         sink.close()
         let report: FinishedReport
         do {
-            report = try await publish(folder, database, from: store)
+            report = try await publish(folder, database, from: store, telling: terminal)
+            terminal.clear()
             try show(report)
         } catch {
             await leaveMetrics(
@@ -165,15 +166,19 @@ struct RunSession {
 
     /// Writes the report of the run that has ended.
     private func publish(
-        _ folder: ReportFolder, _ database: ReportingDatabase, from store: SQLiteStore
+        _ folder: ReportFolder, _ database: ReportingDatabase, from store: SQLiteStore,
+        telling terminal: ProgressLine
     ) async throws -> FinishedReport {
         let runID = run.header.runID
         let folders = run.settings.reportDirectory
         var context = reportContext(database: database)
         try await store.keepReportContext(
             try context.text(ofReportsIn: folders), ofRun: runID)
-        let report = try await offTheCooperativeThreads { [folder, context] in
-            try folder.finish(try store.runRecord(ofRun: runID), context: context)
+        let report = try await offTheCooperativeThreads { [folder, context, clock = run.clock] in
+            let record = try WatchedRecord(try store.runRecord(ofRun: runID), terminal.show)
+            return try folder.finish(record, context: context) {
+                try store.noteEnd(ofRun: runID, at: clock.now())
+            }
         }
         context.manifest = report.manifestDigest
         try await store.keepReportContext(

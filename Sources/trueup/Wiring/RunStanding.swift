@@ -104,6 +104,11 @@ package struct RunStanding: Hashable, Sendable {
         return "\(progress.stage.rawValue) \(Int(share * 100)) %"
     }
 
+    /// `120 of 5000`, or `120` where it is not known of how many.
+    private static func share(of progress: RunProgress) -> String {
+        progress.total.map { "\(progress.done) of \($0)" } ?? "\(progress.done)"
+    }
+
     private static func text(_ progress: RunProgress) -> String {
         switch progress.stage {
         case .read:
@@ -114,7 +119,11 @@ package struct RunStanding: Hashable, Sendable {
             progress.total.map { "walk: \(progress.done) of \($0) rows asked" }
                 ?? "walk: \(progress.done) rows asked"
         case .again: "walk: \(progress.done) rows asked once more"
-        case .apply: "apply: \(progress.done) corrections written"
+        case .plan: "plan: \(Self.share(of: progress)) corrections checked"
+        case .apply: "apply: \(Self.share(of: progress)) corrections written"
+        case .causes: "causes: \(progress.done) findings looked at"
+        case .conclude: "conclude: \(Self.share(of: progress)) rows noted"
+        case .report: "report: \(Self.share(of: progress)) lines written"
         }
     }
 }

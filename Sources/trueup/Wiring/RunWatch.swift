@@ -78,7 +78,7 @@ final class RunWatch: Sendable {
         state.withLock { state in
             guard !state.hasEnded else { return }
             file.tell(
-                state.isReporting
+                state.isReporting && standing.progress?.stage != .report
                     ? run.reporting(at: now()) : run.standing(standing, at: now()))
         }
     }

@@ -4,8 +4,14 @@ import ReconciliationRun
 
 /// Turns SIGHUP, SIGINT and SIGTERM into a request to stop; a second one ends the process at once.
 ///
+/// What is under way may be the end of a run over millions of rows, or its report. A process that is
+/// killed at any moment loses nothing, so one that does not end by itself soon is ended.
+///
 /// A hang-up that was ignored before stays so: `nohup` asks for that.
 final class SignalWatch {
+    /// How long after a signal the process ends at the latest.
+    private static let patience = DispatchTimeInterval.milliseconds(4500)
+
     private var sources: [any DispatchSourceSignal] = []
     private var watched: [Int32] = []
 
@@ -21,6 +27,12 @@ final class SignalWatch {
                 if stop.signal != nil { _exit(128 + number) }
                 say("stopping: finishing what is under way and keeping a checkpoint")
                 stop.request(signal: number)
+                queue.asyncAfter(deadline: .now() + Self.patience) {
+                    say(
+                        "stopped before the report of this run was complete: what was written is "
+                            + "kept, and the next run of the job goes on from there and reports it")
+                    _exit(128 + number)
+                }
             }
             source.activate()
             sources.append(source)

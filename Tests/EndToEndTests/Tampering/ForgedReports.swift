@@ -291,7 +291,8 @@ final class ForgedReports {
                 + runs.indices.map { run in
                     var fields = try #require(known[runs[run]]).components(separatedBy: ",")
                     fields[digest] = try manifestDigest(run)
-                    fields[applied] = String(try objects(run, "corrections.jsonl").count)
+                    fields[applied] = String(
+                        try PackedFile.lines(of: "corrections.jsonl", in: url(run)).count)
                     return fields.joined(separator: ",")
                 }
         }

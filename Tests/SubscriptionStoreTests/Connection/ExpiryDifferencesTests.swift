@@ -25,8 +25,8 @@ import Testing
         #expect(found.compared == 6)
     }
 
-    @Test func `knows no size of statements before the first run`() async throws {
+    @Test func `knows no average of periods before there is one`() async throws {
         let store = try TemporaryDatabase().open(.readOnly)
-        #expect(try await store.bytesPerStatement() == nil)
+        #expect(try await store.periodsPerSubscription() == nil)
     }
 }

@@ -1,29 +1,52 @@
 import Testing
 import trueup
 
-@Suite struct `The room for a night` {
-    @Test func `is that of two statements a question, in the database and its log`() {
-        let space = SpaceForecast(questions: 1000, bytesPerStatement: 1500, lastReport: nil)
-        #expect(space.databaseBytes == 1000 * 2 * 1500 * 2)
-        #expect(space.reportBytes > 0)
+@Suite struct `The room for a run` {
+    private func forecast(_ change: (inout SpaceForecast.Work) -> Void) -> SpaceForecast {
+        var work = SpaceForecast.Work()
+        change(&work)
+        return SpaceForecast(of: work)
     }
 
-    @Test func `is as large for each question as the last report was`() {
-        let space = SpaceForecast(
-            questions: 300, bytesPerStatement: nil, lastReport: (bytes: 5000, questions: 100))
-        #expect(space.reportBytes == 15_000)
-        let unknown = SpaceForecast(
-            questions: 300, bytesPerStatement: nil, lastReport: (bytes: 5000, questions: 0))
-        #expect(
-            unknown
-                == SpaceForecast(questions: 300, bytesPerStatement: nil, lastReport: nil))
+    @Test func `that fills rows in grows with the rows and with their periods`() {
+        let none = forecast { $0.firstFills = 1000 }
+        let six = forecast {
+            $0.firstFills = 1000
+            $0.periods = 6
+        }
+        // Measured: 27 KB of database and some 7 KB of report for a row with six periods.
+        #expect((20_000_000...35_000_000).contains(six.databaseBytes))
+        #expect((5_000_000...9_000_000).contains(six.reportBytes))
+        #expect(none.databaseBytes < six.databaseBytes / 3)
+    }
+
+    @Test func `that finds rows as they are takes little beside its fixed files`() {
+        let space = forecast { $0.known = 1000 }
+        #expect(space.databaseBytes < 1_000_000)
+        #expect((200_000...1_000_000).contains(space.reportBytes))
+    }
+
+    @Test func `is as large for each known row as the last report was`() {
+        let space = forecast {
+            $0.known = 300
+            $0.lastReport = (bytes: 700_000, questions: 100)
+        }
+        #expect(space.reportBytes == 200_000 + 1_500_000)
+        let unknown = forecast {
+            $0.known = 300
+            $0.lastReport = (bytes: 700_000, questions: 0)
+        }
+        #expect(unknown == forecast { $0.known = 300 })
     }
 
     @Test func `bears any numbers`() {
-        let space = SpaceForecast(
-            questions: .max, bytesPerStatement: .max, lastReport: (bytes: .max, questions: 1))
+        let space = forecast {
+            $0.firstFills = .max
+            $0.periods = 1e300
+            $0.known = .max
+            $0.lastReport = (bytes: .max, questions: 1)
+        }
         #expect(space.databaseBytes > 0 && space.reportBytes > 0)
-        #expect(
-            SpaceForecast(questions: -5, bytesPerStatement: 1, lastReport: nil).reportBytes == 0)
+        #expect(forecast { $0.firstFills = -5 }.databaseBytes == 0)
     }
 }
