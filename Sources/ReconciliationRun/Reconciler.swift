@@ -222,6 +222,7 @@ package struct Reconciler: Sendable {
         if let commands = job.commands { decision.commands = commands }
         decision.changes = plan.changes
         decision.lastFailure = context.tally.lastFailure
+        decision.suspectedSettings = context.tally.suspectedSettings
         decision.refusedApps = refusals.reasons
         decision.coveredRows = coverage?.rows
         decision.roundBefore = coverage?.roundBefore
