@@ -25,4 +25,10 @@ static inline void shim_keep_quiet(PGconn *connection) {
     PQsetNoticeReceiver(connection, shim_drop_notice, NULL);
 }
 
+/* The words of a failure are dropped: the statement is given up either way. */
+static inline void shim_cancel(PGcancel *request) {
+    char words[256];
+    (void)PQcancel(request, words, sizeof words);
+}
+
 #endif

@@ -74,6 +74,9 @@ package enum HTTPTransportError: Error, Hashable, Sendable, CustomStringConverti
     /// The request itself cannot be sent (a bad URL, a CA file that cannot be read).
     case invalidRequest(String)
 
+    /// By what the words of an untrusted certificate are known once they are a text among others.
+    package static let untrusted = "is not trusted"
+
     package var description: String {
         switch self {
         case .connectionFailed(let text), .timedOut(let text), .connectionLost(let text),

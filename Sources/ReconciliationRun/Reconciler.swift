@@ -73,7 +73,7 @@ package struct Reconciler: Sendable {
             case .undo(let runID): ending.undo = try await revert(runID, in: context)
             }
         } catch {
-            ending.end = error.end
+            ending.ended(error.end, by: stop)
         }
         if ending.end.allowsApplying {
             do throws(RunInterruption) {
@@ -82,7 +82,7 @@ package struct Reconciler: Sendable {
                 ).run()
                 ending.end = ending.plan.canary?.end ?? ending.end
             } catch {
-                ending.end = error.end
+                ending.ended(error.end, by: stop)
             }
         }
         do throws(StoreError) {
@@ -107,6 +107,19 @@ package struct Reconciler: Sendable {
         var unverifiedEntries: [AppIdentity: Int] = [:]
         /// The counts of reverting a run; `nil` in other runs.
         var undo: UndoCounts?
+        /// What a signal ended the wait for.
+        var unanswered: String?
+
+        /// A wait for a database that a signal ended is the signal's end, not the database's.
+        mutating func ended(_ end: RunEnd, by stop: StopRequest) {
+            switch (end, stop.signal) {
+            case (.store(.stopped(let words)), let signal?),
+                (.stop(.store(.stopped(let words))), let signal?):
+                self.end = .signal(signal)
+                unanswered = words
+            default: self.end = end
+            }
+        }
     }
 
     /// The same limit also stops the asking, so a lifted guard must not do that either.
@@ -225,6 +238,7 @@ package struct Reconciler: Sendable {
         decision.changes = plan.changes
         decision.doubtful = plan.doubtful
         decision.lastFailure = context.tally.lastFailure
+        decision.suspectedSettings = context.tally.suspectedSettings
         decision.refusedApps = refusals.reasons
         decision.coveredRows = coverage?.rows
         decision.roundBefore = coverage?.roundBefore
@@ -245,7 +259,8 @@ package struct Reconciler: Sendable {
         let causes = try await CauseStep(context: context).run()
         var conclusion = RunConclusion(
             ended: clock.now(), statuses: decision.statuses,
-            messages: decision.messages + remarks() + job.remarks
+            messages: decision.messages + [ending.unanswered].compactMap(\.self) + remarks()
+                + job.remarks
                 + appStores.keys.sorted().flatMap { appStores[$0]?.remarks() ?? [] },
             limits: limits(of: ending), calls: Self.summed(calls),
             closesPass: !ending.end.leavesPassOpen && ending.plan.canary?.leavesPassOpen != true,

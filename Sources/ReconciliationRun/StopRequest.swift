@@ -1,3 +1,4 @@
+package import Subscriptions
 import Synchronization
 
 /// A request from outside to stop: which signal came, and whom to tell.
@@ -13,6 +14,15 @@ package final class StopRequest: Sendable {
 
     /// The signal that asked to stop, if one did.
     package var signal: Int32? { state.withLock { $0.signal } }
+
+    /// With what a command ends that a signal stopped.
+    package var exitStatus: ExitStatus {
+        switch signal {
+        case 1: .hungUp
+        case 2: .interrupted
+        default: .terminated
+        }
+    }
 
     /// Records a signal and tells whoever is waiting; the first signal counts.
     package func request(signal: Int32) {

@@ -130,6 +130,30 @@
         }
 
         @Test(.timeLimit(.minutes(30)))
+        func `count the reading of books into a new copy for max_duration`() throws {
+            defer { server.stop() }
+            let first = try machine("copy: trueup.sqlite")
+            try #require(first.run("init").status == 0)
+            try server.sql(
+                """
+                INSERT INTO trueup.books_subscriptions
+                    (books, bundle_id, environment, original_transaction_id, row_version)
+                SELECT number, 'com.example.many', 'Production', i::text, 1
+                FROM trueup.books, generate_series(1, 300000) AS i
+                """)
+            let second = try machine("copy: trueup.sqlite")
+            try second.writeJob("nightly")
+            let begun = ContinuousClock.now
+            let stopped = try second.run("check", "nightly", "--max-duration", "1s")
+            #expect(stopped.status == 3, "\(stopped.errors)\(stopped.output)")
+            #expect(stopped.errors.contains("The time of the run ended while the books"))
+            #expect(begun.duration(to: .now) < .seconds(15))
+            #expect(
+                !FileManager.default.fileExists(
+                    atPath: second.folder.url.appendingPathComponent("trueup.sqlite").path))
+        }
+
+        @Test(.timeLimit(.minutes(30)))
         func `end as undisturbed ones where runs are killed and copies are lost`() throws {
             defer { server.stop() }
             let alone = try machine("books: sqlite:trueup.sqlite", table: "two")

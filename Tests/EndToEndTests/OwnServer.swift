@@ -93,6 +93,36 @@
             return result.output.trimmingCharacters(in: .newlines)
         }
 
+        /// Stops a process of the server's in the midst of what it does, so that it answers nothing.
+        func freeze(_ process: Int32) { kill(process, SIGSTOP) }
+
+        func thaw(_ process: Int32) { kill(process, SIGCONT) }
+
+        /// The number of PgBouncer's process, after `pool`.
+        func pooler() throws -> Int32 {
+            let text = try String(contentsOfFile: folder + "/pool/pgbouncer.pid", encoding: .utf8)
+            guard let number = Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+                throw Failure(words: text)
+            }
+            return number
+        }
+
+        /// Waits until a session of the program sleeps in a trigger.
+        ///
+        /// - Returns: The number of the server's process for it.
+        func sessionAsleep() throws -> Int32 {
+            for _ in 0..<Self.patience {
+                let found = try sql(
+                    """
+                    SELECT pid FROM pg_stat_activity
+                    WHERE application_name = 'trueup' AND wait_event = 'PgSleep' LIMIT 1
+                    """)
+                if let number = Int32(found) { return number }
+                usleep(50_000)
+            }
+            throw Failure(words: "no session of the program slept")
+        }
+
         /// Waits until the sessions of a killed program have ended, with what they were doing.
         func waitForEndOfSessions() throws {
             for _ in 0..<Self.patience {
@@ -113,6 +143,9 @@
             let pipe = Pipe()
             process.executableURL = URL(fileURLWithPath: program)
             process.arguments = arguments
+            // Also where the tests are killed, nothing goes on.
+            process.environment = ProcessInfo.processInfo.environment.merging(
+                ["TRUEUP_SERVER_OWNER": "\(getpid())"]) { _, own in own }
             process.standardOutput = pipe
             try process.run()
             let data = pipe.fileHandleForReading.readDataToEndOfFile()

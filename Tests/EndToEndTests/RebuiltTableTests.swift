@@ -47,6 +47,7 @@ import Testing
             #expect(refused.status == 78, "\(refused.errors)")
             #expect(refused.errors.contains("trueup_raise_row_version"))
             #expect(refused.errors.contains("trueup init"))
+            #expect(refused.errors.contains("CREATE TRIGGER trueup_raise_row_version"))
         }
         #expect(try place.rows() == before)
         let doctor = try place.run("doctor")

@@ -34,6 +34,9 @@
             let process = Process()
             process.executableURL = URL(fileURLWithPath: script)
             process.arguments = arguments
+            // Also where the tests are killed, nothing goes on.
+            process.environment = ProcessInfo.processInfo.environment.merging(
+                ["TRUEUP_SERVER_OWNER": "\(getpid())"]) { _, own in own }
             process.standardOutput = FileHandle.nullDevice
             try process.run()
             process.waitUntilExit()

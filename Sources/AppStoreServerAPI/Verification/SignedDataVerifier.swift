@@ -91,11 +91,7 @@ package struct SignedDataVerifier: Sendable {
 
     /// Whether an unsigned envelope names this app and environment.
     func envelopeFailure(of envelope: some AnswerEnvelope) -> VerificationFailure? {
-        expected.failure(
-            of: StatedIdentity(
-                // Optional in Apple's model: without it the other members are compared.
-                namesAppAppleID: envelope.appAppleId != nil, bundleID: envelope.bundleId,
-                appAppleID: envelope.appAppleId, environment: envelope.environment))
+        expected.failure(of: envelope.statedIdentity)
     }
 
     private func verify<Model: AppStoreModel>(

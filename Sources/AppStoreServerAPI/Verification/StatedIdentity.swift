@@ -30,14 +30,21 @@ package struct ExpectedIdentity: Hashable, Sendable {
         if stated.namesBundle, let bundleID {
             guard let named = stated.bundleID, named.utf8.elementsEqual(bundleID.utf8) else {
                 return VerificationFailure(
-                    reason: .app, detail: "it is not for the app \(bundleID)")
+                    reason: .app, detail: "it is not for the app \(bundleID)",
+                    contradicted: stated.bundleID.map {
+                        ContradictedSetting("bundle_id", configured: bundleID, stated: $0)
+                    })
             }
         }
         if stated.namesAppAppleID, let failure = appAppleIDFailure(of: stated) { return failure }
         if let environment {
             guard stated.environment == environment.rawValue else {
                 return VerificationFailure(
-                    reason: .environment, detail: "it is not from \(environment.rawValue)")
+                    reason: .environment, detail: "it is not from \(environment.rawValue)",
+                    contradicted: stated.environment.map {
+                        ContradictedSetting(
+                            "environment", configured: environment.rawValue, stated: $0)
+                    })
             }
         } else if let named = stated.environment, UnsignedEnvironment(rawValue: named) != nil {
             return VerificationFailure(
@@ -60,7 +67,11 @@ package struct ExpectedIdentity: Hashable, Sendable {
         }
         guard stated.appAppleID == appAppleID else {
             return VerificationFailure(
-                reason: .app, detail: "it is not for the app with the configured app_apple_id")
+                reason: .app, detail: "it is not for the app with the configured app_apple_id",
+                contradicted: stated.appAppleID.map {
+                    ContradictedSetting(
+                        "app_apple_id", configured: String(appAppleID), stated: String($0))
+                })
         }
         return nil
     }
@@ -70,6 +81,15 @@ package struct ExpectedIdentity: Hashable, Sendable {
 package enum UnsignedEnvironment: String, Hashable, Sendable, CaseIterable {
     case xcode = "Xcode"
     case localTesting = "LocalTesting"
+}
+
+extension AnswerEnvelope {
+    package var statedIdentity: StatedIdentity {
+        StatedIdentity(
+            // Optional in Apple's model: without it the other members are compared.
+            namesAppAppleID: appAppleId != nil, bundleID: bundleId, appAppleID: appAppleId,
+            environment: environment)
+    }
 }
 
 extension JWSTransactionDecodedPayload {

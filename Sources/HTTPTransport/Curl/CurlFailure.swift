@@ -40,7 +40,8 @@ struct CurlFailure {
             return timedOut
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-            return .untrustedServer("the certificate of \(route) is not trusted: \(detail)")
+            return .untrustedServer(
+                "the certificate of \(route) \(HTTPTransportError.untrusted): \(detail)")
         case CURLE_SSL_CACERT_BADFILE:
             return .invalidRequest(
                 "the CA file \(settings.caFile ?? "of the system") cannot be read")

@@ -26,6 +26,7 @@ extension PostgresBooks {
         let (connector, limits) = keeper.withLock { ($0.connector, $0.limits) }
         // Of its own: the other one may be needed to say that the books are still held.
         let session = try connector.connect()
+        session.isUsed(for: "reading the books")
         let state: BooksState?
         do throws(ServerFailure) {
             _ = try session.script(limits.begin(writes: false, isSnapshot: true))

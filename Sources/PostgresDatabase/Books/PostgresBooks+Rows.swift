@@ -32,7 +32,10 @@ extension PostgresBooks {
                 }
             }
         } catch {
-            if case .unavailable = error { unanswered.withLock { $0 = next.transaction } }
+            switch error {
+            case .unavailable, .stopped: unanswered.withLock { $0 = next.transaction }
+            case .notWritten, .busy, .schema, .inconsistent: break
+            }
             throw error
         }
         switch outcome {

@@ -1,4 +1,3 @@
-import Glibc
 package import Subscriptions
 import Synchronization
 
@@ -73,7 +72,7 @@ extension PostgresCompany {
 
     /// The longest that a server is waited for that still works on a COMMIT.
     private static let patience = 150
-    private static let pauseMicroseconds: UInt32 = 200_000
+    private static let pauseMilliseconds: UInt32 = 200
 
     /// Waits until a transaction whose COMMIT was not answered is at its end, either way.
     ///
@@ -96,7 +95,13 @@ extension PostgresCompany {
                 state.lost = nil
                 return
             }
-            usleep(pauseMicroseconds)
+            guard state.keeper.connector.patience.pause(milliseconds: pauseMilliseconds) else {
+                throw .stopped(
+                    "A signal ended the wait for a transaction whose answer was lost: the server "
+                        + "\(state.keeper.connector.address) is still at it. The next run looks at "
+                        + "it before anything else; end the session in pg_stat_activity if it "
+                        + "stays.")
+            }
         }
         throw .unavailable(
             "The server \(state.keeper.connector.address) has not ended a transaction whose answer "

@@ -86,6 +86,7 @@ struct UnitWork {
             do throws(ServerFailure) {
                 let begun = try open(&state)
                 state.unit = WriteUnit(transaction: begun)
+                state.keeper.isAnswered()
                 return
             } catch {
                 try repeatOrThrow(error, attempt, &state)
@@ -103,6 +104,7 @@ struct UnitWork {
             do throws(ServerFailure) {
                 fate = try statements(&state).write(change)
             } catch {
+                try requireRights(after: error, &state)
                 guard let words = Self.refusal(error) else {
                     try replay(after: error, &state)
                     continue
@@ -146,6 +148,7 @@ struct UnitWork {
                     throw ServerFailure(state: SQLState("25P02"), words: "answered \(end.tag)")
                 }
                 state.unit = nil
+                state.keeper.isAnswered()
                 return .committed
             } catch {
                 guard !error.endsSession else {
@@ -212,6 +215,32 @@ struct UnitWork {
         }
     }
 
+    /// A refusal by a policy or a trigger is about one row; a right of the user's that is gone is about
+    /// all, and ends the run.
+    private func requireRights(
+        after failure: ServerFailure, _ state: inout PostgresCompany.State
+    ) throws(StoreError) {
+        guard failure.state.meaning == .forbidden, !failure.endsSession else { return }
+        state.keeper.rollBack()
+        let problem: String?
+        do throws(StoreError) {
+            let table = try state.keeper.tables(named: company.mapping.table).first
+            problem =
+                table.map { MappingCheck(company.mapping, against: $0).problem(mayWrite: true) }
+                ?? "the user may not see it any more"
+        } catch {
+            state.unit = nil
+            throw error
+        }
+        guard let problem else { return }
+        state.unit = nil
+        throw .schema(
+            "\(company.mapping.table) of \(state.keeper.connector.address): \(problem). The right was "
+                + "taken away during the run. Nothing of this step was written; what was committed "
+                + "before stays and is reported. Give the right back and run again: the run goes on "
+                + "where it stopped.")
+    }
+
     /// Waits before another attempt; throws where none may help, with the unit given up.
     private func repeatOrThrow(
         _ failure: ServerFailure, _ attempt: Int, _ state: inout PostgresCompany.State
@@ -244,9 +273,10 @@ struct UnitWork {
             return failure.state == .notKept
                 ? failure.words : "\(failure.state): \(failure.words)"
         }
-        // What was asked before the write was asked about this row, too.
+        // What was asked before the write was asked about this row, too. A right that is missing to
+        // read is missing for every row.
         return switch failure.state.meaning {
-        case .value, .duplicate, .forbidden: "\(failure.state): \(failure.words)"
+        case .value, .duplicate: "\(failure.state): \(failure.words)"
         default: nil
         }
     }
@@ -262,9 +292,11 @@ struct UnitWork {
         _ state: inout PostgresCompany.State
     ) throws(ServerFailure) -> any ServerSession {
         do throws(StoreError) {
-            return try state.keeper.current()
+            return try state.keeper.current(for: doing)
         } catch {
-            throw ServerFailure(state: SQLState(""), endsSession: true, words: "\(error)")
+            let isStopped = if case .stopped = error { true } else { false }
+            throw ServerFailure(
+                state: isStopped ? .stopped : SQLState(""), endsSession: true, words: "\(error)")
         }
     }
 

@@ -1,17 +1,29 @@
 #if PostgreSQL
     import CPostgres
+    import Glibc
     import Synchronization
 
     /// A session over libpq.
+    ///
+    /// libpq's own calls wait without limit where a server stops answering. So a connection is opened on
+    /// a thread of its own, and statements are sent and their answers read without blocking.
     package final class LibpqSession: ServerSession {
         private let connection: Mutex<LibpqConnection>
 
         /// Connects.
         ///
-        /// - Parameter address: Which server; a password comes from where libpq looks for one.
+        /// - Parameters:
+        ///   - address: Which server; a password comes from where libpq looks for one.
+        ///   - patience: How long an answer is waited for.
         /// - Throws: Why nobody answered, or why the server lets nobody in.
-        package init(_ address: PostgresAddress) throws(ServerFailure) {
-            connection = Mutex(try LibpqConnection(address))
+        package init(
+            _ address: PostgresAddress, patience: ServerPatience = .ofProcess
+        ) throws(ServerFailure) {
+            connection = Mutex(try LibpqConnection(address, patience))
+        }
+
+        package func isUsed(for doing: String) {
+            connection.withLock { $0.doing = doing }
         }
 
         package func run(
@@ -33,15 +45,29 @@
     @safe
     private struct LibpqConnection: ~Copyable {
         private let handle: OpaquePointer
+        private let patience: ServerPatience
+        private let server: String
+        /// To stand behind "for".
+        var doing = "an answer"
 
-        init(_ address: PostgresAddress) throws(ServerFailure) {
-            let pairs = address.parameters.sorted { $0.key < $1.key }
-            let handle = unsafe Self.withStrings(pairs.map { Optional($0.key) }) { keywords in
-                unsafe Self.withStrings(pairs.map { Optional($0.value) }) { values in
-                    unsafe PQconnectdbParams(keywords, values, 0)
-                }
+        /// Answers are looked for at least so often, and a signal is noticed.
+        private static let longestPollMilliseconds: Int64 = 200
+
+        init(
+            _ address: PostgresAddress, _ patience: ServerPatience
+        ) throws(ServerFailure) {
+            server = address.description
+            self.patience = patience
+            let begin = ContinuousClock.now
+            let wait = patience.begins("\(server) (connecting)")
+            let opened = OpeningConnection.open(address.parameters.sorted { $0.key < $1.key }) {
+                patience.end(ofWaitSince: begin, usual: address.longestConnecting)
             }
-            guard let handle = unsafe handle else {
+            patience.ends(wait, isAnswered: opened != nil)
+            guard let opened else {
+                throw Self.unanswered(after: begin, patience)
+            }
+            guard let handle = unsafe opened.handle else {
                 throw ServerFailure(
                     state: SQLState(""), endsSession: true, words: "no memory for a connection")
             }
@@ -51,6 +77,8 @@
                 throw ServerFailure(state: SQLState(""), endsSession: true, words: words)
             }
             unsafe shim_keep_quiet(handle)
+            // Also closing it must not wait.
+            _ = unsafe PQsetnonblocking(handle, 1)
             unsafe self.handle = handle
         }
 
@@ -63,15 +91,89 @@
                 throw ServerFailure(
                     state: SQLState("22021"), words: "a value holds a byte that no text may hold")
             }
-            let result = unsafe Self.withStrings(parameters) { values in
-                unsafe PQexecParams(handle, sql, count, nil, values, nil, nil, 0)
+            let isSent = unsafe LentStrings.with(parameters) { values in
+                unsafe PQsendQueryParams(handle, sql, count, nil, values, nil, nil, 0) == 1
             }
-            return try unsafe rows(of: result)
+            return try rows(ofSent: isSent)
         }
 
         func script(_ sql: String) throws(ServerFailure) -> ServerRows {
-            try unsafe rows(of: PQexec(handle, sql))
+            try rows(ofSent: unsafe PQsendQuery(handle, sql) == 1)
         }
+
+        // MARK: Waiting
+
+        private func rows(ofSent isSent: Bool) throws(ServerFailure) -> ServerRows {
+            guard isSent else { return try unsafe rows(of: nil) }
+            let begin = ContinuousClock.now
+            let wait = patience.begins("\(server) (\(doing))")
+            var last: OpaquePointer?
+            var endOfCancelling: ContinuousClock.Instant?
+            while true {
+                guard isAnswered(until: { endOfCancelling ?? patience.end(ofWaitSince: begin) })
+                else {
+                    guard endOfCancelling != nil else {
+                        cancel()
+                        endOfCancelling = .now + patience.cancellation
+                        continue
+                    }
+                    patience.ends(wait, isAnswered: false)
+                    if let last = unsafe last { unsafe PQclear(last) }
+                    // What is still unsent must not keep the end of the session waiting either.
+                    _ = unsafe shutdown(PQsocket(handle), Int32(SHUT_RDWR))
+                    throw Self.unanswered(after: begin, patience)
+                }
+                guard let next = unsafe PQgetResult(handle) else { break }
+                if let former = unsafe last { unsafe PQclear(former) }
+                unsafe last = next
+            }
+            patience.ends(wait, isAnswered: true)
+            guard endOfCancelling != nil, patience.isStopped, let result = unsafe last,
+                unsafe PQresultStatus(result) == PGRES_FATAL_ERROR
+            else { return try unsafe rows(of: last) }
+            unsafe PQclear(result)
+            throw ServerFailure(
+                state: .stopped, endsSession: unsafe PQstatus(handle) != CONNECTION_OK,
+                words: "the statement was cancelled")
+        }
+
+        private static func unanswered(
+            after begin: ContinuousClock.Instant, _ patience: ServerPatience
+        ) -> ServerFailure {
+            let seconds = Int(begin.duration(to: .now) / .seconds(1))
+            return ServerFailure(
+                state: patience.isStopped ? .stopped : SQLState(""), endsSession: true,
+                words: "no answer for \(seconds) s, so the session was given up")
+        }
+
+        /// Waits until the next result is here, or the end of all; a connection that is lost has an
+        /// answer, too: its error.
+        ///
+        /// - Parameter end: When to give up; asked again and again, because a signal moves it forward.
+        /// - Returns: `false` where it was given up.
+        private func isAnswered(until end: () -> ContinuousClock.Instant) -> Bool {
+            while true {
+                let unsent = unsafe PQflush(handle)
+                guard unsent >= 0, unsafe PQisBusy(handle) == 1 || unsent > 0 else { return true }
+                let left = ContinuousClock.now.duration(to: end())
+                guard left > .zero else { return false }
+                let milliseconds = min(
+                    Self.longestPollMilliseconds, max(1, Int64(left / .milliseconds(1))))
+                var descriptor = pollfd(
+                    fd: unsafe PQsocket(handle),
+                    events: Int16(unsent > 0 ? POLLIN | POLLOUT : POLLIN), revents: 0)
+                guard unsafe poll(&descriptor, 1, Int32(milliseconds)) > 0 else { continue }
+                guard unsafe PQconsumeInput(handle) == 1 else { return true }
+            }
+        }
+
+        /// Asks the server through a second connection to end the statement, and does not wait for that.
+        private func cancel() {
+            let request = unsafe CancelRequest(PQgetCancel(handle))
+            _ = DetachedCall.start { request.send() }
+        }
+
+        // MARK: Results
 
         private func rows(of result: OpaquePointer?) throws(ServerFailure) -> ServerRows {
             guard let result = unsafe result else {
@@ -131,9 +233,27 @@
             guard state.hasPrefix("22") else { return words }
             return String(words.prefix { $0 != "\"" })
         }
+    }
 
-        /// Lends C strings, ended by a null pointer, for the time of a call.
-        private static func withStrings<Value>(
+    /// What cancels a statement; safe to use from another thread than that of its connection.
+    @safe
+    private struct CancelRequest: @unchecked Sendable {
+        private let request: OpaquePointer?
+
+        init(_ request: OpaquePointer?) { unsafe self.request = request }
+
+        /// Sends it and gives its memory back.
+        func send() {
+            guard let request = unsafe request else { return }
+            unsafe shim_cancel(request)
+            unsafe PQfreeCancel(request)
+        }
+    }
+
+    /// C strings for the time of a call.
+    enum LentStrings {
+        /// Lends them, ended by a null pointer.
+        static func with<Value>(
             _ texts: [String?], _ use: (UnsafePointer<UnsafePointer<CChar>?>?) -> Value
         ) -> Value {
             var owned: [UnsafeMutablePointer<CChar>?] = unsafe texts.map { text in

@@ -21,6 +21,15 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         return places.joined(separator: ",") + "/" + (parameters["dbname"] ?? "")
     }
 
+    /// How long opening a session may take: `connect_timeout` for each host, and a margin for the names.
+    package var longestConnecting: Duration {
+        let hosts = (parameters["host"] ?? "").split(separator: ",").count
+        // libpq takes 0 and less for "without limit", and 1 for 2.
+        let stated = parameters["connect_timeout"].flatMap { Int($0) } ?? 0
+        let seconds = stated > 0 ? min(max(2, stated), 3600) : 30
+        return .seconds(seconds * max(1, min(hosts, 100)) + 10)
+    }
+
     /// What is wrong with a URL, without repeating it: a password may stand in it.
     package struct Problem: Error, Hashable, Sendable {
         package var problem: String

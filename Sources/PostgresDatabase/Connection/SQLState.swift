@@ -11,6 +11,8 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     static let leased = SQLState("TU002")
     /// Ours, not a server's: a row does not stand as it was written.
     static let notKept = SQLState("TU003")
+    /// Ours, not a server's: a signal ended the wait.
+    static let stopped = SQLState("TU004")
 
     /// What an error means for whoever called.
     package enum Meaning: Hashable, Sendable {
@@ -38,6 +40,8 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
         case fenced
         /// Another worker is at it.
         case leased
+        /// A signal ended the wait for an answer.
+        case stopped
         case other
     }
 
@@ -46,6 +50,7 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
         case "": .unavailable
         case Self.fenced.description: .fenced
         case Self.leased.description: .leased
+        case Self.stopped.description: .stopped
         case "25006": .readOnly
         case "55P03": .locked
         case "57014": .tooSlow
@@ -66,7 +71,7 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     /// before. What remains is about the server, or about other transactions.
     package var mayBeOfOneRow: Bool {
         switch meaning {
-        case .locked, .tooSlow, .again, .full: false
+        case .locked, .tooSlow, .again, .full, .stopped: false
         // Without a state, and where the server has no memory, nobody speaks of a row.
         case .unavailable: !["", "53"].contains(description.prefix(2))
         default: description != "25P02"

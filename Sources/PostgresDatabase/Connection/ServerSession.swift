@@ -17,6 +17,15 @@ package protocol ServerSession: AnyObject, Sendable {
     /// - Returns: The result of the last.
     /// - Throws: What the server said, or that it can no longer be heard.
     func script(_ sql: String) throws(ServerFailure) -> ServerRows
+
+    /// Notes what the next statements are for, for people who see that it waits.
+    ///
+    /// - Parameter doing: To go on after "while".
+    func isUsed(for doing: String)
+}
+
+extension ServerSession {
+    package func isUsed(for doing: String) {}
 }
 
 /// What a statement gave.

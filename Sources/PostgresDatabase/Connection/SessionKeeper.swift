@@ -9,6 +9,8 @@ struct SessionKeeper: Sendable {
     private var session: (any ServerSession)?
     /// Whether the server has answered, and may be waited for when it does so no more: once.
     private var mayWait = false
+    /// Since when the server is waited for; `nil` where it answers.
+    private var unansweredSince: ContinuousClock.Instant?
     /// How often a transaction was begun again that stood in another's way.
     private(set) var repetitions = 0
 
@@ -21,13 +23,20 @@ struct SessionKeeper: Sendable {
     }
 
     /// The session, connected anew where the last one was lost.
-    mutating func current() throws(StoreError) -> any ServerSession {
-        if let session { return session }
+    mutating func current(for doing: String) throws(StoreError) -> any ServerSession {
+        if let session {
+            session.isUsed(for: doing)
+            return session
+        }
         let opened = try connector.connect()
+        opened.isUsed(for: doing)
         session = opened
         mayWait = true
         return opened
     }
+
+    /// A transaction has ended as it should: the server is there.
+    mutating func isAnswered() { unansweredSince = nil }
 
     /// Gives the session up, so that the server forgets what was going on in it.
     mutating func drop() { session = nil }
@@ -44,7 +53,9 @@ struct SessionKeeper: Sendable {
             drop()
             return !failure.isOfPooler && waitForServer(attempt: attempt)
         }
-        guard attempt < limits.attempts, failure.state.meaning == .again else { return false }
+        guard attempt < limits.attempts, failure.state.meaning == .again,
+            !connector.patience.isStopped
+        else { return false }
         repetitions &+= 1
         // 50, 200 and 800 ms: time for the other one to end.
         usleep(UInt32(50_000) << UInt32(2 * min(max(attempt - 1, 0), 4)))
@@ -52,14 +63,27 @@ struct SessionKeeper: Sendable {
     }
 
     /// Pauses before another try to reach the server; not again once it was waited for in vain.
+    ///
+    /// What the tries themselves take counts, too: one that is not answered takes longer than a pause.
     private mutating func waitForServer(attempt: Int) -> Bool {
         let pauses = limits.pausesMilliseconds
-        guard mayWait, attempt > 0, attempt <= pauses.count else {
+        let since = unansweredSince ?? .now
+        unansweredSince = since
+        let longest = Duration.milliseconds(Int64(pauses.reduce(0) { $0 + UInt64($1) }))
+        let left = ContinuousClock.now.duration(to: since + longest)
+        guard mayWait, attempt > 0, attempt <= pauses.count, left > .zero,
+            !connector.patience.isGivenUp
+        else {
+            if mayWait, pauses == SessionLimits().pausesMilliseconds { connector.patience.giveUp() }
             mayWait = false
             return false
         }
         repetitions &+= 1
-        usleep(pauses[attempt - 1] * 1000)
+        let pause = min(pauses[attempt - 1], UInt32(max(1, left / .milliseconds(1))))
+        guard connector.patience.pause(milliseconds: pause) else {
+            mayWait = false
+            return false
+        }
         return true
     }
 
@@ -99,7 +123,7 @@ struct SessionKeeper: Sendable {
         while true {
             let session: any ServerSession
             do throws(StoreError) {
-                session = try current()
+                session = try current(for: doing)
             } catch {
                 guard waitForServer(attempt: attempt) else { throw error }
                 attempt += 1
@@ -112,6 +136,7 @@ struct SessionKeeper: Sendable {
                 guard end.tag == "COMMIT" else {
                     throw ServerFailure(state: SQLState("25P02"), words: "answered \(end.tag)")
                 }
+                isAnswered()
                 return value
             } catch {
                 if !error.endsSession { rollBack() }

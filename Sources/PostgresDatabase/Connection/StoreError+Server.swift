@@ -13,7 +13,7 @@ extension StoreError {
         about tables: ServerTables = .company
     ) {
         let said =
-            failure.state.description.isEmpty
+            failure.state.description.isEmpty || failure.state == .stopped
             ? "(\(failure.words))" : "(PostgreSQL \(failure.state): \(failure.words))"
         let server = address.description
         if failure.endsSession, let refusal = PoolerRefusal(failure.words) {
@@ -31,10 +31,16 @@ extension StoreError {
             return
         }
         switch failure.state.meaning {
+        case .stopped:
+            self = .stopped(
+                "A signal ended the wait for the database \(server) while \(doing). The database did "
+                    + "not answer, and nothing of this step counts as written: the next run asks "
+                    + "first. Look at the server, then run again: the run goes on where it "
+                    + "stopped. \(said)")
         case _ where failure.endsSession, .unavailable:
             self = .unavailable(
-                "The database \(server) could not be reached, or ended the connection, while "
-                    + "\(doing). Look at the server, at store.url and at what the user may; then run "
+                "The database \(server) could not be reached, ended the connection or gave no "
+                    + "answer while \(doing). Look at the server, at store.url and at what the user may; then run "
                     + "again: the run goes on where it stopped. \(said)")
         case .readOnly:
             self = .unavailable(

@@ -32,6 +32,11 @@ extension PostgresCompany {
                     "\(mapping.table) of \(state.keeper.connector.address): \(problem); nothing was "
                         + "read or written. Adapt store.subscriptions to the change, or undo it.")
             }
+            if let obstacle = try state.keeper.rowSecurity(of: mapping.table) {
+                throw .schema(
+                    "\(mapping.table) of \(state.keeper.connector.address): \(obstacle); nothing was "
+                        + "read or written.")
+            }
             state.precision = MappingCheck(mapping, against: table).precision
             if mayWrite { try state.keeper.bringUpToDate() }
         }
@@ -42,14 +47,16 @@ extension PostgresCompany {
 }
 
 extension PostgresCompany {
-    /// What keeps a run that writes from preparing our ledger there; it only looks.
+    /// What keeps a run that writes from its work there: it looks, and tries in a transaction that is
+    /// taken back.
     ///
     /// - Returns: The missing right and how it is given; `nil` where none is missing.
     /// - Throws: `StoreError` when the server cannot be asked.
     package func obstacleToLedger() throws(StoreError) -> String? {
         try state.withLock { state throws(StoreError) in
             guard state.unit == nil else { throw UnitWork.openUnit }
-            return try state.keeper.obstacleToOurSchema()
+            if let obstacle = try state.keeper.obstacleToOurSchema() { return obstacle }
+            return try state.keeper.obstacleToWriting(statements.trials)
         }
     }
 }

@@ -6,6 +6,7 @@ extension ExitDecision {
     package var messages: [String] {
         var sentences: [String] = []
         if let why = endSentence { sentences.append(why) }
+        sentences += suspectedSettings
         sentences += refusalSentences
         if appleAnswered == false {
             sentences.append(
@@ -29,8 +30,9 @@ extension ExitDecision {
                 + "\(app.bundleID) (\(app.environment.rawValue)) did not verify "
                 + "(verification_failed in discrepancies.csv). What is genuine may have been damaged "
                 + "on its way, so the following nights read this part again, for "
-                + "\(RunLimits.unverifiedHistoryDays) days. Look at what stands between this machine "
-                + "and Apple."
+                + "\(RunLimits.unverifiedHistoryDays) days."
+                + (suspectedSettings.isEmpty
+                    ? " Look at what stands between this machine and Apple." : "")
         }
         if judgesNothing, statuses.contains(.empty), let notifications {
             sentences.append(
@@ -136,9 +138,10 @@ extension ExitDecision {
         case .unavailable(let why):
             "Apple does not answer: \(why). Nobody was asked any more\(notReached)."
         case .unreadable(let why):
-            why + " Nothing \(plan.canary == nil ? "" : "more ")was changed. Look at "
-                + "discrepancies.csv and at what stands between this machine and Apple before "
-                + "running again."
+            why + " Nothing \(plan.canary == nil ? "" : "more ")was changed."
+                + (suspectedSettings.isEmpty
+                    ? " Look at discrepancies.csv and at what stands between this machine and "
+                        + "Apple before running again." : "")
         case .store(let error), .stop(.store(let error)): error.description
         }
     }

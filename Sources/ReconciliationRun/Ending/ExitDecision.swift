@@ -60,6 +60,8 @@ package struct ExitDecision: Hashable, Sendable {
     package var appleAnswered: Bool?
     /// The last failure of a call, for people; `nil` where none failed.
     package var lastFailure: String?
+    /// Settings that every answer contradicts, in sentences.
+    package var suspectedSettings: [String] = []
     /// Apps about which Apple answers nothing, each with why; the other apps were asked all the same.
     package var refusedApps: [AppIdentity: AppRefusal] = [:]
     /// Rows in scope that were not asked about.

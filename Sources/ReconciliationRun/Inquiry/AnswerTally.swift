@@ -13,6 +13,14 @@ final class AnswerTally: Sendable {
         var unfinishedHistories = 0
         var lastUnfinished = ""
         var undeterminedAskedAgain = 0
+        /// What answers that name an app state of it.
+        var identities: [AppIdentity: StatedIdentities] = [:]
+    }
+
+    private struct StatedIdentities {
+        /// Whether any answer names the app as the settings do.
+        var hasAgreed = false
+        var contradicted: [ContradictedSetting: Int] = [:]
     }
 
     private let state = Mutex(State())
@@ -46,6 +54,47 @@ final class AnswerTally: Sendable {
             case .answered, .transactionNotFound, .accountNotFound, .invalidID, .restart, .refused:
                 state.answered += 1
                 state.undecodableInARow = 0
+            }
+        }
+    }
+
+    /// Notes whether an answer that names its app names the one that was asked about.
+    func note<Answer>(identityIn lookup: Lookup<Answer>, of app: AppIdentity) {
+        switch lookup {
+        case .answered: note(identityAgrees: true, rejected: [], of: app)
+        case .unverified(let rejected):
+            note(identityAgrees: false, rejected: [rejected], of: app)
+        default: return
+        }
+    }
+
+    /// The same for statements that each name their app.
+    func note(identityAgrees agrees: Bool, rejected: [RejectedStatement], of app: AppIdentity) {
+        state.withLock { state in
+            var identities = state.identities[app] ?? StatedIdentities()
+            if agrees { identities.hasAgreed = true }
+            for setting in rejected.compactMap(\.failure.contradicted) {
+                identities.contradicted[setting, default: 0] += 1
+            }
+            state.identities[app] = identities
+        }
+    }
+
+    /// The settings that every answer about their app contradicts, and alike, in sentences.
+    ///
+    /// A damaged answer names some other app once; a mistyped setting is contradicted each time.
+    var suspectedSettings: [String] {
+        state.withLock { state in
+            state.identities.sorted { $0.key < $1.key }.compactMap { app, identities in
+                guard !identities.hasAgreed, identities.contradicted.count == 1,
+                    let (setting, answers) = identities.contradicted.first
+                else { return nil }
+                return
+                    "Every answer about \(app.bundleID) (\(app.environment.rawValue)) that names "
+                    + "its app (\(answers)) states the \(setting.name) \(setting.stated); "
+                    + "the settings say \(setting.configured). Most likely that setting is wrong: "
+                    + "compare it with App Store Connect, correct \(setting.name), see whether "
+                    + "\"trueup doctor\" agrees, and run again. No row was changed by these answers."
             }
         }
     }

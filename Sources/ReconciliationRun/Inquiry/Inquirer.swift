@@ -57,7 +57,7 @@ final class Inquirer: Sendable {
             let statuses = try await asking { () async throws(RunStop) in
                 try await store.subscriptionStatuses(of: transactionID)
             }
-            note(statuses)
+            note(statuses, of: app)
             item.statuses = statuses
             item.held = try await heldRows(besides: row, in: statuses)
             let missing = StandInSearch.missing(in: item).map(\.originalTransactionID)
@@ -150,7 +150,7 @@ final class Inquirer: Sendable {
             let statuses = try await asking { () async throws(RunStop) in
                 try await other.subscriptionStatuses(of: id)
             }
-            note(statuses)
+            note(statuses, of: app)
             item.elsewhere = Case.Elsewhere(app: app, statuses: statuses)
             return nil
         case .history(after: let stored):
@@ -193,8 +193,9 @@ final class Inquirer: Sendable {
             }, uniquingKeysWith: { first, _ in first })
     }
 
-    private func note(_ statuses: Lookup<StatusAnswer>) {
+    private func note(_ statuses: Lookup<StatusAnswer>, of app: AppIdentity) {
         tally.note(statuses)
+        tally.note(identityIn: statuses, of: app)
         if case .answered(let answer) = statuses { tally.note(rejected: answer.rejected) }
     }
 

@@ -100,6 +100,8 @@ struct RecoverStep {
         _ page: NotificationPage, through readThrough: Timestamp
     ) async throws(RunInterruption) {
         context.tally.note(rejected: page.rejected)
+        context.tally.note(
+            identityAgrees: !page.notifications.isEmpty, rejected: page.rejected, of: app)
         // Younger ones may still be on their way through the company's own endpoint.
         let settled = page.notifications.filter { $0.signedDate <= readThrough }
         let uuids = settled.map(\.notificationUUID)

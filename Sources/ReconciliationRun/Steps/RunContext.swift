@@ -83,6 +83,8 @@ struct RunInterruption: Error {
 /// How far a run is, for people who watch it.
 package struct RunProgress: Hashable, Sendable {
     package enum Stage: String, Hashable, Sendable {
+        /// Of books on a server, where this machine has no copy of them.
+        case books
         /// Of the company's own table, before everything else.
         case read
         case recover, walk, again, plan, apply, causes

@@ -78,7 +78,8 @@ extension ExitStatus {
         case .denied:
             "Check key_id, issuer_id, the key file and the clock; nothing was judged by it."
         case .protocol:
-            "Check for a proxy that changes answers; nothing was judged by what cannot be verified."
+            "Look at what MESSAGES name: most often a proxy that changes answers, or a setting. Nothing "
+                + "was judged by what cannot be verified."
         case .unavailable: "Run the job again when the network, the database and Apple are back."
         case .busy: "Run the job again later."
         case .internal, .failure: "Report this as a bug, with the report folder."

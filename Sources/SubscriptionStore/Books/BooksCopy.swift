@@ -8,13 +8,19 @@ package import Subscriptions
 package struct BooksCopy: Sendable {
     let path: String
     let server: any BooksServer
+    private let goesOn: @Sendable (_ rows: Int64) -> Bool
 
     /// - Parameters:
     ///   - path: The file.
     ///   - server: Where the books stand.
-    package init(path: String, server: any BooksServer) {
+    ///   - goesOn: Told after each page how many rows were copied; `false` stops.
+    package init(
+        path: String, server: any BooksServer,
+        whileAllowed goesOn: @escaping @Sendable (_ rows: Int64) -> Bool = { _ in true }
+    ) {
         self.path = path
         self.server = server
+        self.goesOn = goesOn
     }
 
     /// Some megabytes where the rows are payloads, and a transaction of less than 100 ms.
@@ -25,7 +31,7 @@ package struct BooksCopy: Sendable {
     /// - Parameter lock: Held by the caller.
     /// - Returns: Their state; of an earlier version where its schema is less than `Migration.newest`.
     /// - Throws: `.unavailable` where no books stand there, `.schema` where the file is no copy of
-    ///   these: it is left as it is.
+    ///   these: it is left as it is; `.stopped` where it may not go on.
     @discardableResult
     package func bringUpToDate(under lock: borrowing RunLock) throws(StoreError) -> BooksState {
         guard let state = try server.state() else { throw missing }
@@ -194,7 +200,8 @@ extension BooksCopy {
         // Triggers hold for what is written, not for what is copied.
         let triggers = try connection.write { db in try Self.dropTriggers(db) }
         let tables = try connection.read(BooksTables.watched) + [BooksTables.sequences]
-        for table in tables { try fill(table, of: reading, connection) }
+        var rows: Int64 = 0
+        for table in tables { try fill(table, of: reading, connection, &rows) }
         try connection.write { db in
             try db.execute(sql: "DELETE FROM trueup_database")
             try db.execute(
@@ -221,7 +228,8 @@ extension BooksCopy {
     }
 
     private func fill(
-        _ table: BooksTable, of reading: any BooksReading, _ connection: DatabaseQueue
+        _ table: BooksTable, of reading: any BooksReading, _ connection: DatabaseQueue,
+        _ copied: inout Int64
     ) throws {
         let names = table.columns.map(\.name).joined(separator: ", ")
         let marks = table.columns.map { _ in "?" }.joined(separator: ", ")
@@ -235,6 +243,14 @@ extension BooksCopy {
                 for row in rows {
                     try insert.execute(arguments: StatementArguments(row.map(\.stored)))
                 }
+            }
+            copied &+= Int64(rows.count)
+            guard goesOn(copied) else {
+                throw StoreError.stopped(
+                    "The time of the run ended while the books in \(server.place) were read into "
+                        + "\(path), after \(copied) rows. Nothing was asked or changed, and there is "
+                        + "no report. The next run reads them from the beginning: give it a longer "
+                        + "max_duration, or keep the file between two runs.")
             }
             last = rows.count < Self.rowsPerPage ? nil : rows.last.map(table.key(of:))
         } while last != nil

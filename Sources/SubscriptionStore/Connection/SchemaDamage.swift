@@ -29,9 +29,11 @@ struct SchemaDamage {
         throw StoreError.schema(
             "The database \(path) lacks what keeps it safe, or has it changed: \(names). Somebody "
                 + "rebuilt a table or removed them. Nothing was written. Run `trueup init` to "
-                + "put them back"
+                + "put them back, or paste what follows into `sqlite3 \(path)` while no service "
+                + "writes"
                 + (concernsLedger
-                    ? ", then `trueup verify --database` to check the ledger." : "."))
+                    ? ", then run `trueup verify --database` to check the ledger." : ".")
+                + "\n" + missing.map(\.restoring).joined(separator: "\n"))
     }
 
     /// - Returns: what was put back, in words.

@@ -14,6 +14,9 @@ struct SchemaParts {
 
         var description: String { "\(type) `\(name)` of `\(table)`" }
 
+        /// The statements that put it back.
+        var restoring: String { "DROP \(type) IF EXISTS \(name);\n\(sql);" }
+
         /// The statement without what SQLite changes when a table is renamed to and fro.
         fileprivate var essence: [Substring] {
             sql.filter { !"\"`[]".contains($0) }.split(whereSeparator: \.isWhitespace)
@@ -64,8 +67,7 @@ struct SchemaParts {
     /// Puts back what `missing(in:)` names.
     static func restore(_ parts: [Part], _ db: Database) throws {
         for part in parts {
-            try db.execute(sql: "DROP \(part.type) IF EXISTS \(part.name)")
-            try db.execute(sql: part.sql)
+            try db.execute(sql: part.restoring)
         }
     }
 }

@@ -96,6 +96,7 @@ extension StoreError {
         case .busy: .busy(standing)
         case .schema: .schema(standing)
         case .inconsistent: .inconsistent(standing)
+        case .stopped: .stopped(standing)
         }
     }
 

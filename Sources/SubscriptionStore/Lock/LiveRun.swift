@@ -10,11 +10,21 @@ package struct LiveRun: Hashable, Sendable {
     package struct Wait: Hashable, Sendable {
         /// In a few words.
         package var reason: String
+        /// When it ends, or is given up.
         package var until: Timestamp
+        /// Since when an answer of a server is waited for, which ends it; `nil` where the end is known.
+        package var since: Timestamp?
 
-        package init(reason: String, until: Timestamp) {
+        package init(reason: String, until: Timestamp, since: Timestamp? = nil) {
             self.reason = reason
             self.until = until
+            self.since = since
+        }
+
+        /// For people, to stand behind what the run does.
+        package var sentence: String {
+            let span = since.map { "since \($0.rfc3339)" } ?? "until \(until.rfc3339)"
+            return "waiting \(span) for \(reason)"
         }
     }
 
@@ -82,7 +92,10 @@ package struct LiveRun: Hashable, Sendable {
             "total": Self.count(total), "done_per_minute": Self.count(donePerMinute),
             "seconds_left": Self.count(secondsLeft),
             "wait": wait.map {
-                .object(["reason": .string($0.reason), "until": .time($0.until)])
+                .object([
+                    "reason": .string($0.reason), "until": .time($0.until),
+                    "since": .time($0.since),
+                ])
             } ?? .null,
             "quota": .array(quota.map(\.json)), "pause": pause?.json ?? .null,
             "throttle": throttle?.json ?? .null,
@@ -113,7 +126,7 @@ extension LiveRun {
         if let wait = members["wait"] as? [String: Any], let reason = wait["reason"] as? String,
             let until = Self.time(wait["until"])
         {
-            self.wait = Wait(reason: reason, until: until)
+            self.wait = Wait(reason: reason, until: until, since: Self.time(wait["since"]))
         }
         let quota = members["quota"] as? [[String: Any]] ?? []
         self.quota = quota.compactMap(QuotaUse.init(members:))

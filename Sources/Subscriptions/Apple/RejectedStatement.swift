@@ -58,15 +58,39 @@ package struct VerificationFailure: Hashable, Sendable, Error, CustomStringConve
     package var reason: Reason
     /// A sentence for the person on call; it quotes no payload.
     package var detail: String
+    /// The setting that the payload contradicts; `nil` where it fails for another reason.
+    package var contradicted: ContradictedSetting?
 
-    package init(reason: Reason, detail: String) {
+    package init(reason: Reason, detail: String, contradicted: ContradictedSetting? = nil) {
         self.reason = reason
         self.detail = detail
+        self.contradicted = contradicted
     }
 
     package var description: String { detail }
 
     package var verdict: VerificationVerdict { reason.verdict }
+}
+
+/// A setting of an app, and what an answer of Apple's states in its place.
+package struct ContradictedSetting: Hashable, Sendable {
+    /// As the settings file names it.
+    package var name: String
+    package var configured: String
+    package var stated: String
+
+    /// What was stated is shown to people, and anyone may have sent it.
+    package init(_ name: String, configured: String, stated: String) {
+        self.name = name
+        self.configured = configured
+        let shown = stated.unicodeScalars.filter {
+            ![.control, .format, .lineSeparator, .paragraphSeparator]
+                .contains($0.properties.generalCategory)
+        }
+        self.stated = String(String.UnicodeScalarView(shown.prefix(Self.longest)))
+    }
+
+    private static let longest = 160
 }
 
 /// The three possible results of verifying a signed payload.

@@ -188,6 +188,24 @@ package struct MappedStatements: Hashable, Sendable {
         (mapping.table.schema.map { quoted($0) + "." } ?? "") + quoted(mapping.table.name)
     }
 
+    /// What a run writes, as statements that change no row: the server checks the rights all the same.
+    package var trials: [String] {
+        let updated = mapping.updatedColumns.sorted().map { "\(quoted($0)) = \(quoted($0))" }
+        let inserted = mapping.insertedColumns.sorted()
+        var statements: [String] = []
+        if !updated.isEmpty {
+            statements.append(
+                "UPDATE \(table) SET \(updated.joined(separator: ", ")) WHERE false")
+        }
+        if !inserted.isEmpty {
+            let nothing = inserted.map { _ in "NULL" }.joined(separator: ", ")
+            statements.append(
+                "INSERT INTO \(table) (\(inserted.map(quoted).joined(separator: ", "))) "
+                    + "SELECT \(nothing) WHERE false")
+        }
+        return statements
+    }
+
     func column(_ name: String) -> String { "t." + quoted(name) }
 
     /// A name in a statement.

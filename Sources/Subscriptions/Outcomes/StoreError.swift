@@ -10,11 +10,13 @@ package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case schema(String)
     /// An invariant broke.
     case inconsistent(String)
+    /// A signal ended the wait for it.
+    case stopped(String)
 
     package var description: String {
         switch self {
         case .unavailable(let text), .notWritten(let text), .busy(let text), .schema(let text),
-            .inconsistent(let text):
+            .inconsistent(let text), .stopped(let text):
             text
         }
     }
@@ -29,6 +31,7 @@ extension StoreError {
         case .busy: .busy
         case .schema: .config
         case .inconsistent: .internal
+        case .stopped: .terminated
         }
     }
 }

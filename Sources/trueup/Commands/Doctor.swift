@@ -10,7 +10,7 @@ package struct Doctor: Verb {
         discussion: """
             One line a check, with what to do. Everything on this machine is looked at before the \
             first call; nothing is changed. What another program keeps locked is waited for as long \
-            as a run waits: up to 40 s. The call is Get Transaction Info of a stored id, or of \
+            as a run waits: up to 40 s. The call is Get All Subscription Statuses of a stored id, or of \
             one that does not exist: no notification is sent. A warning does not change the exit \
             status; several failures end with the gravest.
             """)

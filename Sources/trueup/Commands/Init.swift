@@ -85,8 +85,8 @@ package struct Init: Verb {
             throw CommandFailure(
                 .data,
                 "No table of \(source.url) has a column that looks like Apple's original "
-                    + "transaction id. Tables: "
-                    + tables.map(\.name.description).joined(separator: ", ")
+                    + "transaction id. " + Self.choice(among: proposal.columnsToLookAt)
+                    + "Tables: " + tables.map(\.name.description).joined(separator: ", ")
                     + ". Nothing was written. Write the mapping by hand (docs/mappings/README.md).")
         }
         guard !common.json else {
@@ -96,6 +96,16 @@ package struct Init: Verb {
         }
         try invocation.output.write(Array(text.utf8))
         return .ok
+    }
+
+    private static let longestChoice = 20
+
+    private static func choice(among columns: [String]) -> String {
+        guard !columns.isEmpty else { return "" }
+        let rest = columns.count - longestChoice
+        return "One of these columns may hold it: "
+            + columns.prefix(longestChoice).joined(separator: ", ")
+            + (rest > 0 ? " and \(rest) more" : "") + ". "
     }
 
     /// The file holds customers' rows: it is for its owner, and those to whom

@@ -38,8 +38,7 @@ extension StatusReport {
                 lines.append(
                     pause.sentence + (resumption.map { "; go on with: " + $0 } ?? ""))
             } else if let wait = live.wait, wait.until > now {
-                lines.append(
-                    "waiting until \(wait.until.rfc3339) for \(PlainText.of(wait.reason))")
+                lines.append(PlainText.of(wait.sentence))
             }
             return lines
         }

@@ -53,7 +53,25 @@ extension Settings {
         self.file = file
         let mapping = try SettingsMapping(
             root, file: file, path: "", keys: Self.declared.flatMap(\.names))
-        try mapping.read(Self.declared, into: &self)
+        do throws(ConfigurationError) {
+            try mapping.read(Self.declared, into: &self)
+            try complete(under: environment)
+        } catch {
+            // Before anything that is wrong with a mapping for a database that cannot be opened.
+            guard !PostgresConnector.isBuiltIn, PostgresAddress.isURL(databasePath) else {
+                throw error
+            }
+            throw ConfigurationError(
+                file: file, line: nil, key: "store.url",
+                problem: "names a PostgreSQL database, and this trueup was built without it",
+                suggestion: PostgresConnector.installation)
+        }
+    }
+
+    /// What depends on all settings of the file, and on variables.
+    private mutating func complete(
+        under environment: [String: String]
+    ) throws(ConfigurationError) {
         for setting in Self.declared.flatMap({ [$0] + $0.nested }) {
             guard let name = setting.description.variable, let text = environment[name],
                 !text.isEmpty

@@ -1,4 +1,5 @@
 import AppStoreServerAPI
+import HTTPTransport
 import JSONWebSignature
 import SubscriptionStore
 import Subscriptions
@@ -63,8 +64,9 @@ struct AppleChecks {
         }
         let clock = clockDiagnosis(result)
         switch result.answer {
-        case .accepted(let signed):
-            let (call, intermediate) = await judged(signed, roots: roots, storedID: storedID)
+        case .accepted(let response, let signed):
+            let (call, intermediate) = await judged(
+                response, signed, roots: roots, storedID: storedID)
             return [
                 call, clock,
                 CertificateEnds.diagnosis(ofIntermediate: intermediate, of: identity, now: now),
@@ -103,23 +105,55 @@ struct AppleChecks {
             return [
                 .failed(
                     "apple", identity, "\(app.endpoint.url) did not answer: \(text)",
-                    fix: "check name resolution, firewall and proxy", .unavailable), clock,
+                    fix: Self.fix(ofUnreachable: text), .unavailable), clock,
             ]
         }
     }
 
+    private static func fix(ofUnreachable text: String) -> String {
+        guard text.contains(HTTPTransportError.untrusted) else {
+            return "check name resolution, firewall and proxy"
+        }
+        return "install or update ca-certificates; where a proxy opens TLS, let this host pass it "
+            + "unopened; for a loopback endpoint name its root in ca_file"
+    }
+
     private func judged(
-        _ signed: [UInt8]?, roots: TrustedRoots, storedID: String?
+        _ response: StatusResponse?, _ signed: [UInt8]?, roots: TrustedRoots, storedID: String?
     ) async -> (Diagnosis, intermediate: CertificateFacts?) {
-        guard let signed else {
+        guard let response else {
             let about =
                 storedID.map { "does not find the stored id \($0), but" } ?? "is reached and"
-            return (.ok("apple", identity, "\(app.endpoint.url) \(about) accepts the key"), nil)
+            let compared =
+                identity.environment == .production
+                ? "; app_apple_id was not compared, because no answer names the app" : ""
+            return (
+                .ok("apple", identity, "\(app.endpoint.url) \(about) accepts the key\(compared)"),
+                nil
+            )
         }
         let clock = invocation.now
         let expected = ExpectedIdentity(
             bundleID: identity.bundleID, appAppleID: app.appAppleID,
             environment: identity.environment)
+        if let failure = expected.failure(of: response.statedIdentity),
+            let setting = failure.contradicted
+        {
+            let diagnosis = Diagnosis.failed(
+                "apple", identity,
+                "the key is accepted, but the answer states the \(setting.name) "
+                    + "\(setting.stated), and the settings say \(setting.configured)",
+                fix: "compare it with App Store Connect and correct \(setting.name)", .config)
+            return (diagnosis, nil)
+        }
+        guard let signed else {
+            return (
+                .ok(
+                    "apple", identity,
+                    "\(app.endpoint.url) accepts the key, and its answer names the app; there is "
+                        + "no signed transaction in it"), nil
+            )
+        }
         let now: @Sendable () -> Int64 = { clock().unixMilliseconds }
         guard
             let candidate = try? PayloadInspector.Candidate(
@@ -139,7 +173,8 @@ struct AppleChecks {
         return (
             .ok(
                 "apple", identity,
-                "\(app.endpoint.url) accepts the key, and its signed answer verifies"),
+                "\(app.endpoint.url) accepts the key, and its signed answer verifies and names "
+                    + "the app of the settings"),
             found.certificates.dropFirst().first
         )
     }

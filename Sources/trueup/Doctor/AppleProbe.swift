@@ -7,16 +7,17 @@ import Synchronization
 
 /// One authenticated call, and what it tells of key, clock and certificates.
 ///
-/// Get Transaction Info, of a stored id or of one that does not exist: 4040010 proves the key as
-/// well as an answer does. A test notification would be sent to the company's server.
+/// Get All Subscription Statuses, of a stored id or of one that does not exist: 4040010 proves the key
+/// as well as an answer does, and an answer names the app. A test notification would be sent to the
+/// company's server.
 struct AppleProbe {
     /// An id that Apple never gives.
     static let absentID = "1"
     private static let patience = Duration.seconds(20)
 
     enum Answer {
-        /// The key works; the signed transaction where there was one.
-        case accepted(signed: [UInt8]?)
+        /// The key works; the answer, and a signed transaction in it, where there was one.
+        case accepted(response: StatusResponse?, signed: [UInt8]?)
         case denied(String)
         case misconfigured(String)
         /// Apple answered, but with something that cannot be used here.
@@ -78,15 +79,19 @@ struct AppleProbe {
             preconditionFailure("the absent id is a decimal number")
         }
         do throws(RunStop) {
-            switch try await requests.send(.transactionInfo(of: id)) {
+            switch try await requests.send(.subscriptionStatuses(of: id)) {
             case .answered(let body):
-                let response = try? TransactionInfoResponse(json: body)
-                guard let signed = response?.signedTransactionInfo else {
-                    return .unreadable("the answer has no signedTransactionInfo")
+                let response: StatusResponse
+                do {
+                    response = try StatusResponse(json: body)
+                } catch {
+                    return .unreadable(error.description)
                 }
-                return .accepted(signed: Array(signed))
+                let signed = (response.data ?? []).lazy.flatMap(\.lastTransactions)
+                    .compactMap { $0?.signedTransactionInfo }.first
+                return .accepted(response: response, signed: signed.map(Array.init))
             case .refused(_, let code, _) where code >= 4_000_000 && code < 5_000_000:
-                return .accepted(signed: nil)
+                return .accepted(response: nil, signed: nil)
             case .refused(let status, let code, let message):
                 return .unreachable(
                     "status \(status), code \(code)" + (message.isEmpty ? "" : ": \(message)"))

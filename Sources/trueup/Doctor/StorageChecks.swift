@@ -101,6 +101,9 @@ struct StorageChecks {
                     ReportingDatabase(identity: $0, path: settings.booksURL)
                 }, at: now)
         } catch {
+            if case .busy = error, runGoesOn {
+                return .ok("reports", nil, "\(directory): the run that is going on writes there")
+            }
             guard case .cannotCreate(let text) = error else {
                 return .failed("reports", nil, error)
             }
@@ -125,6 +128,13 @@ struct StorageChecks {
         return .ok("reports", nil, directory + (isThere ? " can be written" : " can be created"))
     }
 
+    /// Whether a run that tells of itself holds the lock.
+    private var runGoesOn: Bool {
+        let path = settings.databasePath
+        guard let holder = SQLiteStore.lockHolder(ofDatabaseAt: path) else { return false }
+        return LiveRunFile(besideDatabaseAt: path).read(heldBy: holder) != nil
+    }
+
     private var lock: Diagnosis {
         if let obstacle = SQLiteStore.obstacle(besideDatabaseAt: settings.databasePath) {
             return .failed("lock", nil, obstacle.text, fix: obstacle.fix, .output)
@@ -135,6 +145,12 @@ struct StorageChecks {
             return .ok("lock", nil, "free")
         }
         let since = holder.since.map { ", since \($0.rfc3339)" } ?? ""
+        // Elsewhere none but a run keeps the books.
+        guard here != nil, !runGoesOn else {
+            return .warning(
+                "lock", nil, "a run is going on: \(holder.holder)\(since)",
+                fix: "nothing; the next run begins when this one has ended")
+        }
         return .failed(
             "lock", nil, "held by \(holder.holder)\(since)",
             fix: "wait for it to end; a killed process frees it by itself", .busy)

@@ -22,7 +22,9 @@ package struct MappingProposal: Sendable {
             .originalTransactionID,
             [
                 "originaltransactionid", "otid", "appleoriginaltransactionid", "originaltxid",
-                "originalid", "appleid",
+                "originalid", "appleid", "appleotid", "iosotid", "storeotid", "appstoreotid",
+                "originaltransaction", "appleoriginalid", "appleoriginaltransaction",
+                "originaltransid", "applesubscriptionid",
             ]
         ),
         (.bundleID, ["bundleid", "appbundleid", "app"]),
@@ -77,6 +79,19 @@ package struct MappingProposal: Sendable {
     }
 
     private var best: CompanyTableDescription? { candidates.first }
+
+    /// Columns whose names speak of Apple or of transactions, for a person to choose from where no
+    /// table has the id under a name that is known.
+    package var columnsToLookAt: [String] {
+        let marks = ["otid", "original", "transaction", "apple", "itunes", "storekit", "receipt"]
+        return tables.flatMap { table in
+            table.columns.filter { column in
+                let name = Self.plain(column.name)
+                return marks.contains(where: name.contains)
+                    && (column.holdsNumbers || column.holdsText)
+            }.map { "\(table.name).\($0.name) (\($0.type))" }
+        }
+    }
 
     /// What is to be known of the choice before anything else.
     private func aboutTheChoice(_ table: CompanyTableDescription) -> [String] {
@@ -264,6 +279,10 @@ package struct MappingProposal: Sendable {
 }
 
 extension CompanyColumn {
+    fileprivate var holdsText: Bool {
+        ["text", "char", "clob", "uuid"].contains(where: type.contains) || type.isEmpty
+    }
+
     fileprivate var holdsNumbers: Bool {
         ["int", "serial", "numeric", "decimal"].contains(where: type.contains)
     }

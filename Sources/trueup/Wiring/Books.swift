@@ -37,7 +37,11 @@ struct Books {
             + (FileSystemFacts.number(of: folder).map { " (\($0))" } ?? "")
     }
 
-    private var copy: BooksCopy? { server.map { BooksCopy(path: path, server: $0) } }
+    private var copy: BooksCopy? { copy { _ in true } }
+
+    private func copy(whileAllowed goesOn: @escaping @Sendable (Int64) -> Bool) -> BooksCopy? {
+        server.map { BooksCopy(path: path, server: $0, whileAllowed: goesOn) }
+    }
 
     /// Opens the books of which nothing is changed; a copy of those on a server is made first, where
     /// it is not of their state.
@@ -68,10 +72,15 @@ struct Books {
 
     /// Brings books of an earlier version up to this one, and a copy to the state of its server.
     ///
-    /// - Parameter lock: Held by the caller.
-    /// - Throws: `StoreError`.
-    func bringUpToDate(under lock: borrowing RunLock) throws(StoreError) {
-        guard let copy, let server else {
+    /// - Parameters:
+    ///   - lock: Held by the caller.
+    ///   - goesOn: Told how many rows of books on a server were read so far; `false` stops.
+    /// - Throws: `StoreError`; `.stopped` where it may not go on.
+    func bringUpToDate(
+        under lock: borrowing RunLock,
+        whileAllowed goesOn: @escaping @Sendable (Int64) -> Bool = { _ in true }
+    ) throws(StoreError) {
+        guard let copy = copy(whileAllowed: goesOn), let server else {
             return try SQLiteStore.bringUpToDate(at: path, under: lock)
         }
         try server.claim()

@@ -19,6 +19,8 @@ package final class ProgressLine: Sendable {
         var newer: (at: ContinuousClock.Instant, progress: RunProgress)?
         /// The last wait that was told; it may be over.
         var wait: RunStanding.Wait?
+        /// The answer of a server that is waited for.
+        var serverWait: RunStanding.Wait?
         var quota: [LiveRun.QuotaUse] = []
         var orders: RunOrders?
     }
@@ -93,6 +95,20 @@ package final class ProgressLine: Sendable {
         overwrite()
     }
 
+    /// Notes which server is waited for, and says so once for each wait.
+    ///
+    /// - Parameter wait: `nil` where none is.
+    package func note(_ wait: RunStanding.Wait?) {
+        let before = state.withLock { state in
+            defer { state.serverWait = wait }
+            return state.serverWait
+        }
+        guard !isQuiet, let wait else { return }
+        guard !isTerminal else { return overwrite() }
+        guard before?.reason != wait.reason || before?.since != wait.since else { return }
+        write("trueup: \(wait.sentence)\n")
+    }
+
     /// Notes what is used of the hour; it is shown with the next progress.
     package func note(_ quota: [LiveRun.QuotaUse]) {
         state.withLock { $0.quota = quota }
@@ -137,7 +153,9 @@ package final class ProgressLine: Sendable {
                 perSecond: Self.rate(
                     since: state.began, state.progress,
                     atMost: state.orders?.throttle?.requestsPerSecond),
-                wait: state.wait.flatMap { $0.until > now ? $0 : nil }, quota: state.quota)
+                wait: state.serverWait
+                    ?? state.wait.flatMap { $0.until > now ? $0 : nil },
+                quota: state.quota)
             standing.pause = state.orders?.pause
             standing.throttle = state.orders?.throttle
             return standing

@@ -23,13 +23,16 @@ struct RunSession {
         var notifier = Notifier()
         let pings = RunPings(of: run)
         let begun = BegunRun()
+        let stop = StopRequest()
         let ending: Result<FinishedReport, any Error>
         do {
             for app in run.askedApps {
                 connections.append(try AppConnection(app, environment: invocation.environment))
             }
             notifier = self.notifier()
-            ending = .success(try await perform(over: connections, notifier, begun))
+            ending = .success(try await perform(over: connections, notifier, begun, until: stop))
+        } catch StoreError.stopped(let words) {
+            ending = .failure(CommandFailure(stop.exitStatus, words))
         } catch {
             ending = .failure(error)
         }
@@ -43,10 +46,15 @@ struct RunSession {
     }
 
     private func perform(
-        over connections: [AppConnection], _ notifier: Notifier, _ begun: BegunRun
+        over connections: [AppConnection], _ notifier: Notifier, _ begun: BegunRun,
+        until stop: StopRequest
     ) async throws -> FinishedReport {
         let settings = run.settings
         let runID = run.header.runID
+
+        let terminal = terminal()
+        let teller = ServerWaitTeller(to: terminal, now: invocation.now)
+        defer { withExtendedLifetime(teller) {} }
 
         // The lock, and the database under it.
         let holder = RunningUser.lockHolder(doing: run.description)
@@ -59,7 +67,7 @@ struct RunSession {
             try ReportFolderCheck.refuse(settings.reportDirectory, for: nil, at: since)
         }
         defer { books.release() }
-        try books.bringUpToDate(under: lock)
+        try bring(books, upToDateUnder: lock, telling: terminal)
         let holding = Task { await books.goOn() }
         defer { holding.cancel() }
         CallNotes(besideDatabaseAt: settings.databasePath).prepare()
@@ -72,17 +80,28 @@ struct RunSession {
         }
         let calls = start.calls
         let store = try books.openToWrite(naming: eventNaming, company: start.link)
-        let terminal = terminal()
-        let stop = StopRequest()
         let signals = SignalWatch(stop: stop) { terminal.say($0) }
 
-        // The report folder.
+        // The report folder, and what is told of the run while it goes on.
         let database = ReportingDatabase(
             identity: try store.databaseIdentity(), path: settings.booksURL)
         let claim = try ReportFolderClaim.take(
             settings.reportDirectory, for: database, holder: holder)
         var folder = try ReportFolder.begin(
             in: settings.reportDirectory, runID: runID, started: run.header.started)
+        let sink = try RunLog.Sink(path: folder.logPath)
+        defer { sink.close() }
+        let logger = logger(writingTo: sink)
+        let live = live(holder: holder, since: since)
+        let control = control(of: live, telling: terminal, logger)
+        let watch = watch(of: live, over: terminal, under: control, in: store, and: calls.shared)
+        let watching = Task { await watch.goOn() }
+        defer {
+            watching.cancel()
+            watch.end()
+        }
+
+        // The company's own table, and what the books lack.
         try await recordReportsPublished(in: store)
         let company = try await readCompanyTable(
             start, into: store, at: since, until: stop, telling: terminal)
@@ -97,6 +116,7 @@ struct RunSession {
             try await restoration.lookAtEveryRowAgain(in: store)
         }
         for gap in gaps + [company.fault?.description].compactMap(\.self) { warn(gap) }
+<<<<<<< HEAD
         // The log, and what is told of the run while it goes on.
         let sink = try RunLog.Sink(path: folder.logPath)
         defer { sink.close() }
@@ -109,6 +129,23 @@ struct RunSession {
             watching.cancel()
             watch.end()
         }
+||||||| 29e9f1f8
+
+        // The log, and what is told of the run while it goes on.
+        let sink = try RunLog.Sink(path: folder.logPath)
+        defer { sink.close() }
+        let logger = logger(writingTo: sink, gaps: gaps)
+        let live = live(holder: holder, since: since)
+        let control = control(of: live, telling: terminal, logger)
+        let watch = watch(of: live, over: terminal, under: control, in: store, and: calls.shared)
+        let watching = Task { await watch.goOn() }
+        defer {
+            watching.cancel()
+            watch.end()
+        }
+=======
+        for gap in gaps { logger.warning("run.warning", metadata: ["notice": "\(gap)"]) }
+>>>>>>> 289d3c608f0ae734c3756197648e6c05bb52939d
 
         // The run itself, and its report.
         var job = run.job
@@ -164,6 +201,22 @@ struct RunSession {
         return report
     }
 
+    /// Books on a server may be large: reading them counts for `max_duration`, too.
+    private func bring(
+        _ books: Books, upToDateUnder lock: borrowing RunLock, telling terminal: ProgressLine
+    ) throws {
+        let deadline = run.clock.deadline
+        defer { terminal.clear() }
+        do throws(StoreError) {
+            try books.bringUpToDate(under: lock) { rows in
+                terminal.show(RunProgress(stage: .books, done: Int(clamping: rows)))
+                return ContinuousClock.now < deadline
+            }
+        } catch .stopped(let words) {
+            throw CommandFailure(.incomplete, words)
+        }
+    }
+
     /// Writes the report of the run that has ended.
     private func publish(
         _ folder: ReportFolder, _ database: ReportingDatabase, from store: SQLiteStore,
@@ -203,7 +256,7 @@ struct RunSession {
         ).inShort
     }
 
-    private func logger(writingTo sink: RunLog.Sink, gaps: [String]) -> Logger {
+    private func logger(writingTo sink: RunLog.Sink) -> Logger {
         let echo =
             common.verbose
             ? RunLog.Echo(format: common.logFormat, write: writeToStandardError) : nil
@@ -213,7 +266,6 @@ struct RunSession {
         if let notice = run.trustedRoots.notice {
             logger.notice("run.notice", metadata: ["notice": "\(notice)"])
         }
-        for gap in gaps { logger.warning("run.warning", metadata: ["notice": "\(gap)"]) }
         return logger
     }
 

@@ -1,19 +1,10 @@
 package import ReconciliationRun
 package import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// How far a run is and what it waits for, at one moment: what people are shown of it.
 package struct RunStanding: Hashable, Sendable {
-    package struct Wait: Hashable, Sendable {
-        /// In a few words.
-        package var reason: String
-        package var until: Timestamp
-
-        package init(reason: String, until: Timestamp) {
-            self.reason = reason
-            self.until = until
-        }
-    }
+    package typealias Wait = LiveRun.Wait
 
     package var progress: RunProgress?
     /// What is done of the present stage in a second; `nil` while that cannot be told.
@@ -61,7 +52,7 @@ package struct RunStanding: Hashable, Sendable {
     /// - Returns: At most so many characters.
     package func line(within room: Int) -> String {
         let waiting =
-            pause?.sentence ?? wait.map { "waiting until \($0.until.rfc3339) for \($0.reason)" }
+            pause?.sentence ?? wait?.sentence
         let forms: [[String?]] =
             waiting == nil
             ? [
@@ -111,6 +102,7 @@ package struct RunStanding: Hashable, Sendable {
 
     private static func text(_ progress: RunProgress) -> String {
         switch progress.stage {
+        case .books: "books: \(progress.done) rows read from their server"
         case .read:
             progress.total.map { "read: \(progress.done) of about \($0) rows of your table" }
                 ?? "read: \(progress.done) rows of your table"

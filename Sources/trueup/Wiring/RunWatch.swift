@@ -13,8 +13,8 @@ final class RunWatch: Sendable {
     }
 
     private static let interval = Duration.seconds(1)
-    /// The books are looked at once in so many seconds.
-    private static let secondsBetweenLooks = 5
+    /// Between two looks at the books.
+    private static let intervalOfQuotas = Duration.seconds(5)
 
     private let file: LiveRunFile
     private let run: LiveRun
@@ -47,13 +47,20 @@ final class RunWatch: Sendable {
 
     /// Tells until the task is cancelled.
     func goOn() async {
-        var second = 0
+        // Beside it: where the books are on a server, that may not answer.
+        async let quotas: Void = noteQuotas()
         while !Task.isCancelled {
-            if second.isMultiple(of: Self.secondsBetweenLooks) { terminal.note(await quota()) }
-            second &+= 1
             control.look()
             tell()
             try? await Task.sleep(for: Self.interval)
+        }
+        await quotas
+    }
+
+    private func noteQuotas() async {
+        while !Task.isCancelled {
+            terminal.note(await quota())
+            try? await Task.sleep(for: Self.intervalOfQuotas)
         }
     }
 
@@ -101,7 +108,7 @@ extension LiveRun {
         run.quota = standing.quota
         run.pause = standing.pause
         run.throttle = standing.throttle
-        run.wait = standing.wait.map { Wait(reason: $0.reason, until: $0.until) }
+        run.wait = standing.wait
         return run
     }
 

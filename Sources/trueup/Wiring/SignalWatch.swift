@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import PostgresDatabase
 import ReconciliationRun
 
 /// Turns SIGHUP, SIGINT and SIGTERM into a request to stop; a second one ends the process at once.
@@ -26,6 +27,8 @@ final class SignalWatch {
             source.setEventHandler {
                 if stop.signal != nil { _exit(128 + number) }
                 say("stopping: finishing what is under way and keeping a checkpoint")
+                // First: what is waited for there keeps the run from noticing the request.
+                ServerPatience.ofProcess.stop()
                 stop.request(signal: number)
                 queue.asyncAfter(deadline: .now() + Self.patience) {
                     say(

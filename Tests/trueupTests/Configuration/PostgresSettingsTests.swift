@@ -46,31 +46,42 @@ import trueup
         #expect(named.databasePath == "/var/copy.sqlite")
     }
 
-    @Test(arguments: [
-        "  books: \"postgres:\"", "  books: postgres:a b", "  books: \"postgres:a;b\"",
-        "  books: sqlite:b.sqlite\n  copy: c.sqlite",
-    ])
-    func `refuse books that nobody could find again`(lines: String) {
-        let url = "postgres://trueup@db.example.com/billing"
-        let key = SettingsText.error(of: Self.yaml(url: url, lines, Self.mapping))?.key
-        #expect(key == (lines.contains("copy") ? "store.copy" : "store.books"))
-    }
+    #if PostgreSQL
+        @Test(arguments: [
+            "  books: \"postgres:\"", "  books: postgres:a b", "  books: \"postgres:a;b\"",
+            "  books: sqlite:b.sqlite\n  copy: c.sqlite",
+        ])
+        func `refuse books that nobody could find again`(lines: String) {
+            let url = "postgres://trueup@db.example.com/billing"
+            let key = SettingsText.error(of: Self.yaml(url: url, lines, Self.mapping))?.key
+            #expect(key == (lines.contains("copy") ? "store.copy" : "store.books"))
+        }
+
+        @Test func `need a mapping`() {
+            let url = "postgres://trueup@db.example.com/billing"
+            #expect(SettingsText.error(of: Self.yaml(url: url))?.key == "store.subscriptions")
+            #expect(
+                SettingsText.error(of: Self.yaml(url: url, "  books: sqlite:books.sqlite"))?.key
+                    == "store.subscriptions")
+            #expect(
+                SettingsText.error(of: Self.yaml(url: url, "  books: \(url)", Self.mapping))?.key
+                    == "store.books")
+        }
+    #else
+        @Test func `are refused before anything else that is wrong in a build without it`() throws {
+            let url = "postgres://trueup@db.example.com/billing"
+            for lines in ["", "  subscriptions: {tabel: subs}"] {
+                let error = try #require(SettingsText.error(of: Self.yaml(url: url, lines)))
+                #expect(error.key == "store.url")
+                #expect("\(error)".contains("trueup-postgresql"))
+            }
+        }
+    #endif
 
     @Test func `put no books on a server where the rows stand in a file`() {
         let lines = ["  books: postgres:main", Self.mapping].joined(separator: "\n")
         #expect(
             SettingsText.error(of: Self.yaml(url: "sqlite:shop.sqlite", lines))?.key
-                == "store.books")
-    }
-
-    @Test func `need a mapping`() {
-        let url = "postgres://trueup@db.example.com/billing"
-        #expect(SettingsText.error(of: Self.yaml(url: url))?.key == "store.subscriptions")
-        #expect(
-            SettingsText.error(of: Self.yaml(url: url, "  books: sqlite:books.sqlite"))?.key
-                == "store.subscriptions")
-        #expect(
-            SettingsText.error(of: Self.yaml(url: url, "  books: \(url)", Self.mapping))?.key
                 == "store.books")
     }
 
