@@ -242,6 +242,8 @@ struct RunSession {
             toolVersion: ToolVersion.current, apps: run.trust.map(\.reportedApp),
             trustedRoots: run.trustedRoots, isPlanOnly: run.job.mode == .check,
             database: database.identity)
+        context.retentionMilliseconds = run.settings.retentionMilliseconds
+        return context
     }
 
     private func show(_ report: FinishedReport) throws {
