@@ -238,7 +238,7 @@ struct RunSession {
     }
 
     private func reportContext(database: ReportingDatabase) -> ReportContext {
-        ReportContext(
+        var context = ReportContext(
             toolVersion: ToolVersion.current, apps: run.trust.map(\.reportedApp),
             trustedRoots: run.trustedRoots, isPlanOnly: run.job.mode == .check,
             database: database.identity)
@@ -253,13 +253,16 @@ struct RunSession {
             let text = SummaryText.render(
                 report.summary, reportPath: report.path, notice: run.trustedRoots.notice,
                 plan: report.plan,
+                isColoured: isColoured, columns: invocation.textColumns)
+            return try invocation.show(
+                text: text.hasSuffix("\n") ? String(text.dropLast()) : text,
                 isColoured: isColoured)
-            return try invocation.output.write(Array(invocation.fitted(text).utf8))
         }
         guard let json = FileManager.default.contents(atPath: report.path + "/summary.json") else {
             throw CommandFailure(.output, "cannot read \(report.path)/summary.json")
         }
-        try invocation.output.write(Array(json))
+        let text = String(decoding: json, as: UTF8.self)
+        try invocation.output.write(Array(PlainText.ofJSON(text).utf8))
     }
 
     private func deleteWhatIsPastItsRetention(in store: SQLiteStore) async {
