@@ -265,6 +265,8 @@ package struct Reconciler: Sendable {
             limits: limits(of: ending), calls: Self.summed(calls),
             closesPass: !ending.end.leavesPassOpen && ending.plan.canary?.leavesPassOpen != true,
             settlesUnreached: ending.end != .completed)
+        conclusion.unreachedReason = ending.end.reasonOfUnreached
+        conclusion.refusedApps = Set(refusals.reasons.keys)
         conclusion.endsRound = ending.end == .completed || decision.unreached == 0
         conclusion.acceptedTableRows = ending.plan.acceptedTableRows
         conclusion.causes = causes

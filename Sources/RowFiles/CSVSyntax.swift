@@ -38,11 +38,18 @@ struct CSVSyntax {
         if let absent = buffer.mapping.absence(among: names, called: "column") {
             throw refuse(absent)
         }
+        let unknown = names.filter {
+            if case .unknown = buffer.mapping.meaning(of: $0, among: buffer.columnNames) {
+                return true
+            }
+            return false
+        }
+        guard unknown.isEmpty else {
+            throw refuse(ColumnSuggestion.unknown(unknown, among: buffer.columnNames))
+        }
         for (index, name) in names.enumerated() {
             switch buffer.mapping.meaning(of: name, among: buffer.columnNames) {
-            case .unknown:
-                throw refuse(ColumnSuggestion.unknown(name, among: buffer.columnNames))
-            case .ignored: places.append(nil)
+            case .unknown, .ignored: places.append(nil)
             case .column(let place):
                 if let earlier = places.firstIndex(of: place) {
                     throw refuse(

@@ -41,10 +41,10 @@ struct JSONLinesSyntax {
 
     private mutating func keep(namesOf scanner: JSONObjectScanner) {
         if !scanner.mappedNames.isEmpty { mappedNames.formUnion(scanner.mappedNames) }
-        guard let name = scanner.unknownName, unknownNames.count < Self.keptUnknownNames,
-            !unknownNames.contains(name)
-        else { return }
-        unknownNames.append(name)
+        for name in scanner.unknownNames
+        where unknownNames.count < Self.keptUnknownNames && !unknownNames.contains(name) {
+            unknownNames.append(name)
+        }
     }
 
     /// Bytes of the line without its line feed; `nil` when it is too long and was dropped.

@@ -6,9 +6,9 @@ struct JSONObjectScanner {
     private var expected = 0
     /// Keys that the mapping knows.
     private(set) var mappedNames: [String] = []
-    /// The first key that nobody knows; the line is bad for it, but read to its end, so that it is
-    /// known which keys the file has.
-    private(set) var unknownName: String?
+    /// The keys that are no columns; the line is bad for them, but read to its end, so that it is known
+    /// which keys the file has.
+    private(set) var unknownNames: [String] = []
 
     /// - Parameter count: bytes of the line, from the record's start.
     init(count: Int) {
@@ -48,9 +48,9 @@ struct JSONObjectScanner {
         }
         skipSpace(buffer)
         guard position == count else { throw BadField("has text behind the JSON object") }
-        if let unknownName {
+        guard unknownNames.isEmpty else {
             throw BadField(
-                ColumnSuggestion.unknown(unknownName, among: buffer.columnNames, called: "key"))
+                ColumnSuggestion.unknown(unknownNames, among: buffer.columnNames, called: "key"))
         }
         return named
     }
@@ -101,7 +101,7 @@ struct JSONObjectScanner {
         case .column(let place): return place
         case .ignored: return nil
         case .unknown:
-            unknownName = unknownName ?? name
+            if !unknownNames.contains(name) { unknownNames.append(name) }
             return nil
         }
     }

@@ -57,13 +57,20 @@ extension RecordBuffer {
 enum ColumnSuggestion {
     private static let options = "(--map COLUMN=OURS says what one means, --ignore leaves it out)"
 
+    /// What to say about unknown names, all of them, so that a person need not try one after the other.
     static func unknown(
-        _ name: String, among names: [String], called what: String = "column"
+        _ unknown: [String], among names: [String], called what: String = "column"
     ) -> String {
-        let quoted = BadField.quoted(name.utf8)
-        if let nearest = NearestName.suggestion(for: name, among: names) {
-            return "unknown \(what) \(quoted); did you mean \"\(nearest)\"? \(options)"
+        let suggestions = unknown.map { NearestName.suggestion(for: $0, among: names) }
+        let named = zip(unknown, suggestions).map { name, nearest in
+            BadField.quoted(name.utf8) + (nearest.map { "; did you mean \"\($0)\"?" } ?? "")
         }
-        return "unknown \(what) \(quoted); known are \(names.joined(separator: ", ")) \(options)"
+        let lacksOne = suggestions.contains { $0 == nil }
+        let known = lacksOne ? "; known are \(names.joined(separator: ", "))" : ""
+        guard unknown.count > 1 else {
+            return "unknown \(what) " + (named.first ?? "") + "\(known) \(options)"
+        }
+        return "\(unknown.count) unknown \(what)s: " + named.joined(separator: ", ")
+            + "\(known) \(options)"
     }
 }

@@ -60,3 +60,27 @@ import Testing
         }
     }
 }
+
+/// Everything for people goes through `Invocation`, which makes foreign text plain.
+@Suite struct `Text for a terminal` {
+    @Test func `is written in one place`() throws {
+        for file in Repository.swiftFiles(under: "Sources/trueup")
+        where !file.hasSuffix("Options/Invocation.swift") {
+            let text = try Repository.text(of: file)
+            for call in [
+                "output.line(", "diagnostics.line(", "diagnostics.write(",
+                "DescriptorSink(", "print(",
+            ] where !file.hasSuffix("BadLineLog.swift") {
+                #expect(!text.contains(call), "\(call) in \(file)")
+            }
+            for line in text.split(separator: "\n") where line.contains("writeToStandardError(") {
+                let isDeclared = line.contains("func ") || line.contains("PlainText")
+                #expect(isDeclared, "\(file): \(line)")
+            }
+            for line in text.split(separator: "\n") where line.contains(".output.write(") {
+                let isPlain = line.contains("PlainText") || line.contains("Array(\"")
+                #expect(isPlain, "\(file): \(line)")
+            }
+        }
+    }
+}

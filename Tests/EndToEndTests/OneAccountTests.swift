@@ -69,7 +69,7 @@ import Testing
     }
 
     private func expectIntact(_ place: Workplace) throws {
-        let verified = try place.run("verify")
+        let verified = try place.run("verify", "--database")
         #expect(verified.status == 0, "\(verified.errors)\n\(verified.output)")
     }
 

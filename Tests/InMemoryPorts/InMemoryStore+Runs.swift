@@ -188,8 +188,11 @@ extension State {
         }
         if conclusion.settlesUnreached {
             let unreached = unreached(in: run.passID, run: run.header)
-            for key in unreached { report.undecided[key] = .deadline }
-            report.totals.undecided[.deadline, default: 0] += unreached.count
+            for key in unreached {
+                let reason = conclusion.reason(ofUnreached: (key.bundleID, key.environment))
+                report.undecided[key] = reason
+                report.totals.undecided[reason, default: 0] += 1
+            }
         }
         report.entries = ledger.map(\.number).filter { $0 > reportedThrough }
         let standing = pass.findings.filter { !$0.isSuperseded }

@@ -68,13 +68,15 @@ final class HandMadeReports {
     ///   - plannedLines: The lines of its CSV that are told of the plan.
     ///   - app: The app that is configured, whatever the lines are about.
     ///   - listsFinding: Whether a finding of an earlier night is still open.
+    ///   - findings: Further findings, without what all of them share.
     /// - Throws: What writing the files throws.
     func addNight(
         _ corrections: [Correction], derivations: [[String: Any]]? = nil,
         business: (lines: [[String: Any]], summary: [String: Any])? = nil,
         control: [[String: Any]]? = nil, isListed: Bool = true,
         mode: String = "apply", planned: [[String: Any]] = [], plannedLines: [String] = [],
-        app: String = "com.example.app", listsFinding: Bool = false
+        app: String = "com.example.app", listsFinding: Bool = false,
+        findings: [[String: Any]] = []
     ) throws {
         let number = runs.count + 1
         let runID = "2025112\(number)T031704Z-00000\(number)"
@@ -82,10 +84,14 @@ final class HandMadeReports {
         let written = corrections.map { entry($0, runID) }
         let head = entries.last?["ledger_hash"] as? String ?? String(repeating: "0", count: 64)
         var files = Self.emptyFiles
-        files["evidence.jsonl"] = written.isEmpty && !listsFinding ? "" : evidence
-        if listsFinding {
-            files["discrepancies.jsonl"] = Self.canonical(openFinding(runID)) + "\n"
-            files["discrepancies.csv"] = "kind\r\naccess_unpaid\r\n"
+        let listed =
+            findings.map { openFinding(runID).merging($0) { $1 } }
+            + (listsFinding ? [openFinding(runID)] : [])
+        files["evidence.jsonl"] = written.isEmpty && listed.isEmpty ? "" : evidence
+        if !listed.isEmpty {
+            files["discrepancies.jsonl"] = listed.map { Self.canonical($0) + "\n" }.joined()
+            files["discrepancies.csv"] =
+                "kind\r\n" + listed.map { "\($0["kind"] ?? "")\r\n" }.joined()
         }
         files["corrections.jsonl"] = written.map { Self.canonical($0) + "\n" }.joined()
         files["corrections.csv"] =
@@ -128,8 +134,9 @@ final class HandMadeReports {
                 "corrections": ["applied": written.count],
                 "business": business?.summary ?? NSNull() as Any,
                 "control_totals": control ?? NSNull() as Any,
-                "finding_states": listsFinding ? ["access_unpaid": ["open": 1]] : [:],
-                "findings": listsFinding ? ["access_unpaid": ["high": 1]] : [:],
+                "finding_states": Self.counts(of: "state", in: listed),
+                "findings": Self.counts(of: "severity", in: listed),
+                "money": Self.money(of: listed),
             ]) { $1 })
         let manifest = shared.merging([
             "apps": [
@@ -138,7 +145,7 @@ final class HandMadeReports {
                     "app_apple_id": 1_234_567_890,
                 ]
             ],
-            "corrections_applied": written.count, "findings": listsFinding ? 1 : 0, "format": 1,
+            "corrections_applied": written.count, "findings": listed.count, "format": 1,
             "previous": previousManifest, "trusted_roots": [Any](),
             "files": files.map { name, text in
                 [
@@ -155,7 +162,7 @@ final class HandMadeReports {
         runs.append(name)
         let line = """
             \(runID),\(name),\(digest),nightly,\(mode),2025-11-2\(number)T03:17:04.000Z,\
-            2025-11-2\(number)T03:20:00.000Z,,,1,1,0,0,0,\(listsFinding ? 1 : 0),\
+            2025-11-2\(number)T03:20:00.000Z,,,1,1,0,0,0,\(listed.count),\
             \(written.count),,
             """
         let lines = index + [line]
@@ -223,9 +230,50 @@ final class HandMadeReports {
         ]
     }
 
+    /// When the payloads of the nights to come were erased; `nil` where they are there.
+    var erasedAt: String?
+
+    /// Payloads of its own making, for findings of kinds about other values.
+    private var others: [String] = []
+
+    /// Adds a payload to the evidence of the nights to come.
+    ///
+    /// - Returns: Its digest.
+    func sign(_ payload: String) throws -> String {
+        let jws = try chain.sign(payload)
+        others.append(jws)
+        return Self.digest(jws)
+    }
+
+    private static func counts(
+        of member: String, in findings: [[String: Any]]
+    ) -> [String: [String: Int]] {
+        var counts: [String: [String: Int]] = [:]
+        for finding in findings {
+            let kind = finding["kind"] as? String ?? ""
+            counts[kind, default: [:]][finding[member] as? String ?? "", default: 0] += 1
+        }
+        return counts
+    }
+
+    /// Of findings with an amount, each of another period or direction.
+    private static func money(of findings: [[String: Any]]) -> [[String: Any]] {
+        findings.filter { $0["amount"] is Int && $0["direction"] is String }.map { finding in
+            [
+                "amount": finding["amount"] ?? 0, "currency": finding["currency"] ?? "",
+                "direction": finding["direction"] ?? "", "findings": 1,
+            ]
+        }
+    }
+
     private var evidence: String {
-        [transaction, renewal].map { (Self.digest($0), $0) }.sorted { $0.0 < $1.0 }
-            .map { "{\"jws\":\"\($0.1)\",\"sha256\":\"\($0.0)\"}\n" }.joined()
+        ([transaction, renewal] + others).map { (Self.digest($0), $0) }.sorted { $0.0 < $1.0 }
+            .map { digest, jws in
+                let content =
+                    erasedAt.map { "\"erased_at\":\"\($0)\",\"erased_because\":\"customer\"" }
+                    ?? "\"jws\":\"\(jws)\""
+                return "{\(content),\"sha256\":\"\(digest)\"}\n"
+            }.joined()
     }
 
     private static let emptyFiles = [

@@ -3,12 +3,18 @@ import Subscriptions
 /// What customers and the store do to a subscription, in scenarios and in a random population.
 extension World {
     /// Turns auto-renewal on or off.
+    ///
+    /// A notification says what the renewal info beside it says. While a commitment owes payments,
+    /// its next period renews whatever the customer chose: that shows in `commitmentInfo`, and
+    /// `tellDeferredChoices` notifies with the last payment.
     mutating func setRenewal(chain index: Int, on: Bool, at moment: Timestamp) {
         guard chains[index].renewal.willRenew != on else { return }
         chains[index].renewal.willRenew = on
-        notify(
-            on ? .didChangeRenewalStatusEnabled : .didChangeRenewalStatusDisabled, chain: index,
-            at: moment)
+        if chains[index].current?.owesPayments != true {
+            notify(
+                on ? .didChangeRenewalStatusEnabled : .didChangeRenewalStatusDisabled,
+                chain: index, at: moment)
+        }
         if chains[index].phase == .active { planEnd(chain: index, from: moment) }
     }
 
@@ -35,9 +41,22 @@ extension World {
         guard let current = chains[index].current else { return }
         chains[index].renewal.nextProduct = product
         if product != current.product { chains[index].renewal.dropPriceIncrease() }
+        guard !current.owesPayments else { return }
         notify(
             product == current.product ? .didChangeRenewalPref : .didChangeRenewalPrefDowngrade,
             chain: index, at: moment)
+    }
+
+    /// Notifies of what the customer chose during a commitment, once the last payment has begun and the
+    /// renewal info states it.
+    mutating func tellDeferredChoices(chain index: Int, at moment: Timestamp) {
+        guard let current = chains[index].current, current.commitmentPayment == 12 else { return }
+        if chains[index].renewal.nextProduct != current.product {
+            notify(.didChangeRenewalPrefDowngrade, chain: index, at: moment)
+        }
+        if !chains[index].renewal.willRenew {
+            notify(.didChangeRenewalStatusDisabled, chain: index, at: moment)
+        }
     }
 
     /// The customer subscribes again after the end, under the same original id.
@@ -66,6 +85,7 @@ extension World {
         beginPeriod(chain: index, at: moment, countedFrom: start, isRenewal: true)
         stopAfterLastRenewal(chain: index)
         notify(.didRenewBillingRecovery, chain: index, at: moment)
+        tellDeferredChoices(chain: index, at: moment)
         planPeriod(chain: index)
     }
 

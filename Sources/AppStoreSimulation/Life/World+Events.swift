@@ -98,6 +98,7 @@ extension World {
             chain: index, at: moment, countedFrom: current.expiresDate, isRenewal: true)
         stopAfterLastRenewal(chain: index)
         notify(.didRenew, chain: index, at: moment)
+        tellDeferredChoices(chain: index, at: moment)
         planPeriod(chain: index)
     }
 

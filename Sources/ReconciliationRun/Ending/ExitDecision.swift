@@ -44,6 +44,14 @@ package enum RunEnd: Hashable, Sendable {
         }
     }
 
+    /// Why a row that was not reached is undecided: the run ended it, or Apple answered nothing.
+    package var reasonOfUnreached: UndecidedReason {
+        switch self {
+        case .stop(.denied), .stop(.misconfigured), .unavailable, .unreadable: .unavailable
+        case .completed, .deadline, .signal, .stop, .store: .deadline
+        }
+    }
+
     /// Whether the next run of the job continues where this one ended.
     package var leavesPassOpen: Bool {
         switch self {

@@ -3,6 +3,7 @@ import Subscriptions
 /// Audits a report folder: each run, the chain from run to run, the index and the link `latest`.
 struct ReportFolderAudit {
     static let latest = "latest"
+    private static let secondsPerDay: Int64 = 24 * 60 * 60
     /// The files of a report folder besides the runs.
     private static let own: Set<String> = [IndexFile.name, latest, DatabaseNote.name, ".lock"]
 
@@ -43,6 +44,7 @@ struct ReportFolderAudit {
                 AuditProblem(run: problem.folder, file: FileCheck.manifest, text: problem.text))
         }
         checkPlaces(chain)
+        noteFront(chain, index)
         checkIndex(index, chain, broken.map(\.folder))
         checkLatest(chain)
         for problem in DatabaseNote.problems(in: directory, chain) { result.add(problem) }
@@ -147,11 +149,50 @@ struct ReportFolderAudit {
                 add(link.folder, "the run in it belongs into \(expected): it was moved or renamed")
             }
         }
-        if let first = chain.links.first, let previous = first.manifest.previous {
+        for reversal in chain.reversals {
             result.notes.append(
-                "older runs were removed from the front, which is retention: the chain begins with "
-                    + "\(first.folder), which follows the manifest \(previous)")
+                "\(reversal.folder) began before \(reversal.before), the run that it follows: the "
+                    + "clock was set back")
         }
+    }
+
+    /// Says which runs are missing at the front, and whether the retention that the newest run
+    /// recorded is the reason.
+    ///
+    /// Who removed them is nowhere recorded: what is older than the retention may have been removed
+    /// by hand, too.
+    private mutating func noteFront(_ chain: RunChain, _ index: IndexFile?) {
+        guard let first = chain.links.first, let previous = first.manifest.previous,
+            let newest = chain.links.last
+        else { return }
+        let lines = index?.lines ?? []
+        let end = lines.firstIndex { $0.folder == first.folder } ?? 0
+        let removed = lines[..<end]
+        let compared: String
+        if let seconds = newest.manifest.record.integer("retention_seconds") {
+            let days = seconds / Self.secondsPerDay
+            let kept = days == 1 ? "1 day" : "\(days) days"
+            let (span, isPast) = seconds.multipliedReportingOverflow(by: 1000)
+            let limit = newest.manifest.started.adding(milliseconds: isPast ? .min : -span)
+            let began = removed.map { Timestamp(rfc3339: $0.fields["started"] ?? "") }
+            let younger = began.count { $0.map { $0 >= limit } ?? true }
+            compared =
+                if removed.isEmpty {
+                    "\(IndexFile.name) no longer lists them, so that their age cannot be compared "
+                        + "with the retention of \(kept) that the newest run recorded"
+                } else if younger == 0 {
+                    "all \(removed.count) are older than the retention of \(kept) that the newest "
+                        + "run recorded"
+                } else {
+                    "\(younger) of \(removed.count) are younger than the retention of \(kept) that "
+                        + "the newest run recorded: these were removed by hand"
+                }
+        } else {
+            compared = "the newest run recorded no retention to compare with"
+        }
+        result.notes.append(
+            "older runs were removed from the front, by retention or by hand: the chain begins "
+                + "with \(first.folder), which follows the manifest \(previous); \(compared)")
     }
 
     private mutating func checkIndex(

@@ -51,7 +51,6 @@ struct RunChain {
             }
         }
         findBreaks(index)
-        findReversals()
     }
 
     private static func isEarlier(_ left: Link, _ right: Link) -> Bool {
@@ -84,18 +83,17 @@ struct RunChain {
         }
     }
 
-    /// Because of the lock a run begins only after the previous one has ended.
+    /// Runs that began before the one that they follow, by their clocks.
     ///
-    /// Only the clock of a rehearsal may be set back.
-    private mutating func findReversals() {
-        for (before, link) in zip(links, links.dropFirst())
-        where link.manifest.previous == before.manifest.digest
-            && link.manifest.started < before.manifest.started
-            && link.manifest.isProduction && before.manifest.isProduction
-        {
-            problems.append(
-                (link.folder, "it began before \(before.folder), the run that it follows"))
-        }
+    /// A clock that was set back is no sign of tampering: the order of the chain is that of its
+    /// digests. Because of the lock a run begins only after the previous one has ended. A rehearsal
+    /// has a clock of its own.
+    var reversals: [(folder: String, before: String)] {
+        zip(links, links.dropFirst()).filter { before, link in
+            link.manifest.previous == before.manifest.digest
+                && link.manifest.started < before.manifest.started
+                && link.manifest.isProduction && before.manifest.isProduction
+        }.map { before, link in (link.folder, before.folder) }
     }
 }
 

@@ -9,9 +9,28 @@ enum EvidenceStatement {
     case renewal(SignedRenewal)
     case notification(RecordedNotification)
     /// Genuine, but made for another app or environment than the one asked about.
-    case foreign
-    /// Erased on purpose at this time, so that nothing is left to verify.
-    case erased(Timestamp)
+    case foreign(NamedSubscription)
+    /// Erased on purpose, so that nothing is left to verify.
+    case erased
+}
+
+/// The app, environment and subscription that a genuine payload names.
+struct NamedSubscription {
+    /// `nil` for a renewal info, which names none.
+    var bundleID: String?
+    var environment: String?
+    var originalTransactionID: String?
+    var signedDate: Timestamp?
+}
+
+extension NamedSubscription {
+    /// Reads the payload of a transaction or renewal info; others name nothing here.
+    init(_ payload: JSONRecord?) {
+        bundleID = payload?.text("bundleId")
+        environment = payload?.text("environment")
+        originalTransactionID = payload?.text("originalTransactionId")
+        signedDate = payload?.integer("signedDate").map(Timestamp.init(unixMilliseconds:))
+    }
 }
 
 /// Verifies the signed payloads of one run again, at their own dates.
@@ -69,7 +88,7 @@ final class EvidenceVerifier {
                     error.reason == .chain
                         ? "\(error.detail) (root \(root ?? "unknown"))" : error.detail)
             }
-            statement = .foreign
+            statement = .foreign(NamedSubscription(Self.payload(of: jws)))
         }
         if let root {
             if isRehearsal == true {
@@ -100,12 +119,17 @@ final class EvidenceVerifier {
 
     /// The kind of payload; nothing else is read from a payload before its signature is verified.
     private static func form(of jws: [UInt8]) -> Form {
-        let dot = UInt8(ascii: ".")
-        guard let first = jws.firstIndex(of: dot), let last = jws.lastIndex(of: dot), first < last,
-            let bytes = Base64.decodeURL(jws[(first + 1)..<last]), let payload = JSONRecord(bytes)
-        else { return .transaction }
+        guard let payload = payload(of: jws) else { return .transaction }
         if payload["notificationUUID"] != nil { return .notification }
         return payload["transactionId"] == nil ? .renewal : .transaction
+    }
+
+    /// The members of a payload, whether its signature holds or not.
+    static func payload(of jws: [UInt8]) -> JSONRecord? {
+        let dot = UInt8(ascii: ".")
+        guard let first = jws.firstIndex(of: dot), let last = jws.lastIndex(of: dot), first < last
+        else { return nil }
+        return Base64.decodeURL(jws[(first + 1)..<last]).flatMap { JSONRecord($0) }
     }
 
     /// The fingerprint of the root that the payload contains.

@@ -5,6 +5,8 @@ import Subscriptions
 ///
 /// This finds an edited value or an exchanged payload even when every digest was recomputed.
 struct StatementCheck {
+    /// The run whose report is checked.
+    let runID: String
     let apps: KnownApps
     let evidence: EvidenceFile
 
@@ -19,7 +21,7 @@ struct StatementCheck {
     /// The evidence of a correction.
     private enum Statements {
         case values(StatedValues)
-        case erased(Timestamp)
+        case erased
     }
 
     /// Checks a correction, written or planned.
@@ -42,22 +44,23 @@ struct StatementCheck {
         do throws(UnreadableFile) {
             switch try await statements(of: entry, app) {
             case .values(let values): return Outcome(problems: holding(values), values: values)
-            case .erased(let time):
-                return Outcome(problems: problems(of: entry, erased: time), restsOnErased: true)
+            case .erased:
+                return Outcome(problems: problemsOfErased(entry), restsOnErased: true)
             }
         } catch {
             return Outcome(problems: [error.reason])
         }
     }
 
-    /// A correction must be older than the erasure of its evidence, because nothing is written
-    /// without evidence.
+    /// A run never writes on erased evidence, and nothing is erased while a run holds the lock. So
+    /// evidence that the writing run's own report shows as erased was erased before the write.
     ///
-    /// Reverting needs none.
-    private func problems(of entry: JSONRecord, erased: Timestamp) -> [String] {
-        guard !entry.states("undo_of"),
-            let written = entry.text("written_at").flatMap({ Timestamp(rfc3339: $0) }),
-            written > erased
+    /// Clocks are not compared: they are set back, and a rehearsal has its own. Corrections of a run
+    /// that was killed are reported by a later one, and evidence may be erased in between. Reverting
+    /// needs no evidence.
+    private func problemsOfErased(_ entry: JSONRecord) -> [String] {
+        guard !entry.states("undo_of"), entry.states("written_at"),
+            entry.text("run_id")?.isSame(as: runID) == true
         else { return [] }
         return ["it was written after its evidence had been erased"]
     }
@@ -68,11 +71,10 @@ struct StatementCheck {
         guard let digest = entry.text("evidence"), digest.isDigest else {
             throw UnreadableFile("it names no evidence")
         }
-        var erased: Timestamp?
         var transaction: SignedTransaction?
         switch try await evidence.statement(of: digest, for: app) {
         case .transaction(let stated): transaction = stated
-        case .erased(let time): erased = time
+        case .erased: break
         default:
             throw UnreadableFile(
                 "the evidence \(digest) is no transaction of "
@@ -82,14 +84,14 @@ struct StatementCheck {
             guard !entry.states("evidence_renewal") else {
                 throw UnreadableFile("it names a renewal info, which a period does not rest on")
             }
-            return Self.statements(transaction, nil, erased)
+            return Self.statements(transaction, nil)
         }
         guard let digest = entry.text("evidence_renewal"), digest.isDigest else {
             throw UnreadableFile("it names no evidence_renewal")
         }
         switch try await evidence.statement(of: digest, for: app) {
-        case .renewal(let renewal): return Self.statements(transaction, renewal, erased)
-        case .erased(let time): return .erased(min(time, erased ?? time))
+        case .renewal(let renewal): return Self.statements(transaction, renewal)
+        case .erased: return .erased
         default:
             throw UnreadableFile(
                 "the evidence \(digest) is no renewal info of "
@@ -98,10 +100,9 @@ struct StatementCheck {
     }
 
     private static func statements(
-        _ transaction: SignedTransaction?, _ renewal: SignedRenewal?, _ erased: Timestamp?
+        _ transaction: SignedTransaction?, _ renewal: SignedRenewal?
     ) -> Statements {
-        transaction.map { .values(StatedValues(transaction: $0, renewal: renewal)) }
-            ?? .erased(erased ?? Timestamp(unixMilliseconds: 0))
+        transaction.map { .values(StatedValues(transaction: $0, renewal: renewal)) } ?? .erased
     }
 
     private func problems(of entry: JSONRecord, _ values: StatedValues) -> [String] {

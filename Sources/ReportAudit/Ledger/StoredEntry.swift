@@ -8,8 +8,16 @@ struct StoredEntry {
     let hash: String
     private let members: [String: CanonicalJSON]
 
-    /// Members that entries of earlier versions lack.
-    private static let optional = ["host", "action", "plan"]
+    /// The columns that an entry states under another name or in another form, or that every entry
+    /// states.
+    ///
+    /// Any other column of the table is a member of the same name, which an entry without a value
+    /// leaves out. So a column that a later version adds needs no line here.
+    private static let renamed: Set<String> = [
+        "entry", "previous_hash", "hash", "run_id", "kinds", "target_table", "bundle_id",
+        "environment", "original_transaction_id", "transaction_id", "changes", "evidence",
+        "evidence_renewal", "apple_signed_date", "written_at", "actor", "reason", "undo_of",
+    ]
 
     /// - Throws: When a column is missing or has no meaning.
     init(_ row: StoredRow) throws(UnreadableFile) {
@@ -44,11 +52,13 @@ struct StoredEntry {
             "actor": .string(try text("actor")), "reason": .string(try text("reason")),
         ]
         members["undo_of"] = row.isNull("undo_of") ? .null : .integer(try integer("undo_of"))
-        for name in Self.optional {
-            if case .text(let text) = row.columns[name] { members[name] = .string(text) }
-        }
-        if case .integer(let version) = row.columns["row_version"] {
-            members["row_version"] = .integer(version)
+        for (name, value) in row.columns where !Self.renamed.contains(name) {
+            switch value {
+            case .null: continue
+            case .integer(let number): members[name] = .integer(number)
+            case .text(let text): members[name] = .string(text)
+            case .other: throw UnreadableFile("its column \(name) has no meaning")
+            }
         }
         self.members = members
     }

@@ -22,6 +22,7 @@ struct FindingCheck {
     func check(counts: inout RunCounts) async throws(UnreadableFile) {
         let lines = try LineFile(folder + "/" + Self.name)
         let companions = Companions()
+        var evidence = evidence
         companions.csv = try? CSVRecords(folder + "/" + Self.csvName)
         if !manifest.isNarrowed {
             companions.notFound = try? CSVRecords(folder + "/" + Self.notFoundName)

@@ -46,7 +46,9 @@ struct ListedContents: Sendable {
             do throws(UnreadableFile) {
                 try await PlanCheck(
                     folder: path, manifest: manifest,
-                    statements: StatementCheck(apps: apps, evidence: evidence), problems: plan
+                    statements: StatementCheck(
+                        runID: manifest.runID, apps: apps, evidence: evidence),
+                    problems: plan
                 ).check(counts: &result.counts)
             } catch {
                 plan.add(PlanCheck.name, error.reason)

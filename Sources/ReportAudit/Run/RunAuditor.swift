@@ -79,6 +79,12 @@ struct RunAuditor {
                 problems.add(EvidenceFile.name, line: $0, $1)
             }
             audit.tombstones = checked.tombstones
+            if checked.datedLater > 0 {
+                // No signature dates an erasure, and clocks are set back: this proves nothing.
+                audit.notes.append(
+                    "\(checked.datedLater) erased payloads are dated after this run ended: the "
+                        + "clock was set back since, or was another one than the run's")
+            }
             guide = checked.guide
             evidence = try EvidenceFile(folder: path, guide: guide, verifier: verifier)
         } catch {
@@ -86,7 +92,8 @@ struct RunAuditor {
             trail.skip(toHead: manifest.ledgerHead)
             return
         }
-        let statements = StatementCheck(apps: apps, evidence: evidence)
+        let statements = StatementCheck(
+            runID: manifest.runID, apps: apps, evidence: evidence)
         // The plan names what the corrections name, so checking it costs about as much.
         async let listed = ListedContents.audit(
             path: path, folder: folder, manifest: manifest, trust: trust, apps: apps, guide: guide)

@@ -52,15 +52,15 @@ package struct PlanExcerpt: Hashable, Sendable {
     func block(_ palette: Palette) -> [String] {
         guard changes > 0 else { return [] }
         var block = [palette.paint("PLAN", .heading)]
-        block += counts.sentence.wrapped(to: SummaryText.columns, firstMargin: "  ", margin: "  ")
+        block += counts.sentence.wrapped(to: palette.columns, firstMargin: "  ", margin: "  ")
         for line in lines {
-            block += line.wrapped(to: SummaryText.columns, firstMargin: "  ", margin: "      ")
+            block += line.wrapped(to: palette.columns, firstMargin: "  ", margin: "      ")
         }
         let more = changes - lines.count
         if more > 0 {
             let command = ShellCommand.text(["trueup", "show", "plan", runID])
             block += "\(more.grouped) more: `\(command)`".wrapped(
-                to: SummaryText.columns, firstMargin: "  ", margin: "  ")
+                to: palette.columns, firstMargin: "  ", margin: "  ")
         }
         return block
     }

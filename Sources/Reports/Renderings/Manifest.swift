@@ -40,6 +40,9 @@ struct Manifest {
         if !source.context.declarations.isEmpty {
             members["restored"] = .array(source.context.declarations.map(\.canonical))
         }
+        if let retention = source.context.retentionMilliseconds {
+            members["retention_seconds"] = .integer(retention / 1000)
+        }
         if let database = source.context.database { members["database"] = .string(database) }
         return .object(members.merging(source.noticeMember) { own, _ in own })
     }

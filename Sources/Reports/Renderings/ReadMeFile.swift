@@ -189,5 +189,24 @@ extension ReportFile {
             sed -n '/"fields":{/s/.*"ledger_entry":\([0-9]*\),.*/\1/p' derivations.jsonl |
               head -n 1 | while read -r entry; do status "$entry"; done
 
+        WHAT NO CHECK OF THIS FOLDER CAN SHOW
+
+        Apple signs what Apple says. It does not sign what this database held or what the run did. A person
+        who can write to this folder can compute every digest again, and so exchange these values of the
+        newest run unseen, unless a digest was noted elsewhere ("trueup verify --anchor DIGEST"):
+
+        - of a finding: "cause", "first_seen", "finding_id", "severity", "direction", "action" and "state"
+          (only held against each other and the totals of summary.json), "local_value", "local_as_of",
+          "customer_id" and, where the row held one, "product_id"; whether a payload is named at all; the
+          other subscription of overlapping_subscriptions and resurrected;
+        - findings without a payload: not_found, account_not_found, duplicate_local, transaction_unknown,
+          unreadable_value, most of invalid_id; and why a payload of verification_failed does not pass;
+        - undecided.csv: which rows it lists, and for which reason (only the totals are held);
+        - not_found.csv: everything but the ids, which discrepancies.jsonl lists too;
+        - corrections.jsonl: "before", "reason", "actor", "host", "written_at";
+        - when a payload of a tombstone was erased, and why;
+        - summary.txt, report.html, discrepancies.xlsx, notifications.csv, run.log.jsonl, this file, and
+          what summary.json tells beside the totals.
+
         """#
 }

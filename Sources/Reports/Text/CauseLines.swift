@@ -56,16 +56,16 @@ struct CauseLines {
             var title = cause.title
             var sentences = cause.sentences
             if let first = sentences.first, sentences.count == 1,
-                count.count + title.count + first.count + 2 <= SummaryText.columns
+                count.count + title.count + first.count + 2 <= palette.columns
             {
                 title += ": " + first
                 sentences = []
             }
-            lines += title.wrapped(to: SummaryText.columns, firstMargin: count, margin: margin)
+            lines += title.wrapped(to: palette.columns, firstMargin: count, margin: margin)
                 .map { palette.paint($0, cause.ink) }
             for sentence in sentences {
                 lines += sentence.wrapped(
-                    to: SummaryText.columns, firstMargin: margin, margin: margin)
+                    to: palette.columns, firstMargin: margin, margin: margin)
             }
         }
         if let others { lines.append("  " + others) }

@@ -34,23 +34,23 @@ struct Section {
         lines.append(palette.paint(aligned(cells[0], widths), .heading))
         for (row, line) in zip(rows, cells.dropFirst()) {
             if row.isSum { lines.append(rule(widths)) }
-            lines += layout(line, widths).map { palette.paint($0, row.ink) }
+            lines += layout(line, widths, palette.columns).map { palette.paint($0, row.ink) }
         }
         for sentence in sentences {
-            lines += sentence.wrapped(to: SummaryText.columns, firstMargin: "  - ", margin: "    ")
+            lines += sentence.wrapped(to: palette.columns, firstMargin: "  - ", margin: "    ")
         }
         return lines
     }
 
     /// A line; a last column of text is wrapped below itself.
-    private func layout(_ cells: [String], _ widths: [Int]) -> [String] {
+    private func layout(_ cells: [String], _ widths: [Int], _ columns: Int) -> [String] {
         guard let last = cells.last, cells.count == widths.count, cells.count > 1,
             !numbers.contains(cells.count - 1), !last.isEmpty
         else { return [aligned(cells, widths)] }
         let margin = widths.dropLast().reduce(0) { $0 + $1 + 2 }
         let first = aligned(Array(cells.dropLast()), widths).padded(to: margin)
         return last.wrapped(
-            to: SummaryText.columns, firstMargin: first,
+            to: columns, firstMargin: first,
             margin: String(repeating: " ", count: margin))
     }
 
@@ -77,9 +77,11 @@ enum Ink {
     case plain, heading, good, notable, alarming
 }
 
-/// Colours for a terminal, or none.
+/// How text is laid out for where it goes: with colours for a terminal or without, and how wide.
 struct Palette {
     let isColoured: Bool
+    /// The most columns that a line takes; a longer path or word stays whole.
+    var columns = SummaryText.columns
 
     /// Colours a text that is padded already: the codes take no column.
     func paint(_ text: String, _ ink: Ink) -> String {

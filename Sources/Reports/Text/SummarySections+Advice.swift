@@ -1,6 +1,28 @@
 import Subscriptions
 
 extension SummarySections {
+    /// From how many purchases on that are not in the table it is likely that the table holds only a part
+    /// of them, and from which share of the judged rows.
+    private static let partialTable = (findings: 5, share: 0.05)
+
+    /// What to do where many purchases of known customers are not in the table; `nil` where they are
+    /// few.
+    static func importAdvice(_ summary: RunSummary) -> String? {
+        let missing = summary.findings.filter {
+            $0.kind == .missingLocally && $0.state != .corrected && $0.state != .acknowledged
+        }.reduce(0) { $0 + $1.findings }
+        let judged = summary.totals.matched + summary.totals.discrepant
+        guard missing >= partialTable.findings,
+            Double(missing) >= Double(judged) * partialTable.share
+        else { return nil }
+        return
+            "\(missing.of("purchase")) of your customers \(missing == 1 ? "is" : "are") not in the "
+            + "table (missing_locally). If the table holds only a part of your subscriptions, import "
+            + "the rest first: `trueup import FILE`. One cause explains all of them then; do not work "
+            + "through them one by one. If the table is meant to be whole, a run that writes inserts "
+            + "them."
+    }
+
     /// What to do about the exit status.
     ///
     /// A run is incomplete for several reasons, and only rows that were undecided are asked again by

@@ -127,6 +127,7 @@ extension SummarySections {
     /// What to do next, as far as the exit status says.
     static func next(_ summary: RunSummary) -> Section {
         var sentences: [String] = []
+        if let sentence = importAdvice(summary) { sentences.append(sentence) }
         sentences += advice(summary)
         let absent = summary.findings.filter { $0.kind == .notFound }
         let count = absent.reduce(0) { $0 + $1.findings }

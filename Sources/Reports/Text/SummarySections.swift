@@ -3,7 +3,9 @@ import Subscriptions
 /// The sections of the summary, each from the summary alone.
 enum SummarySections {
     /// Which run this is; always there.
-    static func run(_ summary: RunSummary, notice: String?) -> [String] {
+    static func run(
+        _ summary: RunSummary, notice: String?, columns: Int
+    ) -> [String] {
         let header = summary.header
         let ended = summary.conclusion.ended
         var facts = [
@@ -40,7 +42,7 @@ enum SummarySections {
         }
         return facts.flatMap { name, fact in
             fact.wrapped(
-                to: SummaryText.columns, firstMargin: name.padded(to: 9),
+                to: columns, firstMargin: name.padded(to: 9),
                 margin: String(repeating: " ", count: 9))
         }
     }

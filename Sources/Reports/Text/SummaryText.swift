@@ -2,8 +2,8 @@ package import Subscriptions
 
 /// The summary for people: `summary.txt` and the terminal.
 package enum SummaryText {
-    /// The most columns that a line takes; a longer path or word stays whole.
-    static let columns = 100
+    /// The most columns that a line takes where no terminal is narrower.
+    package static let columns = 100
 
     /// Renders the summary.
     ///
@@ -11,16 +11,18 @@ package enum SummaryText {
     /// out, apart from the tie-out.
     /// `reportPath` is the run's folder, `nil` where there is none; `notice` says that another root
     /// than Apple's was trusted; `plan` is what a check would change. `isColoured` adds ANSI colours for a
-    /// terminal; a file has none.
+    /// terminal; a file has none. `columns` is the width of a narrower terminal: lines are wrapped once,
+    /// where they are made.
     package static func render(
         _ summary: RunSummary, reportPath: String?, notice: String? = nil,
-        plan: PlanExcerpt? = nil, isColoured: Bool = false
+        plan: PlanExcerpt? = nil, isColoured: Bool = false, columns: Int? = nil
     ) -> String {
-        let palette = Palette(isColoured: isColoured)
+        let columns = min(columns ?? Self.columns, Self.columns)
+        let palette = Palette(isColoured: isColoured, columns: columns)
         let headline = Headline(summary)
         var blocks = [
             headline.text.wrapped(to: columns).map { palette.paint($0, headline.ink) },
-            SummarySections.run(summary, notice: notice),
+            SummarySections.run(summary, notice: notice, columns: columns),
         ]
         let causes = CauseLines(summary).lines(palette)
         if !causes.isEmpty { blocks.append(causes) }

@@ -511,7 +511,19 @@ enum Schema {
         CREATE INDEX trueup_checks_by_payer ON trueup_checks (customer, paid_group)
             WHERE paid_group IS NOT NULL;
 
-        -- What is pending, whichever job checks it.
+        -- When Apple signed the newest verified statement about each subscription that any run has
+        -- seen, whatever the run did with it.
+        CREATE TABLE trueup_statements (
+            bundle_id TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            original_transaction_id TEXT NOT NULL,
+            signed_date INTEGER NOT NULL,
+            PRIMARY KEY (bundle_id, environment, original_transaction_id)
+        ) WITHOUT ROWID;
+
+        -- What is pending, whichever job checks it. `doubts`: how many runs in a row ended with an
+        -- answer that may be wrong once. `not_before`: the question rests until then; NULL where the
+        -- next run asks it.
         CREATE TABLE trueup_agenda (
             bundle_id TEXT NOT NULL,
             environment TEXT NOT NULL,
@@ -521,10 +533,14 @@ enum Schema {
             since INTEGER NOT NULL,
             rests_on INTEGER,
             attempts INTEGER NOT NULL DEFAULT 0,
+            doubts INTEGER NOT NULL DEFAULT 0,
+            not_before INTEGER,
             PRIMARY KEY (bundle_id, environment, original_transaction_id)
         ) WITHOUT ROWID;
         CREATE INDEX trueup_agenda_by_turn ON trueup_agenda (
             turn, bundle_id, environment, original_transaction_id);
+        CREATE INDEX trueup_agenda_resting ON trueup_agenda (not_before)
+            WHERE not_before IS NOT NULL;
 
         -- What one checkpoint found to be due, and what notifications name that this checkpoint
         -- alone has read.

@@ -28,7 +28,8 @@ extension Schema {
         -- inserted by this checkpoint. `look`: 0 nothing, 1 where the row is stored, 2 Apple's
         -- statement, 3 Apple's whole history of periods. `our_status`, `apple_status`: 1 to 5, 0
         -- for none of them; NULL where the row was not checked, or Apple states nothing about it.
-        -- `apple_price` in milliunits of `apple_currency`.
+        -- `apple_price` in milliunits of `apple_currency`. `is_doubtful`: the verdict rests on an answer
+        -- that may be wrong once.
         CREATE TABLE trueup_pass_rows (
             pass_id INTEGER NOT NULL,
             bundle_id TEXT NOT NULL,
@@ -51,6 +52,7 @@ extension Schema {
             apple_currency TEXT,
             customer INTEGER,
             paid_group TEXT,
+            is_doubtful INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (pass_id, bundle_id, environment, original_transaction_id)
         ) WITHOUT ROWID;
         CREATE INDEX trueup_pass_rows_to_ask_again
@@ -58,6 +60,8 @@ extension Schema {
             WHERE asks_again = 1;
         CREATE INDEX trueup_pass_rows_cut_off ON trueup_pass_rows (pass_id)
             WHERE verdict = 3 AND reason IN ('deadline', 'unavailable', 'rate_limited');
+        CREATE INDEX trueup_pass_rows_doubtful ON trueup_pass_rows (pass_id)
+            WHERE is_doubtful = 1 AND is_absent = 0;
 
         CREATE TABLE trueup_pass_corrections (
             correction_id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -80,7 +84,8 @@ extension Schema {
             superseded_by INTEGER,
             rules TEXT NOT NULL DEFAULT '',
             undo_of INTEGER,
-            continued_by TEXT NOT NULL DEFAULT ''
+            continued_by TEXT NOT NULL DEFAULT '',
+            rests_on INTEGER
         );
         CREATE INDEX trueup_pass_corrections_by_pass ON trueup_pass_corrections (
             pass_id, bundle_id, environment, original_transaction_id, correction_id);
@@ -158,6 +163,12 @@ extension Schema {
             WHERE customer_id IS NOT NULL;
         CREATE INDEX trueup_pass_findings_of_notifications ON trueup_pass_findings (pass_id)
             WHERE kind IN ('notification_missed', 'notification_lost');
+        CREATE INDEX trueup_pass_findings_by_finding
+            ON trueup_pass_findings (pass_id, finding_id);
+        CREATE INDEX trueup_pass_findings_carried ON trueup_pass_findings (pass_id)
+            WHERE is_carried = 1;
+        CREATE INDEX trueup_pass_findings_of_overlaps ON trueup_pass_findings (pass_id)
+            WHERE kind = 'overlapping_subscriptions' AND superseded_by IS NULL;
         CREATE INDEX trueup_pass_findings_owed ON trueup_pass_findings (pass_id, finding_id)
             WHERE is_carried = 2;
 
@@ -372,10 +383,8 @@ extension Schema {
         ) WITHOUT ROWID;
         CREATE INDEX trueup_findings_open ON trueup_findings (kind, severity, state)
             WHERE state IN ('new', 'open', 'recurring');
-        CREATE INDEX trueup_findings_of_periods ON trueup_findings (
-            bundle_id, environment, original_transaction_id)
-            WHERE kind IN ('transaction_missing', 'transaction_unknown')
-                AND state IN ('new', 'open', 'recurring', 'acknowledged');
+        CREATE INDEX trueup_findings_by_subscription ON trueup_findings (
+            bundle_id, environment, original_transaction_id);
         CREATE INDEX trueup_findings_unresolved ON trueup_findings (finding_id)
             WHERE state IN ('new', 'open', 'recurring', 'acknowledged');
 

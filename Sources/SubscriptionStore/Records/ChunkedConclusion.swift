@@ -160,18 +160,33 @@ struct ChunkedConclusion: Sendable {
         ).execute(arguments: [run.sequence] + arguments)
     }
 
+    /// Why an unreached row is undecided, by its app.
+    private var reasonOfUnreached: (sql: String, arguments: StatementArguments) {
+        let refused = conclusion.refusedApps.sorted()
+        guard !refused.isEmpty else { return ("?", [conclusion.unreachedReason.rawValue]) }
+        let apps = refused.map { _ in "(?, ?)" }.joined(separator: ", ")
+        var arguments = StatementArguments()
+        for app in refused { arguments += [app.bundleID, app.environment.rawValue] }
+        arguments += [UndecidedReason.unavailable.rawValue, conclusion.unreachedReason.rawValue]
+        return (
+            "CASE WHEN (s.bundle_id, s.environment) IN (VALUES \(apps)) THEN ? ELSE ? END",
+            arguments
+        )
+    }
+
     /// Rows not reached before the run ended; the next run of the pass asks about them.
     private func listUnreached(
         _ start: StoredKey, _ count: Int, _ scope: String, _ db: Database
     ) throws {
         let isTable = scope == "subscriptions"
         let (rows, arguments) = chunk(of: scope, start, count, as: isTable ? "s" : "q")
+        let reason = reasonOfUnreached
         let join = "CROSS JOIN subscriptions AS s ON \(Self.keysAgree("s", "q"))"
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO trueup_run_undecided
                 SELECT ?, s.bundle_id, s.environment, s.original_transaction_id, s.customer_id,
-                    '\(UndecidedReason.deadline.rawValue)'
+                    \(reason.sql)
                 FROM \(rows) \(isTable ? "" : join)
                 WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
                     \(scope == "trueup_agenda" ? "AND \(AgendaLines.isForThisRun("q"))" : "")
@@ -179,7 +194,7 @@ struct ChunkedConclusion: Sendable {
                         WHERE \(FindingLook.isOfAnApp(narrowing: "w.narrowing", of: "s")))
                 """
         ).execute(
-            arguments: [run.sequence] + arguments + [
+            arguments: [run.sequence] + reason.arguments + arguments + [
                 run.passID, run.passID, TextList.encode(header.narrowing),
             ])
     }

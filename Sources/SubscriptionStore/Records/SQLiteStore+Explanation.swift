@@ -4,10 +4,10 @@ package import Subscriptions
 
 extension SQLiteStore {
     /// Everything that is known about an original transaction id, for each app and environment that
-    /// knows it.
+    /// knows it, and about the subscriptions of a customer with this id.
     ///
     /// - Parameters:
-    ///   - id: The original transaction id.
+    ///   - id: The original transaction id, or a `customer_id`.
     ///   - apps: The configured apps, where nothing but bookkeeping may be left of it.
     ///   - limit: How many runs to tell of.
     /// - Returns: By key; empty for an unknown id.
@@ -18,11 +18,16 @@ extension SQLiteStore {
         let doing = "explaining a subscription"
         do {
             return try stream(doing) { db in
-                let held = try HeldRows(db: db).holding(id).map(\.row)
+                let customers = try EvidenceErasure.subscriptions(ofCustomer: id, db)
+                let ids = Set(customers.map(\.originalTransactionID)).union([id]).sorted()
+                let held = try ids.flatMap { try HeldRows(db: db).holding($0).map(\.row) }.filter {
+                    $0.key.originalTransactionID == id || customers.contains($0.key)
+                }
                 let rows = Dictionary(
                     held.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
                 let configured = apps.map { SubscriptionKey(app: $0, originalTransactionID: id) }
-                return try Set(configured).union(rows.keys).sorted().compactMap { key in
+                return try Set(configured).union(rows.keys).union(customers).sorted().compactMap {
+                    key in
                     var reader = ExplanationReader(db: db, key: key, row: rows[key])
                     try reader.read(nights: limit)
                     return reader.explanation.isEmpty ? nil : reader.explanation

@@ -92,7 +92,8 @@ package enum UndecidedReason: String, Hashable, Sendable, CaseIterable {
     case unknownStatus = "unknown_status"
     /// A stored value of the row does not have its column's type.
     case unreadableValue = "unreadable_value"
-    /// Not reached before the run had to end: its deadline, a signal or a stop.
+    /// Not reached before the run had to end: its deadline or a signal. After a refused key, an outage or
+    /// answers that nobody can read it is `unavailable`.
     case deadline
 }
 

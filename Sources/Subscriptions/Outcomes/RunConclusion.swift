@@ -10,9 +10,14 @@ package struct RunConclusion: Hashable, Sendable {
     package var calls: [CallCount]
     /// Whether the pass is over; otherwise the next run of the job continues it.
     package var closesPass: Bool
-    /// Whether the run stopped early, so that the rows it did not reach count as undecided
-    /// (`deadline`).
+    /// Whether the run stopped early, so that the rows it did not reach count as undecided.
     package var settlesUnreached: Bool
+    /// Why rows that the run did not reach are undecided: `deadline`, or `unavailable` where Apple
+    /// answered nothing any more.
+    package var unreachedReason = UndecidedReason.deadline
+    /// Apps about which Apple refused to answer: their unreached rows are `unavailable`, whatever ended
+    /// the run.
+    package var refusedApps: Set<AppIdentity> = []
     /// Whether a round over every row has come to its end with this run.
     ///
     /// Then no row is left to be judged, even if the run was stopped afterwards; the next run looks
@@ -44,6 +49,14 @@ package struct RunConclusion: Hashable, Sendable {
     }
 
     package var exitStatus: ExitStatus { .decisive(of: statuses) }
+
+    /// Why an unreached row of an app is undecided.
+    package func reason(ofUnreached app: (bundleID: String, environment: String)) -> UndecidedReason
+    {
+        refusedApps.contains {
+            $0.bundleID == app.bundleID && $0.environment.rawValue == app.environment
+        } ? .unavailable : unreachedReason
+    }
 }
 
 /// Everything that `summary.json` and `summary.txt` state.

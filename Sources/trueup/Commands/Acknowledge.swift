@@ -107,22 +107,21 @@ package struct Acknowledge: Verb {
                 "\(known.findingID) (\(known.kind.rawValue)"
                 + (known.originalTransactionID.map { " of " + PlainText.of($0) } ?? "") + ")"
             let end = decision.until.map { ", until \($0.rfc3339)" } ?? ""
-            return try invocation.output.line(
-                invocation.fitted(
-                    decision.action == .acknowledge
-                        ? "Acknowledged \(what)\(end): the next runs report it and do not fail by it "
-                            + "(decision \(decision.number))."
-                        : "No longer acknowledged: \(what) counts again from the next run on "
-                            + "(decision \(decision.number))."))
+            return try invocation.show(
+                decision.action == .acknowledge
+                    ? "Acknowledged \(what)\(end): the next runs report it and do not fail by it "
+                        + "(decision \(decision.number))."
+                    : "No longer acknowledged: \(what) counts again from the next run on "
+                        + "(decision \(decision.number)).")
         }
-        try invocation.output.line(
-            CanonicalJSON.object([
+        try invocation.show(
+            json: CanonicalJSON.object([
                 "action": .string(decision.action.rawValue), "by": .string(decision.actor),
                 "decided_at": .time(decision.decidedAt), "decision": .integer(decision.number),
                 "finding_id": .string(decision.findingID), "hash": .string(decision.hash),
                 "kind": .string(known.kind.rawValue), "reason": .string(decision.reason),
                 "until": .time(decision.until),
-            ]).rendered)
+            ]))
     }
 }
 

@@ -118,18 +118,17 @@ package struct Apply: Verb {
     ) throws {
         guard common.json else {
             let time = known.appliedAt.map { " on " + $0.rfc3339 } ?? ""
-            return try invocation.output.line(
-                invocation.fitted(
-                    """
+            return try invocation.show(
+                text: """
                     Applied before (exit status 0): run \(run) applied this plan\(time).
                     Nothing was changed. Plan \(known.seal.sha256)
-                    """))
+                    """)
         }
-        try invocation.output.line(
-            CanonicalJSON.object([
+        try invocation.show(
+            json: CanonicalJSON.object([
                 "applied_at": .time(known.appliedAt), "applied_by": .string(run),
                 "exit_status": .integer(0), "name": .string(ExitStatus.ok.name),
                 "plan": .string(known.seal.sha256), "written": .integer(0),
-            ]).rendered)
+            ]))
     }
 }

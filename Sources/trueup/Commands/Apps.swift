@@ -23,7 +23,7 @@ package struct Apps: Verb {
         let listed = try scope.listed(among: settings.apps)
         let identities = settings.identities.filter { listed?.contains($0) ?? true }
         guard common.json else {
-            for app in identities { try invocation.output.line(app.name) }
+            for app in identities { try invocation.show(app.name) }
             return .ok
         }
         let apps = identities.map { app in
@@ -32,7 +32,7 @@ package struct Apps: Verb {
                 "environment": .string(app.environment.rawValue),
             ])
         }
-        try invocation.output.line(CanonicalJSON.object(["apps": .array(apps)]).rendered)
+        try invocation.show(json: CanonicalJSON.object(["apps": .array(apps)]))
         return .ok
     }
 }

@@ -29,7 +29,7 @@ struct BadLineLog {
             invocation.say("\(file):\(bad.line): \(bad.reason)")
             return
         }
-        invocation.say(bad.json(of: file).rendered)
+        invocation.say(json: bad.json(of: file))
     }
 
     /// Says something about a line that is not bad.
@@ -38,7 +38,7 @@ struct BadLineLog {
         let object = CanonicalJSON.object([
             "file": .string(file), "line": .integer(Int64(line)), "remark": .string(text),
         ])
-        invocation.say(object.rendered)
+        invocation.say(json: object)
     }
 
     /// Writes out what is still buffered of the copy.

@@ -116,13 +116,13 @@ package struct Doctor: Verb {
                 "checks": .array(diagnoses.map(\.json)),
                 "exit_status": .integer(Int64(status.code)), "name": .string(status.name),
             ]
-            return try invocation.output.line(CanonicalJSON.object(members).rendered)
+            return try invocation.show(json: CanonicalJSON.object(members))
         }
         let isColoured = common.color.applies(
             toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
         for diagnosis in diagnoses where !common.quiet || diagnosis.outcome != .ok {
-            try invocation.output.line(
-                invocation.fitted(diagnosis.line(isColoured: isColoured)))
+            try invocation.show(
+                text: diagnosis.line(isColoured: isColoured), isColoured: isColoured)
         }
     }
 }

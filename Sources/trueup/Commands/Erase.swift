@@ -60,7 +60,7 @@ package struct Erase: Verb {
             ReportFolder.isPublished($0, in: settings.reportDirectory)
         }
         if common.json {
-            return try invocation.output.line(
+            return try invocation.show(
                 CanonicalJSON.object([
                     "customer_id": .string(customer),
                     "erased_before": .integer(Int64(found.erased - (erasedNow ?? 0))),
@@ -74,27 +74,23 @@ package struct Erase: Verb {
         }
         let rows = found.subscriptions.count
         guard rows > 0 else {
-            return try invocation.output.line(
-                invocation.fitted(
-                    "No row and no finding has the customer_id \(customer); nothing was erased."))
+            return try invocation.show(
+                "No row and no finding has the customer_id \(customer); nothing was erased.")
         }
-        try invocation.output.line(
-            invocation.fitted(
-                "Customer \(customer): \(rows) \(rows == 1 ? "subscription" : "subscriptions"), "
-                    + "\(found.kept) signed payloads kept, \(found.erased) erased."))
-        try invocation.output.line(
-            invocation.fitted(
-                erasedNow.map { "\($0) erased now; their digests stay as tombstones." }
-                    ?? "Nothing was erased. Add --execute to erase the payloads that are kept."))
+        try invocation.show(
+            "Customer \(customer): \(rows) \(rows == 1 ? "subscription" : "subscriptions"), "
+                + "\(found.kept) signed payloads kept, \(found.erased) erased.")
+        try invocation.show(
+            erasedNow.map { "\($0) erased now; their digests stay as tombstones." }
+                ?? "Nothing was erased. Add --execute to erase the payloads that are kept.")
         if found.events > 0 {
-            try invocation.output.line("\(found.events) messages of events are kept, too.")
+            try invocation.show("\(found.events) messages of events are kept, too.")
         }
         guard !standing.isEmpty else { return }
-        try invocation.output.line(
-            invocation.fitted(
-                "Report folders are sealed and keep what they show. These of "
-                    + "\(settings.reportDirectory) still show payloads or rows of the customer; "
-                    + "delete them from the front of the chain when their time is over:"))
-        for run in standing { try invocation.output.line("  \(run)") }
+        try invocation.show(
+            "Report folders are sealed and keep what they show. These of "
+                + "\(settings.reportDirectory) still show payloads or rows of the customer; "
+                + "delete them from the front of the chain when their time is over:")
+        for run in standing { try invocation.show("  \(run)") }
     }
 }

@@ -48,8 +48,11 @@ package struct Estimate: Verb {
         let report = EstimateReport(
             job: job, forecast: forecast, copy: try settings.company.copy(in: store),
             companyLedger: ledger)
-        try invocation.output.line(
-            common.json ? report.json.rendered : invocation.fitted(report.text))
+        guard !common.json else {
+            try invocation.show(json: report.json)
+            return .ok
+        }
+        try invocation.show(text: report.text)
         return .ok
     }
 }

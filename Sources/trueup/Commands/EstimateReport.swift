@@ -55,7 +55,7 @@ package struct EstimateReport {
         lines += ["", "Calls"] + callLines
         lines += ["", "Time       " + time]
         lines += ["", "How sure"] + notes.map { "  " + $0 }
-        return lines.joined(separator: "\n")
+        return lines.map(PlainText.of).joined(separator: "\n")
     }
 
     private static func words(_ names: [String]) -> String { names.joined(separator: " and ") }

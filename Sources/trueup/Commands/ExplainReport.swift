@@ -29,7 +29,7 @@ struct ExplainReport {
         let timeLine = ExplainTimeLine(explanation)
         lines += ["", "Time line" + (timeLine.isEmpty ? ": nothing" : "")]
         lines += TextTable.lines(timeLine.rows, rightAligned: [])
-        return lines.joined(separator: "\n")
+        return lines.map(PlainText.of).joined(separator: "\n")
     }
 
     // MARK: As it stands

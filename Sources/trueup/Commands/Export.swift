@@ -28,7 +28,7 @@ package struct Export: Verb {
         let store = try Books(settings).openToRead(at: invocation.now())
         if let missing = try settings.company.copy(in: store)?.notRead() { invocation.say(missing) }
         var batch: [UInt8] = []
-        let output = invocation.output
+        let output = invocation.rawOutput
         let handOn = { (batch: inout [UInt8], limit: Int) throws(CommandFailure) in
             guard batch.count > limit else { return }
             try output.write(batch)

@@ -186,9 +186,9 @@ package struct Import: Verb {
     private func show(_ intake: ImportIntake, in invocation: Invocation) throws {
         let outcome = ImportOutcome(intake, ofReceipts: receipts, isDryRun: dryRun)
         guard !common.json else {
-            return try invocation.output.line(outcome.json.rendered)
+            return try invocation.show(json: outcome.json)
         }
-        try invocation.output.line(invocation.fitted(outcome.text))
+        try invocation.show(outcome.text)
         if let leftOut = outcome.leftOut { invocation.say(leftOut) }
         for line in outcome.remarks where !common.quiet { invocation.say(line) }
     }

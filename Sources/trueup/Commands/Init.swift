@@ -90,11 +90,10 @@ package struct Init: Verb {
                     + ". Nothing was written. Write the mapping by hand (docs/mappings/README.md).")
         }
         guard !common.json else {
-            try invocation.output.line(
-                CanonicalJSON.object(["proposal": .string(text)]).rendered)
+            try invocation.show(json: CanonicalJSON.object(["proposal": .string(text)]))
             return .ok
         }
-        try invocation.output.write(Array(text.utf8))
+        try invocation.show(text: text.hasSuffix("\n") ? String(text.dropLast()) : text)
         return .ok
     }
 
@@ -141,15 +140,15 @@ package struct Init: Verb {
                 "missing": .array(parts.missing.map { .string($0.path) }),
                 "restored": .array(parts.restored.map(CanonicalJSON.string)),
             ]
-            try invocation.output.line(CanonicalJSON.object(lists).rendered)
+            try invocation.show(json: CanonicalJSON.object(lists))
             return
         }
-        for path in parts.created { try invocation.output.line("created  \(path)") }
+        for path in parts.created { try invocation.show("created  \(path)") }
         for path in parts.kept {
-            try invocation.output.line("kept     \(path) (was there already)")
+            try invocation.show("kept     \(path) (was there already)")
         }
-        for file in parts.missing { try invocation.output.line("missing  \(file.reason)") }
-        for part in parts.restored { try invocation.output.line("restored \(part)") }
+        for file in parts.missing { try invocation.show("missing  \(file.reason)") }
+        for part in parts.restored { try invocation.show("restored \(part)") }
         if !common.quiet, !parts.missing.isEmpty {
             try invocation.output.flush()
             invocation.say(
@@ -159,12 +158,12 @@ package struct Init: Verb {
         if !common.quiet, parts.created.contains(settingsFile) {
             try invocation.output.flush()
             invocation.say(
-                """
+                text: """
 
-                Next: fill in \(settingsFile), put the key file in place (chmod 600), load your \
-                rows with
-                "trueup import FILE", and look before you touch: "trueup check nightly" leaves a plan, "trueup apply" applies it.
-                """)
+                    Next: fill in \(PlainText.of(settingsFile)), put the key file in place (chmod 600), load your \
+                    rows with
+                    "trueup import FILE", and look before you touch: "trueup check nightly" leaves a plan, "trueup apply" applies it.
+                    """)
         }
     }
 }

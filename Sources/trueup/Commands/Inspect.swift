@@ -75,14 +75,14 @@ package struct Inspect: Verb {
             inspection = try await Inspection(of: bytes, as: kind.kind, by: inspector)
         }
         if common.json {
-            try invocation.output.line(InspectionJSON.text(of: inspection))
+            try invocation.show(renderedJSON: InspectionJSON.text(of: inspection))
         } else {
             let isColoured = common.color.applies(
                 toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
             let text = InspectionText(
                 isColoured: isColoured, isVerbose: common.verbose,
                 remarks: common.quiet ? [] : setup.remarks)
-            try invocation.output.line(text.rendered(inspection))
+            try invocation.show(text: text.rendered(inspection), isColoured: isColoured)
         }
         switch inspection.judgement.verdict {
         case .valid: return .ok

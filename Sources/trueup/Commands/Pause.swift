@@ -26,19 +26,23 @@ package struct Pause: Verb {
         var orders = running.orders
         let resumption = common.command("resume", running.live.job)
         if let pause = orders.pause {
-            try invocation.output.line(
-                common.json
-                    ? orders.json.rendered
-                    : "\(running.name) is \(pause.sentence) already; go on with: \(resumption)")
+            guard !common.json else {
+                try invocation.show(json: orders.json)
+                return .ok
+            }
+            try invocation.show(
+                "\(running.name) is \(pause.sentence) already; go on with: \(resumption)")
             return .ok
         }
         orders.pause = RunOrders.Pause(since: invocation.now(), by: RunningUser.actor)
         try running.give(orders)
-        try invocation.output.line(
-            common.json
-                ? orders.json.rendered
-                : "\(running.name) asks nothing more within a second; its max_duration goes on. "
-                    + "Go on with: \(resumption)")
+        guard !common.json else {
+            try invocation.show(json: orders.json)
+            return .ok
+        }
+        try invocation.show(
+            "\(running.name) asks nothing more within a second; its max_duration goes on. "
+                + "Go on with: \(resumption)")
         return .ok
     }
 }

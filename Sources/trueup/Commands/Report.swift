@@ -145,8 +145,10 @@ package struct Report: Verb {
     }
 
     private func write(_ night: NightSummary, _ invocation: Invocation) throws {
-        try invocation.output.write(
-            Array((common.json ? night.json.rendered + "\n" : night.text).utf8))
+        guard !common.json else { return try invocation.show(json: night.json) }
+        var text = night.text
+        if text.hasSuffix("\n") { text.removeLast() }
+        try invocation.show(text: text)
     }
 
     /// `nil` for a run that was killed or whose lists are past their retention.
@@ -185,7 +187,7 @@ package struct Report: Verb {
                 reason + "; these can be rendered: "
                     + RenderedRun.fileNames.joined(separator: ", "))
         }
-        let output = invocation.output
+        let output = invocation.rawOutput
         var refusal: CommandFailure?
         do {
             try rendered.render(name) { bytes throws(ReportError) in
@@ -199,5 +201,6 @@ package struct Report: Verb {
         } catch {
             throw refusal ?? error
         }
+        try output.flush()
     }
 }

@@ -84,7 +84,7 @@ package struct Restored: Verb {
         let (lost, report) = try await restoration.declare(in: store)
         _ = consume lock
         guard !common.json else {
-            try invocation.output.line(
+            try invocation.show(
                 CanonicalJSON.object([
                     "lost": .array(
                         lost.map {
@@ -96,11 +96,10 @@ package struct Restored: Verb {
                 ]).rendered)
             return .ok
         }
-        for one in lost { try invocation.output.line(invocation.fitted(one.sentence)) }
-        try invocation.output.line(
-            invocation.fitted(
-                "Declared: trueup verify shows it as a declared break from now on. Report: \(report)"
-            ))
+        for one in lost { try invocation.show(one.sentence) }
+        try invocation.show(
+            "Declared: trueup verify shows it as a declared break from now on. Report: \(report)"
+        )
         return .ok
     }
 
@@ -109,13 +108,13 @@ package struct Restored: Verb {
         insteadOf former: String, by books: String, in invocation: Invocation
     ) throws {
         guard !common.json else {
-            return try invocation.output.line(
-                CanonicalJSON.object([
+            return try invocation.show(
+                json: CanonicalJSON.object([
                     "lost": .array([]), "books": .string(books), "former_books": .string(former),
                     "reason": .string(reason), "report": .null,
-                ]).rendered)
+                ]))
         }
-        try invocation.output.line(
+        try invocation.show(
             "Declared: the ledger beside your table is that of \(books) from now on, no longer of "
                 + "\(former). The next run takes its entries over.")
     }
@@ -126,13 +125,13 @@ package struct Restored: Verb {
             let taken: [String: CanonicalJSON] = [
                 "from": .integer(range.lowerBound), "to": .integer(range.upperBound),
             ]
-            return try invocation.output.line(
-                CanonicalJSON.object([
+            return try invocation.show(
+                json: CanonicalJSON.object([
                     "lost": .array([]), "taken_over": .object(taken), "reason": .string(reason),
                     "report": .null,
-                ]).rendered)
+                ]))
         }
-        try invocation.output.line(
+        try invocation.show(
             "Nothing had to be declared: the books were behind, and entries \(range.lowerBound) to "
                 + "\(range.upperBound) were taken over from the ledger beside your table, and from "
                 + "reports where it lacks them.")
@@ -144,12 +143,12 @@ package struct Restored: Verb {
             let range: [String: CanonicalJSON] = [
                 "from": .integer(lost.lowerBound), "to": .integer(lost.upperBound),
             ]
-            return try invocation.output.line(
-                CanonicalJSON.object([
+            return try invocation.show(
+                json: CanonicalJSON.object([
                     "lost": .array([.object(range)]), "reason": .string(reason), "report": .null,
-                ]).rendered)
+                ]))
         }
-        try invocation.output.line(
+        try invocation.show(
             "Declared: your table lost the corrections of entries \(lost.lowerBound) to "
                 + "\(lost.upperBound). The books keep them; the next run asks Apple about every row."
         )

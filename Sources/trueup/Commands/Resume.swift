@@ -23,12 +23,14 @@ package struct Resume: Verb {
         let wasPaused = orders.pause != nil
         orders.pause = nil
         if wasPaused { try running.give(orders) }
-        try invocation.output.line(
-            common.json
-                ? orders.json.rendered
-                : wasPaused
-                    ? "\(running.name) goes on within a second"
-                    : "\(running.name) is not paused; nothing was changed")
+        guard !common.json else {
+            try invocation.show(json: orders.json)
+            return .ok
+        }
+        try invocation.show(
+            wasPaused
+                ? "\(running.name) goes on within a second"
+                : "\(running.name) is not paused; nothing was changed")
         return .ok
     }
 }

@@ -38,17 +38,15 @@ package struct Show: Verb {
         try record.forEachPlanned { correction, _ in counts.add(correction) }
         if common.json {
             try record.forEachPlanned { correction, fate in
-                try invocation.output.line(PlanListing.json(of: correction, fate: fate).rendered)
+                try invocation.show(json: PlanListing.json(of: correction, fate: fate))
             }
             return .ok
         }
         let header = try record.summary().header
-        try invocation.output.line(
-            invocation.fitted(
-                "Plan of run \(runID) (\(header.mode.rawValue) \(header.job)): " + counts.sentence))
+        try invocation.show(
+            "Plan of run \(runID) (\(header.mode.rawValue) \(header.job)): " + counts.sentence)
         try record.forEachPlanned { correction, fate in
-            try invocation.output.line(
-                invocation.fitted(PlanListing.line(of: correction, fate: fate)))
+            try invocation.show(PlanListing.line(of: correction, fate: fate))
         }
         return .ok
     }

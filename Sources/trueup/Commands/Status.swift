@@ -33,12 +33,16 @@ package struct Status: Verb {
         let elsewhere = try books.holderElsewhere().map {
             StatusReport.Running(holder: $0.holder, since: $0.since)
         }
-        let report = StatusReport(
+        var report = StatusReport(
             overview: try store.overview(runs: Self.listedRuns, at: invocation.now()),
             running: here ?? elsewhere, apps: settings.identities, now: invocation.now(),
             copy: try settings.company.copy(in: store), others: others.runs, gap: others.gap)
-        try invocation.output.line(
-            common.json ? report.json.rendered : invocation.fitted(report.text))
+        report.columns = invocation.textColumns
+        guard !common.json else {
+            try invocation.show(json: report.json)
+            return .ok
+        }
+        try invocation.show(text: report.text)
         return .ok
     }
 }

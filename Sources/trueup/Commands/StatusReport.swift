@@ -10,6 +10,8 @@ package struct StatusReport {
     private let copy: CopyState?
     let others: [WorkerRun]
     let gap: String?
+    /// The width of the terminal; `nil` where nothing says one.
+    var columns: Int?
 
     /// - Parameters:
     ///   - overview: What the books say.
@@ -73,7 +75,7 @@ package struct StatusReport {
         }
         lines.append(contentsOf: runLines)
         lines.append(contentsOf: workerLines)
-        return lines.joined(separator: "\n")
+        return lines.map(PlainText.of).joined(separator: "\n")
     }
 
     private func bookkeepingLines(_ kept: [BookkeepingCount]) -> [String] {
@@ -176,7 +178,17 @@ package struct StatusReport {
                 String(run.totals.excludedCount),
             ]
         }
-        return ["Last runs"] + TextTable.lines([head] + rows, rightAligned: [5, 6, 7, 8, 9])
+        let table = TextTable.lines([head] + rows, rightAligned: [5, 6, 7, 8, 9])
+        let width = table.map(\.count).max() ?? 0
+        guard let columns, width > columns else { return ["Last runs"] + table }
+        // A table that is wider than the terminal would be broken anywhere: what a run counted goes
+        // below what it was.
+        let named = TextTable.lines(rows.map { Array($0[..<5]) }, rightAligned: [])
+        return ["Last runs"]
+            + zip(named, rows).flatMap { line, row in
+                let counts = zip(head[5...], row[5...]).map { "\($0) \($1)" }
+                return [line, "    " + counts.joined(separator: ", ")]
+            }
     }
 
     func moment(_ time: Timestamp) -> String {

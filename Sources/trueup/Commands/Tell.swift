@@ -81,18 +81,18 @@ package struct Tell: Verb {
         guard common.json else {
             // A scheduler calls this every five minutes: with --quiet, nothing to do is not worth a line.
             if let sentence = summary.sentence ?? (common.quiet ? nil : "nothing to tell") {
-                try invocation.output.line(invocation.fitted(sentence))
+                try invocation.show(sentence)
             }
             return
         }
-        try invocation.output.line(
-            CanonicalJSON.object([
+        try invocation.show(
+            json: CanonicalJSON.object([
                 "told": .integer(Int64(summary.told)),
                 "failed": .integer(Int64(summary.failed)),
                 "gave_up": .integer(Int64(summary.gaveUp)),
                 "retried": .integer(Int64(retried)),
                 "outbox": summary.totals.json,
-            ]).rendered)
+            ]))
     }
 }
 

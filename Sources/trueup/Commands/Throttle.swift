@@ -57,7 +57,11 @@ package struct Throttle: Verb {
                 + common.command("throttle", running.live.job, "off")
         }
         try running.give(orders)
-        try invocation.output.line(common.json ? orders.json.rendered : words)
+        if common.json {
+            try invocation.show(json: orders.json)
+        } else {
+            try invocation.show(words)
+        }
         return .ok
     }
 }

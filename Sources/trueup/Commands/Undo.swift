@@ -78,7 +78,7 @@ package struct Undo: Verb {
     ) throws -> ExitStatus {
         let listing = UndoListing(
             runID: runID, execution: common.command("undo", runID, "--execute"),
-            isJSON: common.json, output: invocation.output)
+            isJSON: common.json, in: invocation)
         let counts = try preview(runID, settings, invocation, listing.add)
         try listing.end(counts)
         return counts.conflicts > 0 ? .stale : .ok
@@ -92,20 +92,19 @@ package struct Undo: Verb {
                 counts.done + counts.conflicts > 0
                 ? "of run \(runID)'s corrections, \(counts.done) were taken back before, "
                     + "\(counts.conflicts) cannot be." : "run \(runID) corrected no row."
-            try invocation.output.line(
-                invocation.fitted(
-                    "Nothing to take back (exit status \(status.code)): \(why) Nothing was changed."
-                ))
+            try invocation.show(
+                "Nothing to take back (exit status \(status.code)): \(why) Nothing was changed."
+            )
             for conflict in counts.named {
-                try invocation.output.line(invocation.fitted("  - " + conflict))
+                try invocation.show("  - " + conflict)
             }
             return
         }
-        try invocation.output.line(
-            CanonicalJSON.object([
+        try invocation.show(
+            json: CanonicalJSON.object([
                 "conflicts": .integer(Int64(counts.conflicts)),
                 "done": .integer(Int64(counts.done)), "exit_status": .integer(Int64(status.code)),
                 "name": .string(status.name), "undo_of": .string(runID), "written": .integer(0),
-            ]).rendered)
+            ]))
     }
 }

@@ -8,56 +8,57 @@ final class UndoListing {
     /// The command that takes it back, whole.
     private let execution: String
     private let isJSON: Bool
-    private let output: any ByteSink
+    private let invocation: Invocation
     private var isFirst = true
 
-    init(runID: String, execution: String, isJSON: Bool, output: any ByteSink) {
+    init(runID: String, execution: String, isJSON: Bool, in invocation: Invocation) {
         self.runID = runID
         self.execution = execution
         self.isJSON = isJSON
-        self.output = output
+        self.invocation = invocation
     }
 
     /// Written with the first item: a run that does not exist gets no heading.
     private func begin() throws {
         guard isJSON else {
-            try output.line("Undo of run \(runID), newest first. Nothing is changed by looking.")
-            try output.line("")
-            return try output.line(
+            try invocation.show(
+                "Undo of run \(runID), newest first. Nothing is changed by looking.")
+            try invocation.show("")
+            return try invocation.show(
                 Self.columns("entry", "subscription", "field", "holds", "goes back to"))
         }
-        try output.write(Array("{\"corrections\":[".utf8))
+        try invocation.output.write(Array("{\"corrections\":[".utf8))
     }
 
     func add(_ item: UndoItem) throws {
         if isFirst { try begin() }
         defer { isFirst = false }
-        guard isJSON else { return try output.line(lines(of: item).joined(separator: "\n")) }
+        guard isJSON else { return try lines(of: item).forEach { try invocation.show($0) } }
         let text = (isFirst ? "\n" : ",\n") + json(of: item).rendered
-        try output.write(Array(text.utf8))
+        try invocation.output.write(Array(PlainText.ofJSON(text).utf8))
     }
 
     func end(_ counts: UndoCounts) throws {
         if isFirst {
             // A table without lines would have to be understood.
             guard isJSON else {
-                return try output.line("Nothing to take back: run \(runID) corrected no row.")
+                return try invocation.show("Nothing to take back: run \(runID) corrected no row.")
             }
             try begin()
         }
         guard isJSON else {
-            try output.line("")
-            return try output.line(
+            try invocation.show("")
+            try invocation.show(
                 "\(counts.ready) can be taken back, \(counts.done) were before, "
-                    + "\(counts.conflicts) cannot."
-                    + (counts.ready > 0
-                        ? "\nTo do it: " + execution : ""))
+                    + "\(counts.conflicts) cannot.")
+            if counts.ready > 0 { try invocation.show("To do it: " + execution) }
+            return
         }
         let rest = CanonicalJSON.object([
             "conflicts": .integer(Int64(counts.conflicts)), "done": .integer(Int64(counts.done)),
             "ready": .integer(Int64(counts.ready)), "undo_of": .string(runID),
         ])
-        try output.line("\n]," + rest.rendered.dropFirst())
+        try invocation.show(renderedJSON: "\n]," + rest.rendered.dropFirst())
     }
 
     private func lines(of item: UndoItem) -> [String] {
@@ -95,11 +96,7 @@ final class UndoListing {
         for (index, cell) in rest.enumerated() {
             line += "  " + (index == rest.count - 1 ? cell : cell.padded(to: widths[index]))
         }
-        // Ids and values come from outside: their control characters must not reach the terminal.
-        let visible = line.unicodeScalars.map { scalar -> Unicode.Scalar in
-            scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) ? "\u{FFFD}" : scalar
-        }
-        return String(String.UnicodeScalarView(visible))
+        return line
     }
 
     private func json(of item: UndoItem) -> CanonicalJSON {

@@ -71,7 +71,7 @@ package struct Verify: Verb {
                 report.take(run)
             } else {
                 for line in VerifyReport.lines(of: run, quiet: common.quiet, ink) {
-                    try invocation.output.line(invocation.fitted(line))
+                    try invocation.show(text: line, isColoured: ink.isColoured)
                 }
                 try invocation.output.flush()
             }
@@ -81,10 +81,10 @@ package struct Verify: Verb {
                 at: settings.company, beside: books, at: settings.databasePath)
         }
         if common.json {
-            try invocation.output.line(report.json(of: result).rendered)
+            try invocation.show(json: report.json(of: result))
         } else {
             for line in report.closing(of: result, quiet: common.quiet, ink) {
-                try invocation.output.line(invocation.fitted(line))
+                try invocation.show(text: line, isColoured: ink.isColoured)
             }
         }
         return report.status(of: result)

@@ -35,8 +35,8 @@ struct VerifyReport {
             let mark =
                 run.problems.isEmpty
                 ? ink.good("ok      ") : ink.bad(run.isUnproven ? "UNPROVEN" : "TAMPERED")
-            lines.append("\(mark)  \(run.folder)  \(summary(of: run))")
-            lines += run.notes.map { "          note: \($0)" }
+            lines.append("\(mark)  \(PlainText.of(run.folder))  \(summary(of: run))")
+            lines += run.notes.map { "          note: \(PlainText.of($0))" }
         }
         return lines + problemLines(run.problems, ink)
     }
@@ -57,20 +57,21 @@ struct VerifyReport {
     }
 
     private static func problemLines(_ list: ProblemList, _ ink: Ink) -> [String] {
-        list.problems.map { ink.bad("wrong") + "     \($0)" }
+        list.problems.map { ink.bad("wrong") + "     \(PlainText.of($0.description))" }
             + (list.omitted > 0 ? ["          and \(list.omitted) more of the same place"] : [])
     }
 
     /// The end: what is wrong with the chain, and the verdict.
     func closing(of result: AuditResult, quiet: Bool, _ ink: Ink) -> [String] {
+        let directory = PlainText.of(directory)
         var lines = Self.problemLines(result.problems, ink)
         if let companyLedger, !quiet || companyLedger.status != .ok {
             lines.append(
-                companyLedger.status == .ok
-                    ? companyLedger.text : ink.bad("wrong") + "     " + companyLedger.text)
+                (companyLedger.status == .ok ? "" : ink.bad("wrong") + "     ")
+                    + PlainText.of(companyLedger.text))
         }
         if quiet, result.isIntact { return lines }
-        if !quiet { lines += result.notes.map { "note: \($0)" } }
+        if !quiet { lines += result.notes.map { "note: \(PlainText.of($0))" } }
         let runs = Self.counted(result.runs, "run")
         guard !result.isUnproven else {
             return lines + [
@@ -113,11 +114,15 @@ struct VerifyReport {
                 "Not Apple's: evidence was verified against the root \(root.fingerprint), which "
                     + "you gave")
         }
+        lines.append(
+            "Not proven, because Apple does not sign it: cause, first_seen, action and more of a "
+                + "finding, undecided.csv, not_found.csv; README.txt of the newest run lists it all"
+        )
         if let newest = result.newest, let digest = newest.manifestDigest {
             // What stands for the head of an empty ledger is in every chain and proves nothing.
             let head = newest.ledgerHead.flatMap { $0 == LedgerEntry.firstPreviousHash ? nil : $0 }
             lines += [
-                "Write this down, away from this machine; nothing up to \(newest.runID) can then",
+                "Write this down, away from this machine; nothing up to \(PlainText.of(newest.runID)) can then",
                 "be taken away or written anew unseen (trueup verify --anchor DIGEST):",
                 "  manifest     \(digest)",
                 "  ledger head  \(head ?? "none yet: nothing was corrected")",

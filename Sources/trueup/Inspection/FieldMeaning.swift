@@ -55,20 +55,3 @@ enum FieldMeaning {
         return meanings[number] == nil
     }
 }
-
-/// Foreign text made safe for a terminal: what moves the cursor or reorders letters is spelled out.
-enum PlainText {
-    static func of(_ text: String) -> String {
-        var output = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,
-                .unassigned:
-                output.append(
-                    contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
-            default: output.append(scalar)
-            }
-        }
-        return String(output)
-    }
-}

@@ -34,9 +34,8 @@ package enum CommandRunner {
             // Results that are complete so far are written before the error that ended them.
             try? invocation.output.flush()
             let report = ErrorReport(error)
-            let text = report.rendered(
-                asJSON: verb.common.json || verb.common.logFormat == .json)
-            if !text.isEmpty { invocation.say(text) }
+            report.say(
+                asJSON: verb.common.json || verb.common.logFormat == .json, in: invocation)
             return report.status
         }
     }
@@ -58,14 +57,17 @@ package enum CommandRunner {
         _ problem: String, arguments: [String], in invocation: Invocation
     ) -> ExitStatus {
         let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
-        invocation.say(
-            isJSON ? ErrorReport.json(status: .usage, message: problem) : "Error: " + problem)
+        if isJSON {
+            invocation.say(json: ErrorReport.json(status: .usage, message: problem))
+        } else {
+            invocation.say("Error: " + problem)
+        }
         return .usage
     }
 
     private static func exitStatusPage(in invocation: Invocation) -> ExitStatus {
         do throws(CommandFailure) {
-            try invocation.output.line(ExitStatusHelp.text)
+            try invocation.show(text: ExitStatusHelp.text)
             try invocation.output.flush()
             return .ok
         } catch {
@@ -83,16 +85,19 @@ package enum CommandRunner {
         let text = HelpLines.wrappingUsage(of: TrueUp.fullMessage(for: error))
         guard TrueUp.exitCode(for: error).isSuccess else {
             let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
-            invocation.say(
-                isJSON
-                    ? ErrorReport.json(status: .usage, message: TrueUp.message(for: error)) : text)
+            if isJSON {
+                invocation.say(
+                    json: ErrorReport.json(status: .usage, message: TrueUp.message(for: error)))
+            } else {
+                invocation.say(text: text)
+            }
             return .usage
         }
         do throws(CommandFailure) {
             let whole =
                 text.hasPrefix("OVERVIEW: ")
                 ? text + "\n" + CommandExamples.section(ofHelp: text) + ExitStatusHelp.text : text
-            try invocation.output.line(invocation.fitted(whole))
+            try invocation.show(text: whole)
             try invocation.output.flush()
             return .ok
         } catch {

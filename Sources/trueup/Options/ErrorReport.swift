@@ -119,20 +119,20 @@ package struct ErrorReport {
         }
     }
 
-    /// One line for standard error; empty when there is nothing to say.
-    package func rendered(asJSON: Bool) -> String {
-        guard !message.isEmpty else { return "" }
-        guard asJSON else { return "error: " + message }
-        return Self.json(status: status, message: message, details: details)
+    /// Says it on standard error, unless there is nothing to say.
+    func say(asJSON: Bool, in invocation: Invocation) {
+        guard !message.isEmpty else { return }
+        guard asJSON else { return invocation.say("error: " + message) }
+        invocation.say(json: Self.json(status: status, message: message, details: details))
     }
 
     static func json(
         status: ExitStatus, message: String, details: [String: CanonicalJSON] = [:]
-    ) -> String {
+    ) -> CanonicalJSON {
         let members: [String: CanonicalJSON] = [
             "error": .string(message), "exit_status": .integer(Int64(status.code)),
             "name": .string(status.name),
         ]
-        return CanonicalJSON.object(members.merging(details) { own, _ in own }).rendered
+        return .object(members.merging(details) { own, _ in own })
     }
 }

@@ -57,8 +57,45 @@ package struct Invocation {
         return Int(size.ws_col)
     }
 
-    /// A text for people, broken between words where it goes to a terminal that is narrower.
-    func fitted(_ text: String) -> String {
+    /// Writes a line for people to the results, broken between words where the terminal is narrower.
+    ///
+    /// - Parameter line: May hold foreign text; whatever a terminal would obey is spelled out.
+    func show(_ line: String) throws(CommandFailure) {
+        try output.line(fitted(PlainText.of(line)))
+    }
+
+    /// Writes lines for people, of which foreign values were made plain as they were put in.
+    ///
+    /// - Parameters:
+    ///   - text: The lines, without a line feed at the end.
+    ///   - isColoured: Whether it has colours of the program's own.
+    func show(text: String, isColoured: Bool = false) throws(CommandFailure) {
+        try output.line(
+            fitted(isColoured ? PlainText.ofColouredLines(text) : PlainText.ofLines(text)))
+    }
+
+    /// Writes one JSON text for machines.
+    func show(json: CanonicalJSON) throws(CommandFailure) {
+        try show(renderedJSON: json.rendered)
+    }
+
+    /// The same with JSON that stands as text already, without a line feed at the end.
+    func show(renderedJSON text: String) throws(CommandFailure) {
+        try output.line(PlainText.ofJSON(text))
+    }
+
+    /// Where rows and files are written as they are; a terminal gets them spelled out.
+    var rawOutput: any ByteSink { outputIsTerminal ? TerminalFilter(output) : output }
+
+    /// The width for text that is laid out before it is shown; `nil` where nothing says one.
+    ///
+    /// A terminal narrower than this cannot be laid out for.
+    var textColumns: Int? {
+        guard outputIsTerminal, let columns = outputColumns(), columns >= 40 else { return nil }
+        return columns
+    }
+
+    private func fitted(_ text: String) -> String {
         guard outputIsTerminal, let columns = outputColumns() else { return text }
         return TerminalLines.fitted(text, columns: columns)
     }
@@ -81,14 +118,25 @@ package struct Invocation {
         }
     }
 
-    /// Writes a message to standard error; one that cannot be written never fails a command.
+    /// Writes a message of one line to standard error; one that cannot be written never fails a
+    /// command.
     ///
-    /// - Parameter text: For people, then broken between words on a narrow terminal; or one JSON object.
-    package func say(_ text: String) {
-        var text = text
-        if diagnosticsAreTerminal, !text.hasPrefix("{"), let columns = diagnosticsColumns() {
+    /// - Parameter line: May hold foreign text; whatever a terminal would obey is spelled out.
+    package func say(_ line: String) { say(text: PlainText.of(line)) }
+
+    /// Writes lines of the program's own making to standard error.
+    func say(text: String) {
+        var text = PlainText.ofLines(text)
+        if diagnosticsAreTerminal, let columns = diagnosticsColumns() {
             text = TerminalLines.fitted(text, columns: columns)
         }
+        writeMessage(text)
+    }
+
+    /// Writes one JSON object to standard error.
+    func say(json: CanonicalJSON) { writeMessage(PlainText.ofJSON(json.rendered)) }
+
+    private func writeMessage(_ text: String) {
         try? diagnostics.line(text)
         try? diagnostics.flush()
     }

@@ -29,7 +29,9 @@ struct EventNotifier {
                 arguments: words, environment: invocation.environment, timeout: timeout,
                 shows: { text in
                     guard isVerbose else { return }
-                    writeToStandardError(text.hasSuffix("\n") ? text : text + "\n")
+                    // A command may write several lines, and colours.
+                    let end = text.hasSuffix("\n") ? "" : "\n"
+                    writeToStandardError(PlainText.ofLines(text) + end)
                 })
         case .url(let url, let source):
             let secret = try NotifySecret.load(

@@ -79,7 +79,7 @@ package final class ProgressLine: Sendable {
         }
         guard isDue else { return }
         guard !isTerminal else { return overwrite() }
-        if let sentence = standing.sentence { write("trueup: \(sentence)\n") }
+        if let sentence = standing.sentence { write("trueup: \(PlainText.of(sentence))\n") }
     }
 
     /// Says that nothing is asked until `end`.
@@ -91,7 +91,7 @@ package final class ProgressLine: Sendable {
     package func wait(_ sentence: String, for reason: String, until end: Timestamp) {
         state.withLock { $0.wait = RunStanding.Wait(reason: reason, until: end) }
         guard !isQuiet else { return }
-        guard isTerminal else { return write("trueup: \(sentence)\n") }
+        guard isTerminal else { return write("trueup: \(PlainText.of(sentence))\n") }
         overwrite()
     }
 
@@ -131,7 +131,7 @@ package final class ProgressLine: Sendable {
     package func say(_ sentence: String) {
         clear()
         guard !isQuiet else { return }
-        write("trueup: \(sentence)\n")
+        write("trueup: \(PlainText.of(sentence))\n")
         if isTerminal, standing.wait != nil || standing.pause != nil { overwrite() }
     }
 
@@ -165,7 +165,7 @@ package final class ProgressLine: Sendable {
     private func overwrite() {
         let line = standing.line(within: max(1, columns() - 1))
         state.withLock { $0.isOpen = true }
-        write("\r\u{1B}[K" + line)
+        write("\r\u{1B}[K" + PlainText.of(line))
     }
 
     /// `nil` until there is something to tell.

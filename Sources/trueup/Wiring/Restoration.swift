@@ -94,6 +94,7 @@ struct Restoration {
             toolVersion: ToolVersion.current, apps: trust.map(\.reportedApp),
             trustedRoots: trust.flatMap(\.reportedRoots).uniqued(), isPlanOnly: false,
             database: database.identity)
+        context.retentionMilliseconds = settings.retentionMilliseconds
         context.declarations = entries
         return context
     }

@@ -88,8 +88,8 @@ package struct RunLog: LogHandler {
         sink.append(line)
         switch echo?.format {
         case nil: break
-        case .json: echo?.write(line + "\n")
-        case .text: echo?.write(text(of: event) + "\n")
+        case .json: echo?.write(PlainText.ofJSON(line) + "\n")
+        case .text: echo?.write(PlainText.of(text(of: event)) + "\n")
         }
     }
 

@@ -65,9 +65,9 @@ extension RunSession {
             return invocation.say((level == "warning" ? "warning: " : "") + sentence)
         }
         invocation.say(
-            CanonicalJSON.object([
+            json: .object([
                 "time": .time(run.clock.now()), "level": .string(level),
                 "message": .string(sentence),
-            ]).rendered)
+            ]))
     }
 }

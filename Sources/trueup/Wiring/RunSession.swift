@@ -116,36 +116,7 @@ struct RunSession {
             try await restoration.lookAtEveryRowAgain(in: store)
         }
         for gap in gaps + [company.fault?.description].compactMap(\.self) { warn(gap) }
-<<<<<<< HEAD
-        // The log, and what is told of the run while it goes on.
-        let sink = try RunLog.Sink(path: folder.logPath)
-        defer { sink.close() }
-        let logger = logger(writingTo: sink, gaps: gaps)
-        let live = live(holder: holder, since: since)
-        let control = control(of: live, telling: terminal, logger)
-        let watch = watch(of: live, over: terminal, under: control, in: store, and: calls.shared)
-        let watching = Task { await watch.goOn() }
-        defer {
-            watching.cancel()
-            watch.end()
-        }
-||||||| 29e9f1f8
-
-        // The log, and what is told of the run while it goes on.
-        let sink = try RunLog.Sink(path: folder.logPath)
-        defer { sink.close() }
-        let logger = logger(writingTo: sink, gaps: gaps)
-        let live = live(holder: holder, since: since)
-        let control = control(of: live, telling: terminal, logger)
-        let watch = watch(of: live, over: terminal, under: control, in: store, and: calls.shared)
-        let watching = Task { await watch.goOn() }
-        defer {
-            watching.cancel()
-            watch.end()
-        }
-=======
         for gap in gaps { logger.warning("run.warning", metadata: ["notice": "\(gap)"]) }
->>>>>>> 289d3c608f0ae734c3756197648e6c05bb52939d
 
         // The run itself, and its report.
         var job = run.job
@@ -296,10 +267,12 @@ struct RunSession {
     }
 
     private func reportContext(database: ReportingDatabase) -> ReportContext {
-        ReportContext(
+        var context = ReportContext(
             toolVersion: ToolVersion.current, apps: run.trust.map(\.reportedApp),
             trustedRoots: run.trustedRoots, isPlanOnly: run.job.mode == .check,
             database: database.identity)
+        context.retentionMilliseconds = run.settings.retentionMilliseconds
+        return context
     }
 
     private func show(_ report: FinishedReport) throws {
@@ -309,13 +282,16 @@ struct RunSession {
             let text = SummaryText.render(
                 report.summary, reportPath: report.path, notice: run.trustedRoots.notice,
                 plan: report.plan,
+                isColoured: isColoured, columns: invocation.textColumns)
+            return try invocation.show(
+                text: text.hasSuffix("\n") ? String(text.dropLast()) : text,
                 isColoured: isColoured)
-            return try invocation.output.write(Array(invocation.fitted(text).utf8))
         }
         guard let json = FileManager.default.contents(atPath: report.path + "/summary.json") else {
             throw CommandFailure(.output, "cannot read \(report.path)/summary.json")
         }
-        try invocation.output.write(Array(json))
+        let text = String(decoding: json, as: UTF8.self)
+        try invocation.output.write(Array(PlainText.ofJSON(text).utf8))
     }
 
     private func deleteWhatIsPastItsRetention(in store: SQLiteStore) async {
