@@ -3,6 +3,12 @@ package import Subscriptions
 
 /// How a run begins, what it comes to, and how it ends.
 extension SQLiteStore {
+    /// Records the run and opens its pass: the unfinished one of the same job, mode and settings
+    /// digest where it began less than `RunHeader.continuesWithinMilliseconds(killed:)` before, else
+    /// a new one.
+    ///
+    /// Older unfinished passes of the job are dropped; their written corrections stay for the next
+    /// report.
     package func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass {
         try await rememberEndedRuns()
         try await discardUnendedLists()
@@ -41,6 +47,7 @@ extension SQLiteStore {
         return try await read(doing) { db in try PassOpening.describe(opened, db) }
     }
 
+    /// How many of the rows that the run is about are not settled in the pass.
     package func unreachedRows(
         in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> Int {
@@ -69,6 +76,7 @@ extension SQLiteStore {
                 AND q.original_transaction_id = s.original_transaction_id
         """
 
+    /// The findings of the pass that count for the exit status: unresolved ones, by severity.
     package func unresolvedFindings(
         of pass: OpenPass
     ) async throws(StoreError) -> [Severity: Int] {
@@ -81,6 +89,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Those of them that were not open when the last run ended.
     package func newFindings(
         of pass: OpenPass
     ) async throws(StoreError) -> [Severity: Int] {
@@ -145,6 +154,12 @@ extension SQLiteStore {
         }
     }
 
+    /// Records how the run ended and closes its pass, or leaves it to the next run.
+    ///
+    /// Where the conclusion says so, rows that the pass did not settle become undecided
+    /// (`deadline`) in this run's report; a run that continues the pass asks them after all.
+    /// Planned corrections that were not applied leave their findings' action as `planned`. Notes about
+    /// rows that the company deleted go where the table's size was accepted.
     package func conclude(
         _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
