@@ -37,7 +37,8 @@ let package = Package(
         .target(
             name: "ReconciliationRun",
             dependencies: [
-                "Reconciliation", "Subscriptions", .product(name: "Logging", package: "swift-log"),
+                "Reconciliation", "SubscriptionStore", "Subscriptions",
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .target(
             name: "Reports",
@@ -90,7 +91,8 @@ let package = Package(
         .target(
             name: "EventDelivery",
             dependencies: [
-                "HTTPTransport", "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
+                "HTTPTransport", "SubscriptionStore", "Subscriptions",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
@@ -118,8 +120,9 @@ let package = Package(
         .testTarget(
             name: "ReconciliationRunTests",
             dependencies: [
-                "InMemoryPorts", "Reconciliation", "ReconciliationRun", "Subscriptions",
-                "TestSupport",
+                "Reconciliation", "ReconciliationRun", "StoreSupport", "SubscriptionStore",
+                "Subscriptions", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
@@ -150,7 +153,7 @@ let package = Package(
         .testTarget(
             name: "SubscriptionStoreTests",
             dependencies: [
-                "InMemoryPorts", "SubscriptionStore", "Subscriptions", "TestSupport",
+                "StoreSupport", "SubscriptionStore", "Subscriptions", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
@@ -161,7 +164,8 @@ let package = Package(
         .testTarget(
             name: "EventDeliveryTests",
             dependencies: [
-                "EventDelivery", "HTTPTransport", "InMemoryPorts", "Subscriptions", "TestSupport",
+                "EventDelivery", "HTTPTransport", "StoreSupport", "SubscriptionStore",
+                "Subscriptions", "TestSupport",
             ]),
         .testTarget(
             name: "AppStoreSimulationTests",
@@ -182,8 +186,8 @@ let package = Package(
         .testTarget(
             name: "ContractTests",
             dependencies: [
-                "EventDelivery", "HTTPTransport", "InMemoryPorts", "PostgresDatabase",
-                "ReconciliationRun", "SubscriptionStore", "Subscriptions", "TestSupport",
+                "HTTPTransport", "PostgresDatabase", "StoreSupport", "SubscriptionStore",
+                "Subscriptions", "TestSupport",
                 "appstore-simulator", "trueup",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -215,11 +219,13 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], path: "Benchmarks/rehearsal"),
         .target(
-            name: "InMemoryPorts",
+            name: "StoreSupport",
             dependencies: [
-                "EventDelivery", "ReconciliationRun", "SubscriptionStore", "Subscriptions",
+                "SubscriptionStore", "Subscriptions",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            path: "Tests/InMemoryPorts"),
+            path: "Tests/StoreSupport"),
         .target(
             name: "TestSupport",
             dependencies: [

@@ -1,3 +1,4 @@
+package import SubscriptionStore
 package import Subscriptions
 
 /// Delivers the events that are due, for a bounded time.
@@ -6,7 +7,7 @@ package import Subscriptions
 /// that is killed in between delivers it again, under the same idempotency key. The events of one
 /// subscription are delivered one after the other, in the ledger's order.
 package struct OutboxDelivery: Sendable {
-    private let outbox: any Outbox
+    private let outbox: SQLiteStore
     private let destination: any EventDestination
     private let budget: Duration
     private let now: @Sendable () -> Timestamp
@@ -17,13 +18,13 @@ package struct OutboxDelivery: Sendable {
     static let toleratedFailuresInARow = 3
 
     /// - Parameters:
-    ///   - outbox: what waits.
+    ///   - outbox: the store that holds what waits.
     ///   - destination: the receiver.
     ///   - budget: no attempt begins that could take longer than this in all.
     ///   - now: the clock by which attempts are due.
     ///   - isStopped: looked at before every attempt.
     package init(
-        outbox: any Outbox, destination: any EventDestination, budget: Duration,
+        outbox: SQLiteStore, destination: any EventDestination, budget: Duration,
         now: @escaping @Sendable () -> Timestamp,
         isStopped: @escaping @Sendable () -> Bool = { false }
     ) {

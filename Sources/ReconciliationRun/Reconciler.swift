@@ -1,5 +1,6 @@
 package import Logging
 import Reconciliation
+package import SubscriptionStore
 package import Subscriptions
 
 /// One run of a job, from opening its pass to its conclusion.
@@ -18,7 +19,7 @@ package struct Reconciler: Sendable {
     private let header: RunHeader
     private let appStores: [AppIdentity: any AppStore]
     private let refusals: AppRefusals
-    private let ports: RunPorts
+    private let store: SQLiteStore
     private let clock: RunClock
     private let stop: StopRequest
     private let logger: Logger
@@ -28,7 +29,7 @@ package struct Reconciler: Sendable {
 
     package init(
         job: ReconciliationJob, header: RunHeader, appStores: [any AppStore],
-        ports: RunPorts, clock: RunClock, stop: StopRequest, logger: Logger,
+        store: SQLiteStore, clock: RunClock, stop: StopRequest, logger: Logger,
         progress: @escaping @Sendable (RunProgress) -> Void = { _ in },
         remarks: @escaping @Sendable () -> [String] = { [] },
         effort: @escaping @Sendable () -> CallEffort? = { nil }
@@ -40,7 +41,7 @@ package struct Reconciler: Sendable {
         self.appStores = Dictionary(
             appStores.map { ($0.app, RefusableAppStore(store: $0, refusals: refusals)) },
             uniquingKeysWith: { first, _ in first })
-        self.ports = ports
+        self.store = store
         self.clock = clock
         self.stop = stop
         self.logger = logger
@@ -54,16 +55,16 @@ package struct Reconciler: Sendable {
     /// - Throws: `StoreError` only where not even the conclusion could be stored; then there is
     ///   nothing to report from.
     package func run() async throws(StoreError) -> RunConclusion {
-        let pass = try await ports.runs.begin(header)
+        let pass = try await store.begin(header)
         log("run.begin", ["pass": "\(pass.passID)", "resumed_from": "\(pass.resumedFrom ?? "")"])
         let context = RunContext(
-            job: job, header: header, pass: pass, appStores: appStores, ports: ports, clock: clock,
+            job: job, header: header, pass: pass, appStores: appStores, store: store, clock: clock,
             stop: stop,
             tally: AnswerTally(maxVerificationFailures: maxVerificationFailures),
             refusals: refusals,
             logger: logger, progress: progress)
         var ending = Ending()
-        do throws(RunInterruption) {
+        do {
             // Also where nothing can be written: the report of such a run holds the plan that is left.
             if case .plan(let plan) = job.planSource { try await adopt(plan: plan, in: context) }
             if let obstacle = job.obstacle { throw RunInterruption(end: obstacle) }
@@ -73,16 +74,16 @@ package struct Reconciler: Sendable {
             case .undo(let runID): ending.undo = try await revert(runID, in: context)
             }
         } catch {
-            ending.ended(error.end, by: stop)
+            ending.ended(RunEnd(thrown: error), by: stop)
         }
         if ending.end.allowsApplying {
-            do throws(RunInterruption) {
+            do {
                 ending.plan = try await ApplyStep(
                     context: context, mayAsk: ending.end == .completed
                 ).run()
                 ending.end = ending.plan.canary?.end ?? ending.end
             } catch {
-                ending.ended(error.end, by: stop)
+                ending.ended(RunEnd(thrown: error), by: stop)
             }
         }
         do throws(StoreError) {
@@ -130,7 +131,7 @@ package struct Reconciler: Sendable {
 
     private func ask(
         in context: RunContext, noting ending: inout Ending
-    ) async throws(RunInterruption) {
+    ) async throws {
         try await KnownAnswerStep(context: context).run()
         var recovered: [AppIdentity: RecoverStep.Outcome] = [:]
         // Incomplete readings are reported however the asking ends.
@@ -177,7 +178,7 @@ package struct Reconciler: Sendable {
     /// Asks about the rows that are due, or about every row.
     private func askAboutRows(
         in context: RunContext, limit: inout Int?
-    ) async throws(RunInterruption) {
+    ) async throws {
         // Rows that somebody names are asked about, whatever else speaks for it.
         guard case .delta(let settings) = job.coverage, job.narrowing.ids == nil else {
             log("walk.begin", [:])
@@ -192,19 +193,15 @@ package struct Reconciler: Sendable {
             .run(limit: &limit)
     }
 
-    private func adopt(plan: String, in context: RunContext) async throws(RunInterruption) {
+    private func adopt(plan: String, in context: RunContext) async throws {
         log("plan.take_up", ["plan": "\(plan)"])
-        try await context.storing { () async throws(StoreError) in
-            try await ports.plans.stagePlan(plan, in: context.pass, run: header)
-        }
+        try await store.stagePlan(plan, in: context.pass, run: header)
     }
 
     private func revert(
         _ runID: String, in context: RunContext
-    ) async throws(RunInterruption) -> UndoCounts {
-        let counts = try await context.storing { () async throws(StoreError) in
-            try await ports.plans.stageUndo(ofRun: runID, in: context.pass, run: header)
-        }
+    ) async throws -> UndoCounts {
+        let counts = try await store.stageUndo(ofRun: runID, in: context.pass, run: header)
         log(
             "undo.take_up",
             ["undo_of": "\(runID)", "ready": "\(counts.ready)", "conflicts": "\(counts.conflicts)"])
@@ -217,19 +214,19 @@ package struct Reconciler: Sendable {
         let calls = appStores.keys.sorted().flatMap { appStores[$0]?.callCounts() ?? [] }
         let judges = job.planSource == .judgement
         if judges, job.steps.contains(.walk), header.leavesOutNothingOfItsApps {
-            try await ports.agenda.carryOpenFindings(in: context.pass, run: header)
+            try await store.carryOpenFindings(in: context.pass, run: header)
         }
         await ScheduleStep.countWhatIsLeft(in: context, after: ending.end)
         let coverage = judges ? try await coverage(of: context) : nil
-        let plan = try await ports.ledger.planTotals(of: context.pass)
+        let plan = try await store.planTotals(of: context.pass)
         var decision = ExitDecision(
             end: ending.end,
             appleAnswered: context.tally.appleAnswered(calls: calls.map(\.calls).reduce(0, +)),
             totals: plan.totals,
             walks: job.steps.contains(.walk),
             unresolved: job.failsOnNewAlone
-                ? try await ports.runs.newFindings(of: context.pass)
-                : try await ports.runs.unresolvedFindings(of: context.pass),
+                ? try await store.newFindings(of: context.pass)
+                : try await store.unresolvedFindings(of: context.pass),
             failOn: job.failOn,
             plan: ending.plan, mode: job.mode, job: job.name, runID: header.runID,
             incompleteReadings: ending.incompleteReadings
@@ -247,13 +244,13 @@ package struct Reconciler: Sendable {
         if job.mode == .apply { decision.unverifiedEntries = ending.unverifiedEntries }
         if ending.end != .completed {
             decision.unreached =
-                try await ports.runs.unreachedRows(in: context.pass, run: header)
+                try await store.unreachedRows(in: context.pass, run: header)
                 + plan.totals.undecided[.deadline, default: 0]
         }
         if job.planSource != .judgement {
             decision.planned = PlannedEnding(
                 source: job.planSource,
-                unwritten: try await ports.plans.unwritten(of: context.pass),
+                unwritten: try await store.unwritten(of: context.pass),
                 undo: ending.undo)
         }
         let causes = try await CauseStep(context: context).run()
@@ -272,7 +269,7 @@ package struct Reconciler: Sendable {
         conclusion.causes = causes
         conclusion.effort = effort()
         conclusion.coverage = coverage
-        try await ports.runs.conclude(
+        try await store.conclude(
             conclusion, in: context.pass, run: header, ended: clock.now
         ) { [progress] done, total in
             progress(RunProgress(stage: .conclude, done: done, total: total))
@@ -284,7 +281,7 @@ package struct Reconciler: Sendable {
     /// What was asked and why, and what that says about the rows that were not.
     private func coverage(of context: RunContext) async throws(StoreError) -> RunCoverage {
         let kind: RunCoverage.Kind = if case .delta = job.coverage { .delta } else { .full }
-        var coverage = try await ports.agenda.coverage(
+        var coverage = try await store.coverage(
             kind: kind, in: context.pass, run: header)
         coverage.forecast = job.forecast
         if let sample = coverage.sample, let quiet = coverage.quiet {

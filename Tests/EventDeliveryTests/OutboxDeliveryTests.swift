@@ -1,19 +1,43 @@
 import EventDelivery
-import InMemoryPorts
+import Foundation
+import StoreSupport
+import SubscriptionStore
 import Subscriptions
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct `A delivery of what waits` {
+    /// Events that wait, in a database of their own.
+    private struct Outbox {
+        private let folder: TemporaryFolder
+        let store: SQLiteStore
+
+        /// Takes the subscription of each event, in the ledger's order.
+        init(_ subscriptions: [String], at now: Timestamp) throws {
+            folder = try TemporaryFolder()
+            let path = folder.url.appending(path: "trueup.sqlite").path
+            try BlankDatabase.write(to: path)
+            store = try SQLiteStore.open(at: path, access: .readWrite)
+            try CompanyService(at: path).hold(eventsOf: subscriptions, at: now)
+        }
+
+        /// How many events were never tried, where no subscription has two.
+        func untried() async throws -> Int {
+            let later = start.adding(milliseconds: 3_600_000)
+            return try await store.dueEvents(at: later, limit: 99).count { $0.attempts == 0 }
+        }
+    }
+
     private static let start = Timestamp(unixMilliseconds: 1_795_000_000_000)
 
     private func round(
-        _ outbox: InMemoryOutbox, _ destination: ScriptedDestination, minutes: Int64 = 0,
+        _ outbox: Outbox, _ destination: ScriptedDestination, minutes: Int64 = 0,
         budget: Duration = .seconds(86_400), isStopped: @escaping @Sendable () -> Bool = { false }
     ) async throws -> DeliverySummary {
         let now = Self.start.adding(milliseconds: minutes * 60_000)
         return try await OutboxDelivery(
-            outbox: outbox, destination: destination, budget: budget, now: { now },
+            outbox: outbox.store, destination: destination, budget: budget, now: { now },
             isStopped: isStopped
         ).run()
     }
@@ -21,7 +45,7 @@ import Testing
     @Test(arguments: [1, 4])
     func `tells everything once, each subscription in order`(concurrency: Int) async throws {
         let subscriptions = (0..<40).map { "\($0 % 7)" }
-        let outbox = InMemoryOutbox(subscriptions, at: Self.start)
+        let outbox = try Outbox(subscriptions, at: Self.start)
         let destination = ScriptedDestination(concurrency: concurrency) { _ in .accepted }
         let summary = try await round(outbox, destination)
         #expect(summary.told == 40)
@@ -38,7 +62,7 @@ import Testing
     @Test func `tries one event at 0, 5, 15, 35, 75 and 155 minutes, and then gives it up`()
         async throws
     {
-        let outbox = InMemoryOutbox(["a"], at: Self.start)
+        let outbox = try Outbox(["a"], at: Self.start)
         let destination = ScriptedDestination { _ in .failed("answered 500") }
         var tried: [Int64] = []
         var gaveUp = 0
@@ -49,14 +73,15 @@ import Testing
         }
         #expect(tried == [0, 5, 15, 35, 75, 155])
         #expect(gaveUp == 1)
-        #expect(outbox.entries[0].isGivenUp)
-        #expect(outbox.entries[0].lastError == "answered 500")
+        let totals = try await outbox.store.outboxTotals(at: Self.start)
+        #expect(totals.givenUp == 1)
+        #expect(totals.lastError == "answered 500")
     }
 
     @Test func `holds a newer event back while an older one of its subscription fails`()
         async throws
     {
-        let outbox = InMemoryOutbox(["a", "b", "a", "c"], at: Self.start)
+        let outbox = try Outbox(["a", "b", "a", "c"], at: Self.start)
         let destination = ScriptedDestination { event in
             event.ledgerEntry == 1 && event.attempts == 0 ? .failed("busy") : .accepted
         }
@@ -72,7 +97,7 @@ import Testing
     @Test func `leaves a receiver alone that fails again and again, and charges few for it`()
         async throws
     {
-        let outbox = InMemoryOutbox((1...50).map { "\($0)" }, at: Self.start)
+        let outbox = try Outbox((1...50).map { "\($0)" }, at: Self.start)
         let isWell = Atomic(false)
         let destination = ScriptedDestination { _ in
             isWell.load(ordering: .relaxed) ? .accepted : .failed("no connection")
@@ -80,7 +105,7 @@ import Testing
         let down = try await round(outbox, destination)
         #expect(down.end == .receiverFails)
         #expect(destination.arrived.count == 3)
-        #expect(outbox.entries.count { $0.event.attempts == 0 } == 47)
+        #expect(try await outbox.untried() == 47)
         // All of them rest as long as the first that failed.
         #expect(try await round(outbox, destination, minutes: 4).failed == 0)
         #expect(destination.arrived.count == 3)
@@ -89,7 +114,7 @@ import Testing
     }
 
     @Test func `is not stopped by single events that fail`() async throws {
-        let outbox = InMemoryOutbox((1...30).map { "\($0)" }, at: Self.start)
+        let outbox = try Outbox((1...30).map { "\($0)" }, at: Self.start)
         let destination = ScriptedDestination { event in
             event.ledgerEntry % 3 == 0 ? .failed("answered 422") : .accepted
         }
@@ -100,24 +125,24 @@ import Testing
     }
 
     @Test func `begins nothing that could end after its time`() async throws {
-        let outbox = InMemoryOutbox(["a", "b"], at: Self.start)
+        let outbox = try Outbox(["a", "b"], at: Self.start)
         let destination = ScriptedDestination(timeout: .seconds(10)) { _ in .accepted }
         let summary = try await round(outbox, destination, budget: .seconds(9))
         #expect(summary.end == .timeIsUp)
         #expect(summary.isIncomplete)
         #expect(destination.arrived.isEmpty)
-        #expect(outbox.entries.allSatisfy { $0.event.attempts == 0 })
+        #expect(try await outbox.untried() == 2)
     }
 
     @Test func `ends between two events when it is asked to stop`() async throws {
-        let outbox = InMemoryOutbox(["a", "b", "c"], at: Self.start)
+        let outbox = try Outbox(["a", "b", "c"], at: Self.start)
         let stop = Mutex(false)
         let destination = ScriptedDestination { _ in
             stop.withLock { $0 = true }
             return .accepted
         }
         let summary = try await OutboxDelivery(
-            outbox: outbox, destination: destination, budget: .seconds(60),
+            outbox: outbox.store, destination: destination, budget: .seconds(60),
             now: { Self.start }, isStopped: { stop.withLock { $0 } }
         ).run()
         #expect(summary.end == .stopped)

@@ -1,6 +1,6 @@
-import InMemoryPorts
 import Reconciliation
 import ReconciliationRun
+import StoreSupport
 import Subscriptions
 import Testing
 
@@ -229,7 +229,7 @@ import Testing
         #expect(world.status(of: World.id(4)) == 2)
     }
 
-    @Test func `killed at any call, then continued, end as one that was not`() async throws {
+    @Test func `killed before any commit, then continued, end as one that was not`() async throws {
         func world() async throws -> World {
             let world = World(rows: 6)
             try await world.night("run-0", Self.delta())
@@ -248,18 +248,18 @@ import Testing
             return world
         }
         let undisturbed = try await world()
-        let before = undisturbed.store.calls
+        let before = undisturbed.store.commits
         try await undisturbed.night("run-1", after: 24, Self.delta())
-        for calls in 1..<(undisturbed.store.calls - before) {
+        for commits in 0..<(undisturbed.store.commits - before) {
             // The next night comes within the day, or after it.
             for hours in [Int64(25), 50] {
                 let world = try await world()
-                world.store.kill(afterCalls: calls)
+                world.store.kill(afterCommits: commits)
                 _ = try? await world.night("run-1", after: 24, Self.delta())
                 world.store.restart()
                 try await world.night("run-2", after: hours, Self.delta())
-                #expect(world.store.rows == undisturbed.store.rows, "after \(calls) calls")
-                #expect(world.store.ledger.count == 3, "after \(calls) calls")
+                #expect(world.store.rows == undisturbed.store.rows, "after \(commits) commits")
+                #expect(world.store.ledger.count == 3, "after \(commits) commits")
             }
         }
     }

@@ -1,6 +1,6 @@
-import InMemoryPorts
 import Reconciliation
 import ReconciliationRun
+import StoreSupport
 import Subscriptions
 import TestSupport
 import Testing
@@ -16,7 +16,7 @@ import Testing
         case none, killed, stopped, guarded, limited, sharded, named, checked, unanswered, outage
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func `end as nights that nothing disturbed`(seed: UInt64) async throws {
         let undisturbed = World(rows: Self.rows)
         let disturbed = World(rows: Self.rows)
@@ -90,7 +90,7 @@ import Testing
         switch disturbance {
         case .none: break
         case .killed:
-            world.store.kill(afterCalls: Int.random(in: 1...60, using: &generator))
+            world.store.kill(afterCommits: Int.random(in: 1...12, using: &generator))
             _ = try? await world.night(runID, after: hours, change)
             world.store.restart()
             return

@@ -1,5 +1,5 @@
-import InMemoryPorts
 import ReconciliationRun
+import StoreSupport
 import Subscriptions
 import Testing
 
@@ -38,7 +38,7 @@ import Testing
         #expect(world.store.ledger.count == (rows + 6) / 7)
     }
 
-    @Test func `killed at any call, then continued, end as one that was not`() async throws {
+    @Test func `killed before any commit, then continued, end as one that was not`() async throws {
         func world() -> World {
             let world = World(rows: 7)
             for number in [1, 4] { world.expire(World.id(number)) }
@@ -49,39 +49,39 @@ import Testing
         let undisturbed = world()
         try await undisturbed.night("run-1")
         var killed = 0
-        for calls in 1..<undisturbed.store.calls {
+        for commits in 0..<undisturbed.store.commits {
             let world = world()
-            world.store.kill(afterCalls: calls)
+            world.store.kill(afterCommits: commits)
             // With fewer stagings than the undisturbed night had, it may be over before.
             let isOver = (try? await world.night("run-1")) != nil
             if isOver { continue }
             killed += 1
             world.store.restart()
             try await world.night("run-2", after: 1)
-            #expect(world.store.rows == undisturbed.store.rows, "after \(calls) calls")
-            #expect(Self.written(world) == Self.written(undisturbed), "after \(calls) calls")
+            #expect(world.store.rows == undisturbed.store.rows, "after \(commits) commits")
+            #expect(Self.written(world) == Self.written(undisturbed), "after \(commits) commits")
             let report = try #require(world.store.report(ofRun: "run-2"))
-            #expect(report.entries == world.store.ledger.map(\.number), "after \(calls) calls")
-            #expect(report.totals.undecidedCount == 0, "after \(calls) calls")
+            #expect(report.entries == world.store.ledger.map(\.number), "after \(commits) commits")
+            #expect(report.totals.undecidedCount == 0, "after \(commits) commits")
         }
-        #expect(killed > 15)
+        #expect(killed > 8)
     }
 
     @Test func `killed while the company writes never overwrite what it wrote`() async throws {
-        var calls = 0
+        var commits = -1
         var isOver = false
         while !isOver {
-            calls += 1
-            isOver = try await writtenBetween(killedAfter: calls)
+            commits += 1
+            isOver = try await writtenBetween(killedAfter: commits)
         }
-        #expect(calls > 20)
+        #expect(commits > 8)
     }
 
     /// A night that is killed, and one after it; whether the first had come to its end before.
-    private func writtenBetween(killedAfter calls: Int) async throws -> Bool {
+    private func writtenBetween(killedAfter commits: Int) async throws -> Bool {
         let world = World(rows: 6)
         for number in 0..<6 { world.expire(World.id(number)) }
-        world.store.kill(afterCalls: calls)
+        world.store.kill(afterCommits: commits)
         _ = try? await world.night("run-1")
         world.store.restart()
         let written = Self.written(world)
@@ -115,7 +115,7 @@ import Testing
         world.apple.change { script in
             let store = world.store
             // Killed while the last page is asked.
-            script.beforeAnswer = { if $0 == rows - 1 { store.kill(afterCalls: 0) } }
+            script.beforeAnswer = { if $0 == rows - 1 { store.kill(afterCommits: 0) } }
         }
         _ = try? await world.night("run-1")
         #expect(world.store.report(ofRun: "run-1") == nil)

@@ -1,5 +1,5 @@
-import InMemoryPorts
 import ReconciliationRun
+import StoreSupport
 import Subscriptions
 import Testing
 

@@ -1,6 +1,6 @@
-import InMemoryPorts
 import Reconciliation
 import ReconciliationRun
+import StoreSupport
 import Subscriptions
 import Testing
 

@@ -1,4 +1,3 @@
-import InMemoryPorts
 import Subscriptions
 
 extension World {

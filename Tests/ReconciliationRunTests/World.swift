@@ -1,7 +1,7 @@
-import InMemoryPorts
 import Logging
 import Reconciliation
 import ReconciliationRun
+import StoreSupport
 import Subscriptions
 
 /// A company's table and an App Store that agree, for nights to disturb.
@@ -10,14 +10,16 @@ struct World {
     static let start = Timestamp(unixMilliseconds: 1_795_144_624_000)
     static let hour: Int64 = 3_600_000
 
-    let store = InMemoryStore()
+    let store = WorldStore()
     let apple = ScriptedAppStore(Self.app)
     /// Further apps that the company has.
     var others: [ScriptedAppStore] = []
 
     /// - Parameter rows: how many subscriptions are held, each of a customer of its own.
     init(rows: Int = 0) {
-        for number in 0..<rows { agree(Self.id(number)) }
+        let stated = (0..<rows).map { Self.stated(Self.id($0)) }
+        store.hold(stated.map { Self.row(of: $0) })
+        for stated in stated { say([stated]) }
     }
 
     static func id(_ number: Int) -> String { "\(2_000_000_000_000_100 + number)" }
@@ -50,7 +52,7 @@ struct World {
         }
     }
 
-    func status(of id: String) -> Int? { store.rows[Self.key(id)]?.status }
+    func status(of id: String) -> Int? { store.status(of: Self.key(id)) }
 
     /// Runs the job once, as a process of its own.
     ///
@@ -77,7 +79,7 @@ struct World {
         let stores = [apple] + others
         for store in stores { store.newRun() }
         return try await Reconciler(
-            job: job, header: header, appStores: stores, ports: RunPorts(store),
+            job: job, header: header, appStores: stores, store: store.books,
             clock: RunClock(now: { now }, deadline: deadline),
             stop: stop, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             progress: progress
@@ -105,13 +107,7 @@ struct World {
                 inboxIsKept: true))
     }
 
-    static func payload(_ name: String) -> SignedPayload {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        let digits = String(hash, radix: 16)
-        let padded = String(repeating: "0", count: 64 - digits.count) + digits
-        return SignedPayload(digest: EvidenceDigest(hexadecimal: padded), jws: "jws of \(name)")
-    }
+    static func payload(_ name: String) -> SignedPayload { .made(of: name) }
 
     /// Apple's statement, signed an hour before the first night.
     static func stated(

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreSupport
 import SubscriptionStore
 import Subscriptions
 import Testing
@@ -13,33 +14,8 @@ final class TemporaryDatabase {
         folder = FileManager.default.temporaryDirectory
             .appending(path: "trueup-store-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        if created { try Self.blank.get().write(to: path) }
+        if created { try BlankDatabase.write(to: path) }
     }
-
-    /// A database as it is created.
-    ///
-    /// Making one takes time, so it is made once and written with another identity for each test.
-    private struct Blank {
-        private var bytes: Data
-        private let identity: Range<Data.Index>
-
-        init() throws {
-            let database = try TemporaryDatabase(created: false)
-            try SQLiteStore.create(at: database.path)
-            let id = try SQLiteStore.open(at: database.path, access: .readOnly).databaseIdentity()
-            bytes = try Data(contentsOf: URL(fileURLWithPath: database.path))
-            identity = try #require(bytes.range(of: Data(id.utf8)))
-        }
-
-        func write(to path: String) throws {
-            var bytes = bytes
-            let id = UUID().uuidString.lowercased().filter { $0 != "-" }
-            bytes.replaceSubrange(identity, with: Data(id.utf8))
-            try bytes.write(to: URL(fileURLWithPath: path))
-        }
-    }
-
-    private static let blank = Result { try Blank() }
 
     deinit {
         try? FileManager.default.removeItem(at: folder)

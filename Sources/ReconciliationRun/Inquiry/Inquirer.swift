@@ -40,35 +40,24 @@ final class Inquirer: Sendable {
         var historyMarks: [SubscriptionKey: HistoryMark] = [:]
     }
 
-    /// Why a case could not be judged at all.
-    enum Failure: Error, Sendable {
-        case stop(RunStop)
-        case store(StoreError)
-    }
-
     /// Asks about one id through `app` and judges the answer.
+    ///
+    /// - Throws: `RunStop`, or `StoreError`: the case could not be judged at all.
     func inquire(
         _ id: String, row: ScopedRow?, through app: AppIdentity
-    ) async throws(Failure) -> Judged {
-        guard let store = stores[app] else { throw .store(Self.notConnected(app)) }
+    ) async throws -> Judged {
+        guard let store = stores[app] else { throw Self.notConnected(app) }
         var item = Case(app: app, askedID: id, asked: row)
         var revision: String?
         if let transactionID = TransactionID(id) {
-            let statuses = try await asking { () async throws(RunStop) in
-                try await store.subscriptionStatuses(of: transactionID)
-            }
+            let statuses = try await store.subscriptionStatuses(of: transactionID)
             note(statuses, of: app)
             item.statuses = statuses
             item.held = try await heldRows(besides: row, in: statuses)
             let missing = StandInSearch.missing(in: item).map(\.originalTransactionID)
             if !missing.isEmpty {
-                let found = item
-                item.standIns = try await storing { () async throws(StoreError) in
-                    try await StandInSearch(rows: rows).known(around: found)
-                }
-                item.underOtherApps = try await storing { () async throws(StoreError) in
-                    try await rows.rowsOfUnreadApps(holding: missing)
-                }
+                item.standIns = try await StandInSearch(rows: rows).known(around: item)
+                item.underOtherApps = try await rows.rowsOfUnreadApps(holding: missing)
             }
             for _ in 0..<RunLimits.furtherQuestionsPerCase {
                 switch judge(item, policy: currentPolicy) {
@@ -136,36 +125,27 @@ final class Inquirer: Sendable {
     /// Puts the answer to a further question into the case; returns a new history revision.
     private func answer(
         _ question: Question, about id: TransactionID, of store: any AppStore, in item: inout Case
-    ) async throws(Failure) -> String? {
+    ) async throws -> String? {
         switch question {
         case .transactionInfo:
-            let info = try await asking { () async throws(RunStop) in
-                try await store.transactionInfo(of: id)
-            }
+            let info = try await store.transactionInfo(of: id)
             tally.note(info)
             item.transactionInfo = info
             return nil
         case .statuses(in: let app):
-            guard let other = stores[app] else { throw .store(Self.notConnected(app)) }
-            let statuses = try await asking { () async throws(RunStop) in
-                try await other.subscriptionStatuses(of: id)
-            }
+            guard let other = stores[app] else { throw Self.notConnected(app) }
+            let statuses = try await other.subscriptionStatuses(of: id)
             note(statuses, of: app)
             item.elsewhere = Case.Elsewhere(app: app, statuses: statuses)
             return nil
         case .history(after: let stored):
             let reader = HistoryReader(store: store, tally: tally, clock: clock)
-            let reading = try await asking { () async throws(RunStop) in
-                try await reader.read(id, after: stored)
-            }
+            let reading = try await reader.read(id, after: stored)
             let history = customerHistory(reading.history, of: item)
             tally.note(history)
             item.history = history
             item.historyUnknowns = reading.unknowns
-            let read = item
-            let listed = try await storing { () async throws(StoreError) in
-                try await StandInSearch(rows: rows).listed(in: read)
-            }
+            let listed = try await StandInSearch(rows: rows).listed(in: item)
             item.standIns.merge(listed) { $0 + $1 }
             return reading.revision
         }
@@ -202,7 +182,7 @@ final class Inquirer: Sendable {
     /// Rows held under the answer's other ids; the database is not asked when there are none.
     private func heldRows(
         besides row: ScopedRow?, in statuses: Lookup<StatusAnswer>
-    ) async throws(Failure) -> [ScopedRow] {
+    ) async throws -> [ScopedRow] {
         guard case .answered(let answer) = statuses else { return [] }
         var ids = answer.subscriptions.map(\.originalTransactionID)
         ids += answer.rejected.compactMap(\.originalTransactionID)
@@ -210,30 +190,7 @@ final class Inquirer: Sendable {
             ids.removeAll { $0 == row.row.key.originalTransactionID }
         }
         guard !ids.isEmpty else { return [] }
-        let all = ids
-        return try await storing { () async throws(StoreError) in
-            try await rows.rows(holding: all).filter { $0.row.key != row?.row.key }
-        }
-    }
-
-    private func storing<Value>(
-        _ work: () async throws(StoreError) -> Value
-    ) async throws(Failure) -> Value {
-        do throws(StoreError) {
-            return try await work()
-        } catch {
-            throw Task.isCancelled ? .stop(.cancelled) : .store(error)
-        }
-    }
-
-    private func asking<Answer>(
-        _ question: () async throws(RunStop) -> Answer
-    ) async throws(Failure) -> Answer {
-        do throws(RunStop) {
-            return try await question()
-        } catch {
-            throw .stop(error)
-        }
+        return try await rows.rows(holding: ids).filter { $0.row.key != row?.row.key }
     }
 }
 

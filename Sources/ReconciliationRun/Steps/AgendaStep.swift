@@ -1,4 +1,5 @@
 import Reconciliation
+import SubscriptionStore
 import Subscriptions
 
 /// Asks what stands on the agenda, the most urgent first, page by page.
@@ -24,20 +25,18 @@ struct AgendaStep: QuestionSource {
     }
 
     /// Asks, and counts down how many rows may still be taken; `nil` for any number.
-    func run(limit: inout Int?) async throws(RunInterruption) {
+    func run(limit: inout Int?) async throws {
         var source = self
         source.limit = limit
         limit = try await QuestionWindow(context: context).ask(source).limit
     }
 
-    mutating func next() async throws(RunInterruption) -> QuestionPage? {
+    mutating func next() async throws -> QuestionPage? {
         if let end = context.reasonToStop { throw RunInterruption(end: end) }
         if let limit, limit <= 0 { return nil }
         let start = position
-        let lines = try await context.storing { () async throws(StoreError) in
-            try await context.ports.agenda.lines(
-                of: part, after: start, limit: RunLimits.rowsPerPage, in: context.pass)
-        }
+        let lines = try await context.store.lines(
+            of: part, after: start, limit: RunLimits.rowsPerPage, in: context.pass)
         guard let last = lines.last else { return nil }
         position = AgendaPosition(turn: last.turn, key: last.key)
         var items = try await items(of: lines)
@@ -52,15 +51,12 @@ struct AgendaStep: QuestionSource {
     }
 
     /// The lines that are still to be asked, with their rows.
-    private func items(of lines: [AgendaLine]) async throws(RunInterruption) -> [QuestionPage.Item]
-    {
+    private func items(of lines: [AgendaLine]) async throws -> [QuestionPage.Item] {
         let wanted = lines.filter { context.job.narrowing.includes($0.key) }
-        let (settled, rows) = try await context.storing { () async throws(StoreError) in
-            let settled = try await context.ports.pass.settled(
-                among: wanted.map(\.key), in: context.pass)
-            let ids = wanted.filter { !settled.contains($0.key) }.map(\.key.originalTransactionID)
-            return (settled, try await context.rows.rows(holding: ids))
-        }
+        let settled = try await context.store.settled(
+            among: wanted.map(\.key), in: context.pass)
+        let ids = wanted.filter { !settled.contains($0.key) }.map(\.key.originalTransactionID)
+        let rows = try await context.rows.rows(holding: ids)
         let byKey = Dictionary(
             rows.map { ($0.row.key, $0) }, uniquingKeysWith: { first, _ in first })
         let open = wanted.filter { !settled.contains($0.key) }
@@ -73,10 +69,8 @@ struct AgendaStep: QuestionSource {
         }
         let unheld = open.filter { byKey[$0.key] == nil }
         let named = unheld.filter { $0.reason == .notification }
-        let elsewhere = try await context.storing { () async throws(StoreError) in
-            try await context.ports.pass.heldUnderOtherIDs(
-                among: named.map(\.key), in: context.pass)
-        }
+        let elsewhere = try await context.store.heldUnderOtherIDs(
+            among: named.map(\.key), in: context.pass)
         // Nor is a row that was deleted since anybody's question any more.
         let gone = unheld.filter { $0.reason != .notification || elsewhere.contains($0.key) }
         if !gone.isEmpty {

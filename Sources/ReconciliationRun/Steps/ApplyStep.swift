@@ -1,5 +1,6 @@
 import Logging
 package import Reconciliation
+import SubscriptionStore
 package import Subscriptions
 
 /// The only stage that writes to subscription rows: guards check the whole plan, then it is
@@ -12,7 +13,7 @@ struct ApplyStep {
     var mayAsk = true
 
     /// Applies the pass's plan, unless the job only checks, a guard objects, or the canary does.
-    func run() async throws(RunInterruption) -> PlanOutcome {
+    func run() async throws -> PlanOutcome {
         var outcome = try await inspect()
         guard outcome.breaches.isEmpty, context.job.mode == .apply else { return outcome }
         let canarySize = try await canarySize()
@@ -25,43 +26,37 @@ struct ApplyStep {
             outcome.canary = canary
             guard canary.allowsRest else { return outcome }
         }
-        try await context.apply { limit, now throws(StoreError) in
-            try await context.ports.ledger.applyPlanned(
+        try await context.apply { limit, now in
+            try await context.store.applyPlanned(
                 limit: limit, in: context.pass, run: context.header, at: now)
         }
         return outcome
     }
 
     /// Lets the guards see the whole plan, and records what is lifted before anything is written.
-    private func inspect() async throws(RunInterruption) -> PlanOutcome {
-        let (ledger, pass, header) = (context.ports.ledger, context.pass, context.header)
+    private func inspect() async throws -> PlanOutcome {
+        let (store, pass, header) = (context.store, context.pass, context.header)
         let progress = context.progress
         // The plan is read twice: for its identity, and for the guards.
-        let seal = try await context.storing { () async throws(StoreError) in
-            try await ledger.sealPlan(of: pass, run: header) { done, total in
-                progress(RunProgress(stage: .plan, done: done / 2, total: total))
-            }
+        let seal = try await store.sealPlan(of: pass, run: header) { done, total in
+            progress(RunProgress(stage: .plan, done: done / 2, total: total))
         }
         if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
-        let plan = try await context.storing { () async throws(StoreError) in
-            SurveyedPlan(
-                totals: try await guardedTotals(),
-                survey: try await ledger.reducePlan(of: pass, into: WatchedSurvey()) {
-                    $0.survey.add($1, askedBecause: $2)
-                    $0.read += 1
-                    guard $0.read.isMultiple(of: RunLimits.findingsPerPage) else { return }
-                    let done = (seal.changes + $0.read) / 2
-                    progress(RunProgress(stage: .plan, done: done, total: seal.changes))
-                }.survey)
-        }
+        let plan = SurveyedPlan(
+            totals: try await guardedTotals(),
+            survey: try await store.reducePlan(of: pass, into: WatchedSurvey()) {
+                $0.survey.add($1, askedBecause: $2)
+                $0.read += 1
+                guard $0.read.isMultiple(of: RunLimits.findingsPerPage) else { return }
+                let done = (seal.changes + $0.read) / 2
+                progress(RunProgress(stage: .plan, done: done, total: seal.changes))
+            }.survey)
         let breaches = isGuarded ? context.job.guards.breaches(by: plan) : []
         var outcome = PlanOutcome(breaches: breaches, lifts: try await lifts(of: breaches))
         outcome.seal = seal
         if context.job.mode == .apply, !outcome.lifts.isEmpty {
             let lifts = outcome.lifts
-            try await context.storing { () async throws(StoreError) in
-                try await ledger.recordLifts(lifts, in: pass, run: header)
-            }
+            try await store.recordLifts(lifts, in: pass, run: header)
         }
         outcome.breaches.removeAll { breach in outcome.lifts.contains { $0.name == breach.name } }
         if !outcome.breaches.contains(where: { $0.name == .maxShrinkShare }) {
@@ -84,9 +79,9 @@ struct ApplyStep {
 
     /// The plan against what was looked at when it was made.
     private func guardedTotals() async throws(StoreError) -> PlanTotals {
-        var plan = try await context.ports.ledger.planTotals(of: context.pass)
+        var plan = try await context.store.planTotals(of: context.pass)
         guard case .plan(let digest) = context.job.planSource else { return plan }
-        let origin = try await context.ports.ledger.planTotals(ofPlan: digest)
+        let origin = try await context.store.planTotals(ofPlan: digest)
         plan.totals = origin.totals
         plan.notFound = origin.notFound
         plan.verificationFailures = origin.verificationFailures
@@ -100,14 +95,12 @@ struct ApplyStep {
 
     /// What is lifted for this run: by its own arguments, or by those of a killed run whose plan
     /// was let through and is gone on with.
-    private func lifts(of breaches: [GuardBreach]) async throws(RunInterruption) -> [GuardLift] {
+    private func lifts(of breaches: [GuardBreach]) async throws -> [GuardLift] {
         let sentences = Dictionary(
             breaches.map { ($0.name, $0.sentence) }, uniquingKeysWith: { first, _ in first })
         var lifts: [GuardName: GuardLift] = [:]
         if context.pass.resumedFrom != nil {
-            let earlier = try await context.storing { () async throws(StoreError) in
-                try await context.ports.ledger.liftsOfKilledRuns(in: context.pass)
-            }
+            let earlier = try await context.store.liftsOfKilledRuns(in: context.pass)
             for lift in earlier { lifts[lift.name] = lift }
         }
         for (name, reason) in context.job.liftedGuards {
@@ -123,10 +116,8 @@ struct ApplyStep {
     }
 
     /// A run that continues a killed run checks its canary before it writes the rest.
-    private func canarySize() async throws(RunInterruption) -> Int {
-        let begun = try await context.storing { () async throws(StoreError) in
-            try await context.ports.canary.canarySize(of: context.pass)
-        }
+    private func canarySize() async throws -> Int {
+        let begun = try await context.store.canarySize(of: context.pass)
         return max(context.job.canary ?? 0, begun)
     }
 
@@ -161,18 +152,14 @@ struct ApplyStep {
 extension RunContext {
     /// Writes corrections batch by batch, until none is left or somebody asks to stop.
     func apply(
-        _ batch: (Int, Timestamp) async throws(StoreError) -> Int
-    ) async throws(RunInterruption) {
+        _ batch: (Int, Timestamp) async throws -> Int
+    ) async throws {
         var applied = 0
-        let total = try await storing { () async throws(StoreError) in
-            try await ports.ledger.correctionsLeft(of: pass)
-        }
+        let total = try await store.correctionsLeft(of: pass)
         while true {
             if let signal = stop.signal { throw RunInterruption(end: .signal(signal)) }
             let now = clock.now()
-            let count = try await storing { () async throws(StoreError) in
-                try await batch(RunLimits.correctionsPerTransaction, now)
-            }
+            let count = try await batch(RunLimits.correctionsPerTransaction, now)
             guard count > 0 else { return }
             applied += count
             progress(RunProgress(stage: .apply, done: applied, total: max(applied, total)))

@@ -1,4 +1,5 @@
 import Reconciliation
+import SubscriptionStore
 import Subscriptions
 
 /// Asks once more, at the end, about the rows that Apple had a fault with.
@@ -8,23 +9,19 @@ import Subscriptions
 struct AskAgainStep {
     let context: RunContext
 
-    func run() async throws(RunInterruption) {
+    func run() async throws {
         var position: SubscriptionKey?
         while true {
             if let end = context.reasonToStop { throw RunInterruption(end: end) }
             let start = position
-            let keys = try await context.storing { () async throws(StoreError) in
-                try await context.ports.pass.rowsToAskAgain(
-                    after: start, limit: RunLimits.rowsPerPage, in: context.pass)
-            }
+            let keys = try await context.store.rowsToAskAgain(
+                after: start, limit: RunLimits.rowsPerPage, in: context.pass)
             guard let last = keys.last else { return }
             if context.clock.isPastDeadline { throw RunInterruption(end: .deadline) }
             position = last
-            let rows = try await context.storing { () async throws(StoreError) in
-                let wanted = Set(keys)
-                return try await context.rows.rows(holding: keys.map(\.originalTransactionID))
-                    .filter { wanted.contains($0.row.key) }
-            }
+            let wanted = Set(keys)
+            let rows = try await context.rows.rows(holding: keys.map(\.originalTransactionID))
+                .filter { wanted.contains($0.row.key) }
             guard !rows.isEmpty else { continue }
             var subjects: [AskedPage.Subject] = []
             // A run that goes on with another's pass may find another table.

@@ -80,7 +80,7 @@ struct AskedPage: Sendable {
         var settled: Set<SubscriptionKey> = []
         for subject in subjects {
             if let key = subject.row?.row.key, settled.contains(key) { continue }
-            do throws(Inquirer.Failure) {
+            do {
                 var judged = try await inquirer.inquire(
                     subject.id, row: subject.row, through: subject.app)
                 for index in judged.outcomes.indices {
@@ -89,10 +89,7 @@ struct AskedPage: Sendable {
                 if subjects.count > 1 { settled.formUnion(judged.outcomes.map(\.key)) }
                 result.judged.append(judged)
             } catch {
-                switch error {
-                case .stop(let stop): result.end = RunEnd(stop)
-                case .store(let error): result.end = .store(error)
-                }
+                result.end = RunEnd(thrown: error)
                 return result
             }
         }

@@ -1,5 +1,6 @@
 import Logging
 import Reconciliation
+import SubscriptionStore
 import Subscriptions
 
 /// Writes the corrections of a few subscriptions, asks Apple about exactly these again, and judges
@@ -12,7 +13,7 @@ struct CanaryStep {
     /// How many subscriptions.
     let size: Int
 
-    func run() async throws(RunInterruption) -> CanaryOutcome {
+    func run() async throws -> CanaryOutcome {
         let rows = try await write()
         var differing: [String: String] = [:]
         var undecided: [UndecidedReason: Int] = [:]
@@ -42,20 +43,16 @@ struct CanaryStep {
 
     /// Writes until so many subscriptions are corrected, or the plan has no more: a row that moved
     /// or that the database refuses proves nothing, and another takes its place.
-    private func write() async throws(RunInterruption) -> [CanaryRow] {
-        let (book, pass, header) = (context.ports.canary, context.pass, context.header)
+    private func write() async throws -> [CanaryRow] {
+        let (store, pass, header) = (context.store, context.pass, context.header)
         while true {
-            try await context.apply { limit, now throws(StoreError) in
-                try await book.applyCanary(limit: limit, in: pass, run: header, at: now)
+            try await context.apply { limit, now in
+                try await store.applyCanary(limit: limit, in: pass, run: header, at: now)
             }
-            let written = try await context.storing { () async throws(StoreError) in
-                try await book.writtenCanary(of: pass)
-            }
+            let written = try await store.writtenCanary(of: pass)
             let wanted = size - written.count
             guard wanted > 0 else { return written }
-            let chosen = try await context.storing { () async throws(StoreError) in
-                try await book.extendCanary(by: wanted, in: pass, run: header)
-            }
+            let chosen = try await store.extendCanary(by: wanted, in: pass, run: header)
             guard chosen > 0 else { return written }
         }
     }
@@ -71,14 +68,12 @@ struct CanaryStep {
     /// look away from them.
     private func lookAgain(
         at rows: [CanaryRow]
-    ) async throws(RunInterruption) -> Look {
+    ) async throws -> Look {
         var context = context
         context.job.policy.settleMilliseconds = 0
         let keys = Set(rows.map(\.key))
-        let held = try await context.storing { () async throws(StoreError) in
-            try await context.rows.rows(holding: rows.map(\.key.originalTransactionID))
-                .filter { keys.contains($0.row.key) }
-        }
+        let held = try await context.rows.rows(holding: rows.map(\.key.originalTransactionID))
+            .filter { keys.contains($0.row.key) }
         let subjects = held.compactMap { row in
             appToAsk(about: row.row, policy: context.job.policy).map {
                 AskedPage.Subject(id: row.row.key.originalTransactionID, row: row, app: $0)

@@ -1,4 +1,5 @@
 import Reconciliation
+import SubscriptionStore
 import Subscriptions
 
 /// Finds the cause of every finding of the pass and groups the findings by cause.
@@ -10,13 +11,13 @@ struct CauseStep {
 
     /// Returns the clusters; none when a signal asks the run to end now.
     func run() async throws(StoreError) -> [CauseCluster] {
-        let histories = try await context.ports.causes.historyRead(in: context.pass)
+        let histories = try await context.store.historyRead(in: context.pass)
         let now = context.clock.now()
         var tally = CauseTally()
         var position: Int64?
         var explained = 0
         while context.stop.signal == nil {
-            let page = try await context.ports.causes.findingsToExplain(
+            let page = try await context.store.findingsToExplain(
                 after: position, limit: RunLimits.findingsPerPage, in: context.pass)
             guard let last = page.last else { return tally.result }
             var told: [Int64: String] = [:]
@@ -35,7 +36,7 @@ struct CauseStep {
                 if cause.text != item.finding.cause { told[item.sequence] = cause.text }
             }
             if !told.isEmpty {
-                try await context.ports.causes.explain(told, in: context.pass, run: context.header)
+                try await context.store.explain(told, in: context.pass, run: context.header)
             }
             position = last.sequence
             explained += page.count

@@ -1,4 +1,5 @@
 import Reconciliation
+import SubscriptionStore
 import Subscriptions
 
 /// Asks each app one question that Apple answered before, at the beginning of a run that continues
@@ -9,13 +10,11 @@ import Subscriptions
 struct KnownAnswerStep {
     let context: RunContext
 
-    func run() async throws(RunInterruption) {
+    func run() async throws {
         guard context.pass.resumedFrom != nil else { return }
         var subjects: [AskedPage.Subject] = []
         for app in context.appStores.keys.sorted() {
-            let id = try await context.storing { () async throws(StoreError) in
-                try await context.ports.pass.judgedID(of: app, in: context.pass)
-            }
+            let id = try await context.store.judgedID(of: app, in: context.pass)
             if let id { subjects.append(AskedPage.Subject(id: id, row: nil, app: app)) }
         }
         var asking = context

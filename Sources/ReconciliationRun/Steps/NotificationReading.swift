@@ -31,7 +31,7 @@ struct NotificationReading {
 
     /// - Parameter take: Called with one page after the other; the first error ends the reading.
     mutating func run(
-        _ take: (NotificationPage) async throws(RunInterruption) -> Void
+        _ take: (NotificationPage) async throws -> Void
     ) async {
         await withTaskGroup(of: Answer.self) { group in
             ask(0, in: &group)
@@ -39,12 +39,12 @@ struct NotificationReading {
                 switch answer.result {
                 case .failure(let stop): end = end ?? RunEnd(stop)
                 case .success(let lookup):
-                    do throws(RunInterruption) {
+                    do {
                         for slice in try await note(lookup, of: answer.slice, take) {
                             ask(slice, in: &group)
                         }
                     } catch {
-                        end = end ?? error.end
+                        end = end ?? RunEnd(thrown: error)
                     }
                 }
                 // What nobody will take must not be waited for, be it a call or a pause of the quota.
@@ -77,8 +77,8 @@ struct NotificationReading {
     /// Takes an answer; the slices of which another page must be asked for.
     private mutating func note(
         _ lookup: Lookup<NotificationPage>, of slice: Int,
-        _ take: (NotificationPage) async throws(RunInterruption) -> Void
-    ) async throws(RunInterruption) -> [Int] {
+        _ take: (NotificationPage) async throws -> Void
+    ) async throws -> [Int] {
         context.tally.note(lookup)
         guard case .answered(let page) = lookup else { return next(lookup, of: slice) }
         if !isBegun {

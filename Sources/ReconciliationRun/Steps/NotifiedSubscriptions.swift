@@ -9,11 +9,9 @@ struct NotifiedSubscriptions {
 
     func sort(
         _ notifications: [RecordedNotification]
-    ) async throws(RunInterruption) -> (settled: [RowOutcome], owed: [OwedQuestion]) {
+    ) async throws -> (settled: [RowOutcome], owed: [OwedQuestion]) {
         let newest = Self.newest(of: notifications)
-        let rows = try await context.storing { () async throws(StoreError) in
-            try await context.rows.rows(holding: Array(newest.keys))
-        }
+        let rows = try await context.rows.rows(holding: Array(newest.keys))
         let held = Dictionary(
             rows.filter { $0.row.key.isOf(app) }.map {
                 ($0.row.key.originalTransactionID, $0)

@@ -1,4 +1,5 @@
 import Reconciliation
+import SubscriptionStore
 import Subscriptions
 
 /// The questions of one page of rows, and what needs no question.
@@ -25,7 +26,7 @@ struct QuestionPage: Sendable {
 struct QuestionSorting {
     let context: RunContext
 
-    func page(of items: [QuestionPage.Item]) async throws(RunInterruption) -> QuestionPage {
+    func page(of items: [QuestionPage.Item]) async throws -> QuestionPage {
         var policy = context.job.policy
         policy.now = context.clock.now()
         var page = QuestionPage()
@@ -66,10 +67,8 @@ struct QuestionSorting {
     /// judged must wait for it.
     private func failedLastTime(
         among keys: [SubscriptionKey]
-    ) async throws(RunInterruption) -> Set<SubscriptionKey> {
+    ) async throws -> Set<SubscriptionKey> {
         guard !keys.isEmpty else { return [] }
-        return try await context.storing { () async throws(StoreError) in
-            try await context.ports.notes.failedLastTime(among: keys, before: context.header)
-        }
+        return try await context.store.failedLastTime(among: keys, before: context.header)
     }
 }

@@ -7,7 +7,7 @@ protocol QuestionSource: Sendable {
     var total: Int? { get }
 
     /// The next questions; `nil` when there are no more.
-    mutating func next() async throws(RunInterruption) -> QuestionPage?
+    mutating func next() async throws -> QuestionPage?
 }
 
 /// Asks what a source yields, so many questions at once, and stages the answers as they come.
@@ -21,7 +21,7 @@ struct QuestionWindow {
 
     /// - Returns: The source after its last page.
     @discardableResult
-    func ask<Source: QuestionSource>(_ source: Source) async throws(RunInterruption) -> Source {
+    func ask<Source: QuestionSource>(_ source: Source) async throws -> Source {
         let (source, end) = await context.stop.interruptible { [context] in
             var window = Window(source: source, context: context)
             let end = await window.run()
@@ -135,7 +135,7 @@ private struct Window<Source: QuestionSource> {
     }
 
     private mutating func readPage() async {
-        do throws(RunInterruption) {
+        do {
             guard let page = try await source.next() else {
                 isExhausted = true
                 return
@@ -154,7 +154,7 @@ private struct Window<Source: QuestionSource> {
             open.append((pages, groups.count, page.walkedThrough))
             closePages()
         } catch {
-            asked.end = error.end
+            asked.end = RunEnd(thrown: error)
         }
     }
 
@@ -196,10 +196,10 @@ private struct Window<Source: QuestionSource> {
         asked.batch = StagedBatch()
         position = nil
         judged = ([], judged.now)
-        do throws(RunInterruption) {
+        do {
             try await context.stage(batch)
         } catch {
-            asked.end = error.end
+            asked.end = RunEnd(thrown: error)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Logging
 import Reconciliation
+import SubscriptionStore
 import Subscriptions
 
 /// Reads one app's notification history from its watermark, and stores what never arrived.
@@ -22,16 +23,14 @@ struct RecoverStep {
         var unverifiable = 0
     }
 
-    func run() async throws(RunInterruption) -> Outcome {
+    func run() async throws -> Outcome {
         // A stopped run of this pass may have read the history already.
         context.pass.recoveredApps.contains(app) ? Outcome() : try await readHistory()
     }
 
-    private func readHistory() async throws(RunInterruption) -> Outcome {
+    private func readHistory() async throws -> Outcome {
         let started = context.clock.now()
-        let watermark = try await context.storing { () async throws(StoreError) in
-            try await context.ports.recovery.watermark(of: app)
-        }
+        let watermark = try await context.store.watermark(of: app)
         let plan = RecoveryWindow(
             watermark: watermark, now: started, environment: app.environment,
             settings: context.job.recover, settleMilliseconds: context.job.policy.settleMilliseconds
@@ -46,10 +45,8 @@ struct RecoverStep {
             context.header.worksOffAgenda
             ? plan.watermark(afterReading: outcome.unverifiable) : nil
         let read = NotificationWindow(start: plan.window.start, end: plan.readThrough)
-        try await context.storing { () async throws(StoreError) in
-            try await context.ports.recovery.finishRecovery(
-                of: app, read: read, watermark: moved, in: context.pass)
-        }
+        try await context.store.finishRecovery(
+            of: app, read: read, watermark: moved, in: context.pass)
         outcome.shortfall = shortfall
         return outcome
     }
@@ -57,15 +54,15 @@ struct RecoverStep {
     /// Reads the window, and records every page as it comes.
     private func sweep(
         _ window: NotificationWindow, through readThrough: Timestamp
-    ) async throws(RunInterruption) -> Outcome {
+    ) async throws -> Outcome {
         guard let appStore = context.appStores[app] else {
-            throw RunInterruption(end: .store(Inquirer.notConnected(app)))
+            throw Inquirer.notConnected(app)
         }
         let (reading, unknowns) = await context.stop.interruptible { [self] in
             var reading = NotificationReading(
                 appStore: appStore, context: context, window: window)
             var unknowns: Set<UnknownValue> = []
-            await reading.run { page throws(RunInterruption) in
+            await reading.run { page throws in
                 try await record(page, through: readThrough)
                 unknowns.formUnion(page.unknowns)
             }
@@ -98,16 +95,14 @@ struct RecoverStep {
 
     private func record(
         _ page: NotificationPage, through readThrough: Timestamp
-    ) async throws(RunInterruption) {
+    ) async throws {
         context.tally.note(rejected: page.rejected)
         context.tally.note(
             identityAgrees: !page.notifications.isEmpty, rejected: page.rejected, of: app)
         // Younger ones may still be on their way through the company's own endpoint.
         let settled = page.notifications.filter { $0.signedDate <= readThrough }
         let uuids = settled.map(\.notificationUUID)
-        let inbox = try await context.storing { () async throws(StoreError) in
-            try await context.ports.recovery.inbox(of: app, notificationUUIDs: uuids)
-        }
+        let inbox = try await context.store.inbox(of: app, notificationUUIDs: uuids)
         var seen: Set<String> = []
         let fresh = settled.filter {
             inbox[$0.notificationUUID]?.recoveredAt == nil
@@ -136,17 +131,15 @@ struct RecoverStep {
             intoInbox: context.header.worksOffAgenda)
         let questions = NotifiedSubscriptions(context: context, app: app)
         (recorded.settled, recorded.owed) = try await questions.sort(fresh)
-        try await context.storing { () async throws(StoreError) in
-            try await context.ports.recovery.record(
-                recorded, of: app, in: context.pass, run: context.header)
-        }
+        try await context.store.record(
+            recorded, of: app, in: context.pass, run: context.header)
         let unbelievable = page.rejected.filter { !$0.isUndetermined }
         guard !unbelievable.isEmpty else { return }
         try await context.stage(StagedBatch(outcomes: unbelievable.map(finding(about:))))
     }
 
     /// Fields of the answer itself that this version does not know: findings about no subscription.
-    private func report(unknowns: Set<UnknownValue>) async throws(RunInterruption) {
+    private func report(unknowns: Set<UnknownValue>) async throws {
         guard context.job.policy.onlyKinds?.contains(.unknownValue) ?? true else { return }
         var outcome = RowOutcome(
             key: SubscriptionKey(app: app, originalTransactionID: ""), verdict: nil)

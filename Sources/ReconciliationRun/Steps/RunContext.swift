@@ -1,5 +1,6 @@
 import Logging
 import Reconciliation
+import SubscriptionStore
 import Subscriptions
 
 /// What every step of one run works with.
@@ -8,7 +9,7 @@ struct RunContext: Sendable {
     let header: RunHeader
     let pass: OpenPass
     let appStores: [AppIdentity: any AppStore]
-    let ports: RunPorts
+    let store: SQLiteStore
     let clock: RunClock
     let stop: StopRequest
     let tally: AnswerTally
@@ -22,7 +23,7 @@ struct RunContext: Sendable {
             refusals: refusals)
     }
 
-    var rows: RowReader { RowReader(table: ports.table, book: ports.notes) }
+    var rows: RowReader { RowReader(store: store) }
 
     /// Whether a row may be settled by the statement in a notification: not where every row is to be
     /// asked about.
@@ -48,36 +49,42 @@ struct RunContext: Sendable {
     }
 
     /// The same, knowing which bundles of the table no app is configured for.
-    func knowingStrayBundles() async throws(RunInterruption) -> RunContext {
-        let table = try await storing { () async throws(StoreError) in
-            try await ports.table.rowsByApp()
-        }
+    func knowingStrayBundles() async throws -> RunContext {
+        let table = try await store.rowsByApp()
         var context = self
         context.job.policy.strayBundles = strayBundles(among: table, apps: job.policy.apps)
         return context
     }
 
     /// Stores what was judged; a failure ends the run.
-    func stage(_ batch: StagedBatch) async throws(RunInterruption) {
-        try await storing { () async throws(StoreError) in
-            try await ports.pass.stage(batch, in: pass, run: header)
-        }
-    }
-
-    func storing<Value>(
-        _ work: () async throws(StoreError) -> Value
-    ) async throws(RunInterruption) -> Value {
-        do throws(StoreError) {
-            return try await work()
-        } catch {
-            throw RunInterruption(end: .store(error))
-        }
+    func stage(_ batch: StagedBatch) async throws {
+        try await store.stage(batch, in: pass, run: header)
     }
 }
 
 /// Thrown by a step that must end the asking.
+///
+/// A step throws this, the store's `StoreError`, or Apple's `RunStop`; `RunEnd(thrown:)` makes the end of the
+/// run from each.
 struct RunInterruption: Error {
     let end: RunEnd
+}
+
+extension RunEnd {
+    /// The end of the run that follows from what a step threw.
+    init(thrown error: any Error) {
+        switch error {
+        case let interruption as RunInterruption: self = interruption.end
+        case let error as StoreError: self = .store(error)
+        case let stop as RunStop: self.init(stop)
+        default:
+            self = .store(
+                .inconsistent(
+                    "A step of the run ended with an error that no step may end with: \(error). "
+                        + "Nothing was written by that step; this is a fault of trueup, please report it."
+                ))
+        }
+    }
 }
 
 /// How far a run is, for people who watch it.
@@ -103,37 +110,5 @@ package struct RunProgress: Hashable, Sendable {
         self.stage = stage
         self.done = done
         self.total = total
-    }
-}
-
-/// Everything that a run stores and reads, each part behind the port of who asks for it.
-package struct RunPorts: Sendable {
-    package let table: any CompanyTable
-    package let notes: any RowNotesBook
-    package let runs: any RunBook
-    package let pass: any PassBook
-    package let agenda: any AgendaBook
-    package let recovery: any RecoveryBook
-    package let plans: any StoredPlans
-    package let ledger: any PlanLedger
-    package let canary: any CanaryBook
-    package let causes: any CauseBook
-
-    /// The rows and all books in one place.
-    package init(
-        _ store: some CompanyTable & RowNotesBook & RunBook & PassBook & AgendaBook & RecoveryBook
-            & StoredPlans
-            & PlanLedger & CanaryBook & CauseBook
-    ) {
-        table = store
-        notes = store
-        runs = store
-        pass = store
-        agenda = store
-        recovery = store
-        plans = store
-        ledger = store
-        canary = store
-        causes = store
     }
 }

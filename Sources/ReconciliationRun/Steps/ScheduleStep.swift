@@ -1,5 +1,6 @@
 import Logging
 import Reconciliation
+import SubscriptionStore
 import Subscriptions
 
 /// Finds out, among all rows, about whom Apple must be asked tonight.
@@ -23,7 +24,7 @@ struct ScheduleStep {
         _ = try? await ScheduleStep(context: context, settings: settings).run()
     }
 
-    func run() async throws(RunInterruption) -> ScheduleCounts {
+    func run() async throws -> ScheduleCounts {
         let now = context.clock.now()
         var request = ScheduleRequest(
             now: now, sweepMilliseconds: settings.sweepMilliseconds,
@@ -33,12 +34,10 @@ struct ScheduleStep {
         context.logger.info("schedule.begin", metadata: ["run_id": "\(context.header.runID)"])
         let apps = Set(context.job.policy.apps)
         let asked = request
-        let counts = try await context.storing { () async throws(StoreError) in
-            try await context.ports.agenda.schedule(
-                asked, in: context.pass, run: context.header,
-                level: { sweepLevel(rowsByDaysLeft: $0) },
-                due: { dueReason(of: $0, sweeping: $1, asked, apps: apps) })
-        }
+        let counts = try await context.store.schedule(
+            asked, in: context.pass, run: context.header,
+            level: { sweepLevel(rowsByDaysLeft: $0) },
+            due: { dueReason(of: $0, sweeping: $1, asked, apps: apps) })
         var metadata: Logger.Metadata = [
             "run_id": "\(context.header.runID)", "rows": "\(counts.rows)",
             "quiet": "\(counts.quiet)",

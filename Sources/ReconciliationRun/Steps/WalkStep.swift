@@ -1,4 +1,5 @@
 import Reconciliation
+import SubscriptionStore
 import Subscriptions
 
 /// Walks the stored rows in key order, page by page; each page is staged with the walk's position,
@@ -18,17 +19,15 @@ struct WalkStep: QuestionSource {
         position = context.pass.walkedThrough
     }
 
-    func run() async throws(RunInterruption) {
+    func run() async throws {
         try await QuestionWindow(context: context).ask(self)
     }
 
-    mutating func next() async throws(RunInterruption) -> QuestionPage? {
+    mutating func next() async throws -> QuestionPage? {
         if let end = context.reasonToStop { throw RunInterruption(end: end) }
         if let limit = context.job.narrowing.limit, taken >= limit { return nil }
         let start = position
-        let page = try await context.storing { () async throws(StoreError) in
-            try await context.ports.table.rows(after: start, limit: RunLimits.rowsPerPage)
-        }
+        let page = try await context.store.rows(after: start, limit: RunLimits.rowsPerPage)
         guard let last = page.last else { return nil }
         position = last.row.key
         let chosen = choose(from: try await unsettled(among: page), alreadyTaken: taken)
@@ -43,13 +42,11 @@ struct WalkStep: QuestionSource {
 
     /// The rows of a page that neither the pass nor an earlier run of the round has settled, with
     /// what is noted about them.
-    private func unsettled(among page: [HeldRow]) async throws(RunInterruption) -> [ScopedRow] {
-        let rows = try await context.storing { () async throws(StoreError) in
-            let settled = try await context.ports.pass.settled(
-                among: page.map(\.row.key), in: context.pass)
-            return try await context.rows.withNotes(
-                page.filter { !settled.contains($0.row.key) })
-        }
+    private func unsettled(among page: [HeldRow]) async throws -> [ScopedRow] {
+        let settled = try await context.store.settled(
+            among: page.map(\.row.key), in: context.pass)
+        let rows = try await context.rows.withNotes(
+            page.filter { !settled.contains($0.row.key) })
         guard let began = context.pass.roundBegan else { return rows }
         return rows.filter { row in row.check.map { $0.askedAt < began } ?? true }
     }

@@ -1,8 +1,18 @@
 import GRDB
 package import Subscriptions
 
-/// What must be asked, and why.
+/// What must be asked, and why: durable lines for what is owed whoever asks, and the questions that one
+/// pass found among the rows (docs/delta.md).
+///
+/// Lines are put there by `record(_:of:in:run:)` and by `schedule`, and leave with the conclusion of a
+/// run that works off the agenda.
 extension SQLiteStore {
+    /// Reads every row with its last check, once, and puts those for which `due` names a reason
+    /// among the questions of the pass, together with a sample of the others.
+    ///
+    /// A pass is scheduled once; later calls return what the first one found. `level` says how many
+    /// rows to sweep tonight, given how many reach the allowed age in so many days, 0 being overdue.
+    /// `due` says why Apple must be asked about a row, given the last rows that the sweep takes.
     package func schedule(
         _ request: ScheduleRequest, in pass: OpenPass, run: RunHeader,
         level: @escaping @Sendable ([Int: Int]) -> Int,
@@ -63,6 +73,8 @@ extension SQLiteStore {
         }
     }
 
+    /// The next lines of a part of the agenda in their order, settled ones included; fewer than
+    /// `limit` only at the end.
     package func lines(
         of part: AgendaPart, after position: AgendaPosition?, limit: Int, in pass: OpenPass
     ) async throws(StoreError) -> [AgendaLine] {
@@ -72,6 +84,7 @@ extension SQLiteStore {
         }
     }
 
+    /// What the run has asked and what it leaves, by reason; `bound` is left to the caller.
     package func coverage(
         kind: RunCoverage.Kind, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> RunCoverage {
@@ -80,6 +93,10 @@ extension SQLiteStore {
         }
     }
 
+    /// Adds to the pass's findings those that earlier reports of the job left open and that this
+    /// pass did not look at, so that they are not forgotten.
+    ///
+    /// What the pass has found itself gets no second line.
     package func carryOpenFindings(
         in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {

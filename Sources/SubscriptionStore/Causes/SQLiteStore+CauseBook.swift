@@ -1,8 +1,10 @@
 import GRDB
 package import Subscriptions
 
-/// What the search for causes reads and keeps.
+/// The findings of a pass with what may tell their cause.
 extension SQLiteStore {
+    /// The parts of the notification histories that the pass has read to their end; nothing of an
+    /// app whose history was not read.
     package func historyRead(
         in pass: OpenPass
     ) async throws(StoreError) -> [AppIdentity: NotificationWindow] {
@@ -26,6 +28,8 @@ extension SQLiteStore {
         }
     }
 
+    /// Findings of the pass in the order in which they were staged, with the notifications of
+    /// their subscriptions.
     package func findingsToExplain(
         after sequence: Int64?, limit: Int, in pass: OpenPass
     ) async throws(StoreError) -> [FindingToExplain] {
@@ -35,6 +39,9 @@ extension SQLiteStore {
         }
     }
 
+    /// Keeps the causes of findings, by sequence number, for this run's report.
+    ///
+    /// They count once the run is concluded; a run killed before that leaves none behind.
     package func explain(
         _ causes: [Int64: String], in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {

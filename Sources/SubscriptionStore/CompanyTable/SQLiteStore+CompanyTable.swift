@@ -1,8 +1,13 @@
 import GRDB
 package import Subscriptions
 
-/// The company's rows as a run reads them.
+/// The company's rows as a run reads them, while its services read and write them.
+///
+/// Nothing of a run is known here: which rows a pass has settled is said by `settled(among:in:)`, what
+/// earlier runs noted about them by `notes(about:)`. Rows are changed by `applyPlanned` alone, each in
+/// one transaction with its ledger entry.
 extension SQLiteStore {
+    /// The next rows in key order; fewer than `limit` only at the end of the table.
     package func rows(
         after key: SubscriptionKey?, limit: Int
     ) async throws(StoreError) -> [HeldRow] {
@@ -15,6 +20,7 @@ extension SQLiteStore {
         return page.rows
     }
 
+    /// How many rows the table holds of each app and environment, in that order.
     package func rowsByApp() async throws(StoreError) -> [AppRows] {
         try await read("counting the rows of each app") { db in
             try Row.fetchAll(
@@ -31,6 +37,7 @@ extension SQLiteStore {
         }
     }
 
+    /// The rows held under these original transaction ids in any app and environment, by key.
     package func rows(
         holding originalTransactionIDs: [String]
     ) async throws(StoreError) -> [HeldRow] {
@@ -41,6 +48,8 @@ extension SQLiteStore {
         }
     }
 
+    /// The keys of rows under these ids of apps whose rows this run does not read; none where every
+    /// row is at hand.
     package func keysOfUnreadApps(
         holding originalTransactionIDs: [String]
     ) async throws(StoreError) -> [SubscriptionKey] {

@@ -1,7 +1,9 @@
 import GRDB
 package import Subscriptions
 
+/// The few subscriptions of a plan that are corrected ahead of the others.
 extension SQLiteStore {
+    /// How many subscriptions of the pass were chosen for a canary, by this run or a killed one.
     package func canarySize(of pass: OpenPass) async throws(StoreError) -> Int {
         try await read("counting the canary") { db in
             try Int.fetchOne(
@@ -26,6 +28,8 @@ extension SQLiteStore {
         }
     }
 
+    /// Chooses up to `count` more subscriptions with planned corrections, taking the kinds of
+    /// corrections in turn; says how many there were.
     package func extendCanary(
         by count: Int, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> Int {
@@ -100,12 +104,14 @@ extension SQLiteStore {
         } while db.changesCount > 0
     }
 
+    /// What `applyPlanned` does, for the chosen subscriptions alone.
     package func applyCanary(
         limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int {
         try await apply(.canary, limit: limit, in: pass, run: run, at: now)
     }
 
+    /// The chosen subscriptions whose corrections were all written, by key.
     package func writtenCanary(of pass: OpenPass) async throws(StoreError) -> [CanaryRow] {
         try await read("reading the canary") { db in
             let isItsOwn = """

@@ -3,7 +3,14 @@ package import Subscriptions
 import Synchronization
 
 /// The plan of a pass, and the ledger of the corrections written from it.
+///
+/// A row's change, its ledger entry and its event are one transaction; the ledger stands beside the
+/// rows, wherever these are.
 extension SQLiteStore {
+    /// Fixes what the pass plans and gives it its identity; once for each run, unless something is
+    /// staged afterwards.
+    ///
+    /// `progress` takes how many corrections are read, and of how many.
     @discardableResult
     package func sealPlan(
         of pass: OpenPass, run: RunHeader,
@@ -33,6 +40,7 @@ extension SQLiteStore {
         return seal
     }
 
+    /// How many planned corrections of the pass were not tried yet.
     package func correctionsLeft(of pass: OpenPass) async throws(StoreError) -> Int {
         try await read("counting the corrections that are left") { db in
             try Int.fetchOne(
@@ -45,18 +53,25 @@ extension SQLiteStore {
         }
     }
 
+    /// The plan in numbers, for the guards.
     package func planTotals(of pass: OpenPass) async throws(StoreError) -> PlanTotals {
         try await read("counting the plan") { db in
             try PlanCount(db: db, passID: pass.passID).totals()
         }
     }
 
+    /// What the run that made a plan looked at, for the guards; `changes` is 0.
     package func planTotals(ofPlan sha256: String) async throws(StoreError) -> PlanTotals {
         try await read("counting the rows behind a plan") { db in
             try PlanStaging.totals(behind: sha256, db)
         }
     }
 
+    /// Folds every correction of the pass's plan, written ones included, into one value; they are
+    /// read in the order of their subscriptions and never held at once.
+    ///
+    /// Each comes with the reason for which its row was asked about; `nil` where it was no question of
+    /// this pass.
     package func reducePlan<Result: Sendable>(
         of pass: OpenPass, into initial: Result,
         _ add: @escaping @Sendable (inout Result, PlannedCorrection, QuestionReason?) -> Void
@@ -87,6 +102,7 @@ extension SQLiteStore {
         }
     }
 
+    /// What was lifted for this pass by runs that were killed after their plan was let through.
     package func liftsOfKilledRuns(in pass: OpenPass) async throws(StoreError) -> [GuardLift] {
         try await read("reading what was lifted") { db in
             try GuardLift.fetchAll(
@@ -98,6 +114,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Records what this run lifts, before anything is written for it.
     package func recordLifts(
         _ lifts: [GuardLift], in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
@@ -107,6 +124,11 @@ extension SQLiteStore {
         }
     }
 
+    /// Applies up to `limit` planned corrections of the pass, oldest key first, each with its
+    /// ledger entry in the same transaction, by compare-and-set; says how many were taken up
+    /// (0 when none is left).
+    ///
+    /// A row that moved becomes undecided (`changed_during_run`).
     package func applyPlanned(
         limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int {

@@ -1,8 +1,10 @@
 import GRDB
 package import Subscriptions
 
-/// What earlier runs planned and wrote.
+/// What earlier runs planned and wrote, for a run that works that off or takes it back.
 extension SQLiteStore {
+    /// Takes an earlier run's plan up into the pass, with the findings that it mends; what was
+    /// written under this plan before counts as applied.
     package func stagePlan(
         _ sha256: String, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
@@ -29,6 +31,8 @@ extension SQLiteStore {
         }
     }
 
+    /// Plans the inverse of an earlier run's corrections; what is taken back already is left out,
+    /// what cannot be is staged as stale.
     package func stageUndo(
         ofRun runID: String, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> UndoCounts {
@@ -48,6 +52,7 @@ extension SQLiteStore {
         return counts
     }
 
+    /// The corrections of the pass that were tried and not written.
     package func unwritten(of pass: OpenPass) async throws(StoreError) -> UnwrittenCorrections {
         try await read("counting what was not written") { db in
             var unwritten = UnwrittenCorrections()

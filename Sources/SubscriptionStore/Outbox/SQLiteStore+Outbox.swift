@@ -1,8 +1,15 @@
 import GRDB
 package import Subscriptions
 
-/// The events that wait to be told.
+/// The events that wait for delivery, each written with the correction that it reports.
+///
+/// Every method is one short transaction.
 extension SQLiteStore {
+    /// Events due for delivery: at most one per subscription, because an undelivered older event of
+    /// the same subscription holds back newer ones.
+    ///
+    /// Those that failed least often come first, then the older. One is due, too, whose next attempt
+    /// lies more than `OutboxEvent.farthestAttemptMilliseconds` ahead.
     package func dueEvents(
         at now: Timestamp, limit: Int
     ) async throws(StoreError) -> [OutboxEvent] {
@@ -28,6 +35,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Records the result of an attempt; the message of a delivered event is deleted.
     package func record(
         _ result: TellingResult, of event: OutboxEvent, at now: Timestamp
     ) async throws(StoreError) {
@@ -56,6 +64,8 @@ extension SQLiteStore {
         }
     }
 
+    /// Makes no event due before that moment, because the receiver does not work; neither one whose
+    /// next attempt lies further ahead than any may.
     package func postpone(until moment: Timestamp) async throws(StoreError) {
         try await write("postponing the events to tell") { db in
             try db.execute(
@@ -68,6 +78,9 @@ extension SQLiteStore {
         }
     }
 
+    /// Makes the events that were given up wait again, from the first attempt; says how many.
+    ///
+    /// One whose message was erased is none of them.
     package func retryGivenUp(at now: Timestamp) async throws(StoreError) -> Int {
         try await write("taking up the events that were given up") { db in
             try db.execute(
@@ -81,6 +94,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Counts the outbox; what is due already has its next attempt at `now` at the latest.
     package func outboxTotals(at now: Timestamp) async throws(StoreError) -> OutboxTotals {
         try await read("counting the events to tell") { db in try OutboxTotals(db, at: now) }
     }

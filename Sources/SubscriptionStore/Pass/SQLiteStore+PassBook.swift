@@ -1,8 +1,12 @@
 import GRDB
 package import Subscriptions
 
-/// What a pass has judged so far.
+/// What a pass has judged so far; it outlives a killed process.
+///
+/// Within a pass each row is settled once: what is staged for a settled row is ignored, unless it
+/// `replaces`. Every method is one short transaction.
 extension SQLiteStore {
+    /// Stores what was judged, in one transaction with the walk's position.
     package func stage(
         _ batch: StagedBatch, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
@@ -14,6 +18,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Which of these rows the pass has settled.
     package func settled(
         among keys: [SubscriptionKey], in pass: OpenPass
     ) async throws(StoreError) -> Set<SubscriptionKey> {
@@ -31,6 +36,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Rows of this pass staged with `asksAgain`, in key order.
     package func rowsToAskAgain(
         after key: SubscriptionKey?, limit: Int, in pass: OpenPass
     ) async throws(StoreError) -> [SubscriptionKey] {
@@ -52,6 +58,7 @@ extension SQLiteStore {
         }
     }
 
+    /// An id of the app that the pass has judged; `nil` where there is none.
     package func judgedID(
         of app: AppIdentity, in pass: OpenPass
     ) async throws(StoreError) -> String? {
@@ -69,6 +76,8 @@ extension SQLiteStore {
         }
     }
 
+    /// Which of these subscriptions a finding of the pass names as the true original or the
+    /// successor of a row that we hold under another id: they are held, though not by their own name.
     package func heldUnderOtherIDs(
         among keys: [SubscriptionKey], in pass: OpenPass
     ) async throws(StoreError) -> Set<SubscriptionKey> {

@@ -3,6 +3,12 @@ package import Subscriptions
 
 /// How a run begins, what it comes to, and how it ends.
 extension SQLiteStore {
+    /// Records the run and opens its pass: the unfinished one of the same job, mode and settings
+    /// digest where it began less than `RunHeader.continuesWithinMilliseconds(killed:)` before, else
+    /// a new one.
+    ///
+    /// Older unfinished passes of the job are dropped; their written corrections stay for the next
+    /// report.
     package func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass {
         try await rememberEndedRuns()
         try await discardUnendedLists()
@@ -64,6 +70,7 @@ extension SQLiteStore {
         }
     }
 
+    /// How many of the rows that the run is about are not settled in the pass.
     package func unreachedRows(
         in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> Int {
@@ -93,6 +100,7 @@ extension SQLiteStore {
                 AND q.original_transaction_id = s.original_transaction_id
         """
 
+    /// The findings of the pass that count for the exit status: unresolved ones, by severity.
     package func unresolvedFindings(
         of pass: OpenPass
     ) async throws(StoreError) -> [Severity: Int] {
@@ -105,6 +113,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Those of them that were not open when the last run ended.
     package func newFindings(
         of pass: OpenPass
     ) async throws(StoreError) -> [Severity: Int] {
@@ -169,11 +178,18 @@ extension SQLiteStore {
         }
     }
 
+    /// Records how the run ended and closes its pass, or leaves it to the next run.
+    ///
+    /// Where the conclusion says so, rows that the pass did not settle become undecided
+    /// (`deadline`) in this run's report; a run that continues the pass asks them after all.
+    /// Planned corrections that were not applied leave their findings' action as `planned`. Notes about
+    /// rows that the company deleted go where the table's size was accepted.
+    ///
     /// - Parameters:
     ///   - conclusion: What the run knows of its end.
     ///   - pass: The run's pass.
     ///   - run: The run.
-    ///   - ended: The time; asked when everything else is done.
+    ///   - ended: The time, asked when everything else is done; `nil` takes the conclusion's.
     ///   - progress: Takes how many rows are done, and of how many.
     /// - Throws: `StoreError`.
     package func conclude(

@@ -3,6 +3,7 @@ package import Subscriptions
 
 /// The inbox of notifications, and how far Apple's history of them was read.
 extension SQLiteStore {
+    /// How far an app's notification history has been read; `nil` before the first time.
     package func watermark(of app: AppIdentity) async throws(StoreError) -> Timestamp? {
         try await read("reading a watermark") { db in
             try Int64.fetchOne(
@@ -16,6 +17,7 @@ extension SQLiteStore {
         }
     }
 
+    /// What is known of these notifications.
     package func inbox(
         of app: AppIdentity, notificationUUIDs: [String]
     ) async throws(StoreError) -> [String: InboxRecord] {
@@ -39,6 +41,15 @@ extension SQLiteStore {
         }
     }
 
+    /// Stores one page of notifications in one transaction: their findings, the rows that they
+    /// settle, what must be asked because of them, how they were sent and, when `intoInbox`, the
+    /// notifications themselves.
+    ///
+    /// Of two statements about one subscription the one signed later counts, in whatever order they
+    /// come. What must be asked stays on the agenda until it is done; a check and a narrowed run
+    /// keep it for their own pass.
+    ///
+    /// How a notification was sent is stored once in a pass: later accounts of it are ignored.
     package func record(
         _ page: RecordedPage, of app: AppIdentity, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
@@ -77,6 +88,8 @@ extension SQLiteStore {
         }
     }
 
+    /// Marks a part of an app's notification history as read to its end in this pass and, unless
+    /// `nil`, moves the app's watermark.
     package func finishRecovery(
         of app: AppIdentity, read window: NotificationWindow, watermark: Timestamp?,
         in pass: OpenPass

@@ -3,6 +3,7 @@ package import Subscriptions
 
 /// What earlier runs noted about single subscriptions.
 extension SQLiteStore {
+    /// What is noted about these subscriptions, held or not; those without a note are left out.
     package func notes(
         about keys: [SubscriptionKey]
     ) async throws(StoreError) -> [SubscriptionKey: RowNotes] {
@@ -73,6 +74,7 @@ extension SQLiteStore {
         return notes
     }
 
+    /// Which of these rows the job's last run asked about in vain, for want of an answer.
     package func failedLastTime(
         among keys: [SubscriptionKey], before run: RunHeader
     ) async throws(StoreError) -> Set<SubscriptionKey> {

@@ -132,3 +132,5 @@ extension QuotaRates {
         return .documented(environment: app.identity.environment, share: app.quotaShare)
     }
 }
+
+extension AppStoreServerClient: AppStore {}

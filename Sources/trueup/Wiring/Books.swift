@@ -192,3 +192,11 @@ struct Books {
         }
     }
 }
+
+extension PostgresBooks: BooksServer {
+    func reading<Value>(_ body: (any BooksReading) throws -> Value) throws -> Value {
+        try reading { (reading: PostgresBooksReading) in try body(reading) }
+    }
+}
+
+extension PostgresBooksReading: BooksReading {}

@@ -88,3 +88,7 @@ extension CompanySettings {
         return notJudged + refresh.remarks
     }
 }
+
+extension PostgresCompany: CompanyDatabase {}
+
+extension PostgresSchema: CompanySchema {}

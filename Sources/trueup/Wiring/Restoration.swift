@@ -197,3 +197,5 @@ private struct DeclaringRun: RunRecord {
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {}
     func forEachEarlierRun(since first: Timestamp, _ body: (EarlierRun) throws -> Void) throws {}
 }
+
+extension SQLiteRunRecord: RunRecord {}

@@ -136,7 +136,7 @@ struct RunSession {
         let reconciler = Reconciler(
             job: job, header: run.header,
             appStores: try appStores(over: connections, asking: requests, store: store),
-            ports: RunPorts(store), clock: run.clock, stop: stop, logger: logger,
+            store: store, clock: run.clock, stop: stop, logger: logger,
             progress: terminal.show, remarks: { control.remarks + store.companyRemarks },
             effort: { peaks.effort(waiting: waits.byReason) })
         try await store.reportIsAwaited(ofRun: runID)

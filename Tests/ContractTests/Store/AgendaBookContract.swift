@@ -1,10 +1,10 @@
-import InMemoryPorts
-import ReconciliationRun
+import StoreSupport
+import SubscriptionStore
 import Subscriptions
 import Testing
 
-/// What `AgendaBook` promises, whoever stands behind it.
-@Suite struct `The contract of AgendaBook` {
+/// The promises of the store about what must be asked.
+@Suite struct `The contract of the agenda` {
     private static let day: Int64 = 24 * Night.hour
 
     private func request(at now: Timestamp, sample: Int = 0) -> ScheduleRequest {
@@ -18,7 +18,7 @@ import Testing
         _ night: Night, sample: Int = 0, sweeping: Int = 0
     ) async throws -> ScheduleCounts {
         let now = night.run.started
-        return try await night.ports.agenda.schedule(
+        return try await night.store.schedule(
             request(at: now, sample: sample), in: night.pass, run: night.run,
             level: { $0.isEmpty ? 0 : sweeping },
             due: { row, ends in
@@ -47,13 +47,13 @@ import Testing
     }
 
     private func due(_ night: Night) async throws -> [String] {
-        try await night.ports.agenda.lines(of: .due, after: nil, limit: 99, in: night.pass)
+        try await night.store.lines(of: .due, after: nil, limit: 99, in: night.pass)
             .map { "\($0.key.originalTransactionID) \($0.reason.rawValue)" }
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `the schedule finds what was never judged, written to since, or has ended`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         let rows = ["1", "2", "3", "4"].map { subscription($0) }
@@ -75,9 +75,9 @@ import Testing
         #expect(try await schedule(next, sample: 9) == counts)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `the oldest words are swept, and the sample is drawn from the rest`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         let rows = (1...9).map { subscription("\($0)") }
@@ -96,9 +96,9 @@ import Testing
         #expect(Set(lines).count == 5)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a check and a narrowed run take nothing off what is owed`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         let row = subscription("1")
@@ -123,9 +123,9 @@ import Testing
         #expect(try await Night(place, "run-3", after: 25).owed() == [])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `the account of a subscription is kept until a statement names another`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         let row = subscription("1")
@@ -139,13 +139,13 @@ import Testing
             judged.check?.account = account
             try await night.stage(judged)
             try await night.conclude()
-            let notes = try await night.ports.notes.notes(about: [row.key])
+            let notes = try await night.store.notes(about: [row.key])
             #expect(notes[row.key]?.check?.check.account == kept[number])
         }
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `what is undecided or unwritten stays owed`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `what is undecided or unwritten stays owed`(store: BooksPlace) async throws {
         let place = try store.place()
         for id in ["1", "2", "3"] { try place.hold(subscription(id)) }
         let first = try await Night(place, "run-1")
@@ -161,9 +161,9 @@ import Testing
         #expect(try await Night(place, "run-3", after: 50).owed() == [])
     }
 
-    @Test(arguments: Implementation.allCases, [false, true])
+    @Test(arguments: BooksPlace.allCases, [false, true])
     func `of two notifications the one signed later counts, in either order`(
-        store: Implementation, agreesLater: Bool
+        store: BooksPlace, agreesLater: Bool
     ) async throws {
         for settlesFirst in [false, true] {
             let place = try store.place()
@@ -187,18 +187,18 @@ import Testing
             OwedQuestion(
                 key: key(id), restsOn: Timestamp(unixMilliseconds: signed), isEntitling: true)
         ]
-        try await night.ports.recovery.record(page, of: app, in: night.pass, run: night.run)
+        try await night.store.record(page, of: app, in: night.pass, run: night.run)
     }
 
     private func settle(_ outcome: RowOutcome, in night: Night) async throws {
         var page = RecordedPage(fresh: [], intoInbox: true)
         page.settled = [outcome]
-        try await night.ports.recovery.record(page, of: app, in: night.pass, run: night.run)
+        try await night.store.record(page, of: app, in: night.pass, run: night.run)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a drawn row that was not judged is counted apart from one that differs`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         let rows = ["1", "2", "3"].map { subscription($0) }
@@ -212,7 +212,7 @@ import Testing
         try await next.stage(
             agreed(rows[0], because: .sample), outcome("2", .undecided(.unavailable)),
             drift("3", version: 1))
-        let sample = try await next.ports.agenda.coverage(
+        let sample = try await next.store.coverage(
             kind: .delta, in: next.pass, run: next.run
         ).sample
         #expect(sample?.drawn == 3)
@@ -220,14 +220,14 @@ import Testing
         #expect(sample?.notJudged == 1)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `an answer that may be wrong once is asked for three times more, then once a week`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         try place.hold(subscription("1"))
         func owed(_ night: Night) async throws -> [String] {
-            try await night.ports.agenda.lines(of: .owed, after: nil, limit: 9, in: night.pass)
+            try await night.store.lines(of: .owed, after: nil, limit: 9, in: night.pass)
                 .map(\.key.originalTransactionID)
         }
         var doubtful = outcome("1", .discrepancy)
@@ -248,9 +248,9 @@ import Testing
         #expect(try await owed(Night(place, "run-18", after: 18 * 24)).isEmpty)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `each drawn row is counted under what it was judged by`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         let rows = (1...5).map { subscription("\($0)") }
@@ -266,7 +266,7 @@ import Testing
             agreed(rows[2], because: .clock), agreed(rows[3], because: nil),
             outcome("5", .excluded(.inFlight)))
         let sample = try #require(
-            try await next.ports.agenda.coverage(kind: .delta, in: next.pass, run: next.run)
+            try await next.store.coverage(kind: .delta, in: next.pass, run: next.run)
                 .sample)
         #expect(
             sample.judgedBy

@@ -1,5 +1,5 @@
-import InMemoryPorts
-import ReconciliationRun
+import StoreSupport
+import SubscriptionStore
 import Subscriptions
 import Testing
 
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// A row of each of the two apps, each with an open finding.
-    private static func place(_ store: Implementation) async throws -> any StorePlace {
+    private static func place(_ store: BooksPlace) async throws -> SQLitePlace {
         let place = try store.place()
         for app in [app, other] { try place.hold(LocalSubscription(key: key("1", of: app))) }
         let first = try await Night(place, header("run-1", after: 0))
@@ -43,39 +43,39 @@ import Testing
     }
 
     /// The findings that a whole run would call open.
-    private static func open(in place: any StorePlace) async throws -> [Severity: Int] {
+    private static func open(in place: SQLitePlace) async throws -> [Severity: Int] {
         let last = try await Night(place, header("last", after: 200))
-        try await last.ports.agenda.carryOpenFindings(in: last.pass, run: last.run)
-        return try await last.ports.runs.unresolvedFindings(of: last.pass)
+        try await last.store.carryOpenFindings(in: last.pass, run: last.run)
+        return try await last.store.unresolvedFindings(of: last.pass)
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `a run repeats the open findings of its apps alone`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `a run repeats the open findings of its apps alone`(store: BooksPlace) async throws {
         let place = try await Self.place(store)
         let night = try await Night(place, Self.header("run-2", after: 24, for: [Self.other]))
-        try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
-        #expect(try await night.ports.runs.unresolvedFindings(of: night.pass) == [.high: 1])
+        try await night.store.carryOpenFindings(in: night.pass, run: night.run)
+        #expect(try await night.store.unresolvedFindings(of: night.pass) == [.high: 1])
         try await night.conclude(acceptedRows: 2)
         #expect(try place.report(ofRun: "run-2")?.kinds == [.accessUnpaid])
         #expect(try await Self.open(in: place) == [.high: 2])
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `a run closes what it finds mended of its apps`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `a run closes what it finds mended of its apps`(store: BooksPlace) async throws {
         let place = try await Self.place(store)
         let night = try await Night(place, Self.header("run-2", after: 24, for: [Self.other]))
         var mended = RowOutcome(key: Self.key("1", of: Self.other), verdict: .match)
         mended.look = .statement
         try await night.stage(mended)
-        try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+        try await night.store.carryOpenFindings(in: night.pass, run: night.run)
         try await night.conclude(acceptedRows: 2)
         #expect(try place.report(ofRun: "run-2")?.kinds == [])
         #expect(try await Self.open(in: place) == [.high: 1])
     }
 
-    @Test(arguments: Implementation.allCases, [true, false])
+    @Test(arguments: BooksPlace.allCases, [true, false])
     func `a run closes what was found of rows that are gone, of its apps alone`(
-        store: Implementation, isOwn: Bool
+        store: BooksPlace, isOwn: Bool
     ) async throws {
         let place = try await Self.place(store)
         try place.remove(Self.key("1", of: Self.other))

@@ -1,25 +1,25 @@
-import InMemoryPorts
-import ReconciliationRun
+import StoreSupport
+import SubscriptionStore
 import Subscriptions
 import Testing
 
-/// What the books promise of findings that nobody lists any more, whoever stands behind them.
+/// What the books promise of findings that nobody lists any more.
 @Suite struct `The contract of findings that close` {
     private let window = NotificationWindow(
         start: Timestamp(unixMilliseconds: 5), end: Timestamp(unixMilliseconds: 50))
 
     /// Carries what is open, and says what the report of the night then lists.
     private func report(
-        _ night: Night, _ place: any StorePlace, closes: Bool = true, acceptedRows: Int? = nil
+        _ night: Night, _ place: SQLitePlace, closes: Bool = true, acceptedRows: Int? = nil
     ) async throws -> [FindingKind]? {
-        try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+        try await night.store.carryOpenFindings(in: night.pass, run: night.run)
         try await night.conclude(closes: closes, acceptedRows: acceptedRows)
         return try place.report(ofRun: night.run.runID)?.kinds
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a subscription that is missing still has one line when it has renewed`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         for number in 1...4 {
@@ -35,9 +35,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Implementation.allCases, [true, false])
+    @Test(arguments: BooksPlace.allCases, [true, false])
     func `what was wrong with a row that the job inserted itself is settled`(
-        store: Implementation, closes: Bool
+        store: BooksPlace, closes: Bool
     ) async throws {
         let place = try store.place()
         for id in ["1", "2"] { try place.hold(subscription(id)) }
@@ -57,8 +57,8 @@ import Testing
         #expect(try await report(third, place, acceptedRows: 2) == [])
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `an insert says nothing of the periods of its row`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `an insert says nothing of the periods of its row`(store: BooksPlace) async throws {
         let place = try store.place()
         try place.hold(subscription("1"))
         let first = try await Night(place, "run-1")
@@ -82,9 +82,9 @@ import Testing
         #expect(try await report(third, place, acceptedRows: 1) == [])
     }
 
-    @Test(arguments: Implementation.allCases, ["other environment", "one line item"])
+    @Test(arguments: BooksPlace.allCases, ["other environment", "one line item"])
     func `two rows that are one too many are nobody's concern once one is gone`(
-        store: Implementation, case kind: String
+        store: BooksPlace, case kind: String
     ) async throws {
         let place = try store.place()
         let isOfItem = kind == "one line item"
@@ -114,9 +114,9 @@ import Testing
         #expect(try await report(last, place, acceptedRows: 2) == [])
     }
 
-    @Test(arguments: Implementation.allCases, [true, false])
+    @Test(arguments: BooksPlace.allCases, [true, false])
     func `what no subscription is named of is open until its history is read without it`(
-        store: Implementation, closes: Bool
+        store: BooksPlace, closes: Bool
     ) async throws {
         let place = try store.place()
         let first = try await Night(place, "run-1")
@@ -125,7 +125,7 @@ import Testing
         let second = try await Night(place, "run-2", after: 25)
         #expect(try await report(second, place) == [.verificationFailed])
         let third = try await Night(place, "run-3", after: 50)
-        try await place.ports.recovery.finishRecovery(
+        try await place.store.finishRecovery(
             of: app, read: window, watermark: nil, in: third.pass)
         #expect(try await report(third, place, closes: closes) == [])
         // A run that was stopped has not shown that it is gone.
@@ -133,9 +133,9 @@ import Testing
         #expect(try await report(last, place) == (closes ? [] : [.verificationFailed]))
     }
 
-    @Test(arguments: Implementation.allCases, ["asked again", "gone"])
+    @Test(arguments: BooksPlace.allCases, ["asked again", "gone"])
     func `an answer that could not be attributed is open until its row is asked about again`(
-        store: Implementation, case kind: String
+        store: BooksPlace, case kind: String
     ) async throws {
         let place = try store.place()
         try place.hold(subscription("1"))
@@ -143,7 +143,7 @@ import Testing
         try await first.stage(unverifiable("1"))
         #expect(try await report(first, place, acceptedRows: 1) == [.verificationFailed])
         let second = try await Night(place, "run-2", after: 25)
-        try await place.ports.recovery.finishRecovery(
+        try await place.store.finishRecovery(
             of: app, read: window, watermark: nil, in: second.pass)
         #expect(try await report(second, place, acceptedRows: 1) == [.verificationFailed])
         let third = try await Night(place, "run-3", after: 50)

@@ -1,18 +1,18 @@
-import ReconciliationRun
+import SubscriptionStore
 import Subscriptions
 import Testing
 
-/// What `CompanyTable` promises, whoever stands behind it.
-@Suite struct `The contract of CompanyTable` {
-    @Test(arguments: Implementation.allCases)
-    func `pages in key order hold every row once`(store: Implementation) async throws {
+/// The promises of the store about the company's rows.
+@Suite struct `The contract of the rows` {
+    @Test(arguments: BooksPlace.allCases)
+    func `pages in key order hold every row once`(store: BooksPlace) async throws {
         let place = try store.place()
         let ids = (0..<25).map { "\(100 + $0 * 7 % 25)" }
         for id in ids { try place.hold(subscription(id)) }
         var met: [String] = []
         var position: SubscriptionKey?
         while met.count < 100 {
-            let page = try await place.ports.table.rows(after: position, limit: 4)
+            let page = try await place.store.rows(after: position, limit: 4)
             guard let last = page.last else { break }
             met += page.map(\.row.key.originalTransactionID)
             position = last.row.key
@@ -20,18 +20,18 @@ import Testing
         #expect(met == ids.sorted())
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `a page is short only at the end`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `a page is short only at the end`(store: BooksPlace) async throws {
         let place = try store.place()
         for id in ["1", "2", "3"] { try place.hold(subscription(id)) }
-        #expect(try await place.ports.table.rows(after: nil, limit: 2).count == 2)
-        #expect(try await place.ports.table.rows(after: key("2"), limit: 2).count == 1)
-        #expect(try await place.ports.table.rows(after: key("3"), limit: 2).isEmpty)
+        #expect(try await place.store.rows(after: nil, limit: 2).count == 2)
+        #expect(try await place.store.rows(after: key("2"), limit: 2).count == 1)
+        #expect(try await place.store.rows(after: key("3"), limit: 2).isEmpty)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a row comes with its values, periods and duplicates`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         var twin = subscription("1", status: 2)
@@ -45,7 +45,7 @@ import Testing
             originalTransactionID: "1")
         period.price = 990
         try place.hold(period)
-        let rows = try await place.ports.table.rows(holding: ["1", "9"])
+        let rows = try await place.store.rows(holding: ["1", "9"])
         #expect(rows.map(\.row.key) == [key("1"), twin.key])
         #expect(rows.map(\.row.status) == [1, 2])
         #expect(rows.first?.row.customerID == "c")
@@ -55,14 +55,14 @@ import Testing
         #expect(rows.last?.duplicates == [key("1")])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `the digest of periods tells whether they are the same`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         try place.hold(subscription("1"))
         func digest() async throws -> PeriodsDigest? {
-            try await place.ports.table.rows(holding: ["1"]).first?.periodsDigest
+            try await place.store.rows(holding: ["1"]).first?.periodsDigest
         }
         let empty = try #require(try await digest())
         var period = LocalTransaction(
@@ -78,9 +78,9 @@ import Testing
         #expect(try await digest() != one)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `whoever writes to a row raises its version, also across its deletion`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         var versions: [Int64] = []
@@ -88,7 +88,7 @@ import Testing
             try place.hold(subscription("1", status: round))
             if round == 1 { try place.remove(key("1")) }
             if round != 1 {
-                let row = try await place.ports.table.rows(holding: ["1"]).first
+                let row = try await place.store.rows(holding: ["1"]).first
                 versions.append(try #require(row).row.rowVersion)
             }
         }
@@ -96,8 +96,8 @@ import Testing
         #expect(Set(versions).count == versions.count)
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `rows are counted by app, configured or not`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `rows are counted by app, configured or not`(store: BooksPlace) async throws {
         let place = try store.place()
         for id in ["1", "2"] { try place.hold(subscription(id)) }
         var stray = subscription("3")
@@ -105,7 +105,7 @@ import Testing
             bundleID: "com.example.stray", environment: "Production", originalTransactionID: "3")
         try place.hold(stray)
         #expect(
-            try await place.ports.table.rowsByApp() == [
+            try await place.store.rowsByApp() == [
                 AppRows(bundleID: app.bundleID, environment: "Production", rows: 2),
                 AppRows(bundleID: "com.example.stray", environment: "Production", rows: 1),
             ])

@@ -1,6 +1,5 @@
-import Crypto
-import Foundation
-import ReconciliationRun
+import StoreSupport
+import SubscriptionStore
 import Subscriptions
 import Testing
 
@@ -9,7 +8,7 @@ struct Night {
     static let start = Timestamp(unixMilliseconds: 1_790_000_000_000)
     static let hour: Int64 = 3_600_000
 
-    let ports: RunPorts
+    let store: SQLiteStore
     let run: RunHeader
     let pass: OpenPass
 
@@ -25,13 +24,13 @@ struct Night {
         return header
     }
 
-    init(_ place: any StorePlace, _ run: RunHeader) async throws {
-        ports = place.ports
+    init(_ place: SQLitePlace, _ run: RunHeader) async throws {
+        store = place.store
         self.run = run
-        pass = try await ports.runs.begin(run)
+        pass = try await store.begin(run)
     }
 
-    init(_ place: any StorePlace, _ id: String, after hours: Int64 = 0) async throws {
+    init(_ place: SQLitePlace, _ id: String, after hours: Int64 = 0) async throws {
         try await self.init(place, Self.header(id, after: hours))
     }
 
@@ -39,7 +38,7 @@ struct Night {
         _ outcomes: RowOutcome..., through: String? = nil, asksAgain: [String] = [],
         marks: [SubscriptionKey: HistoryMark] = [:], replaces: Bool = false
     ) async throws {
-        try await ports.pass.stage(
+        try await store.stage(
             StagedBatch(
                 outcomes: outcomes, asksAgain: asksAgain.map(key), historyMarks: marks,
                 walkedThrough: through.map(key), replaces: replaces), in: pass, run: run)
@@ -49,7 +48,7 @@ struct Night {
     func apply(limit: Int = 100) async throws -> Int {
         var total = 0
         while true {
-            let taken = try await ports.ledger.applyPlanned(
+            let taken = try await store.applyPlanned(
                 limit: limit, in: pass, run: run, at: run.started)
             if taken == 0 { return total }
             total += taken
@@ -64,16 +63,16 @@ struct Night {
             limits: [], calls: [], closesPass: closes, settlesUnreached: !closes)
         conclusion.acceptedTableRows = acceptedRows
         if let endsRound { conclusion.endsRound = endsRound }
-        try await ports.runs.conclude(conclusion, in: pass, run: run)
+        try await store.conclude(conclusion, in: pass, run: run)
     }
 
     func settled(_ ids: String...) async throws -> Set<String> {
         try await Set(
-            ports.pass.settled(among: ids.map(key), in: pass).map(\.originalTransactionID))
+            store.settled(among: ids.map(key), in: pass).map(\.originalTransactionID))
     }
 
     func row(_ id: String) async throws -> HeldRow? {
-        try await ports.table.rows(holding: [id]).first
+        try await store.rows(holding: [id]).first
     }
 }
 
@@ -91,13 +90,7 @@ func subscription(
     return row
 }
 
-/// A payload whose digest belongs to it.
-func payload(_ text: String) -> SignedPayload {
-    let body = Data(text.utf8).base64EncodedString().filter { $0 != "=" }
-    let jws = "eyJhbGciOiJFUzI1NiJ9." + body + "." + String(repeating: "A", count: 86)
-    let digest = SHA256.hash(data: Array(jws.utf8)).hexadecimal
-    return SignedPayload(digest: EvidenceDigest(hexadecimal: digest), jws: jws)
-}
+func payload(_ text: String) -> SignedPayload { .made(of: text) }
 
 func outcome(_ id: String, _ verdict: Verdict?) -> RowOutcome {
     RowOutcome(key: key(id), verdict: verdict)

@@ -1,13 +1,13 @@
-import InMemoryPorts
-import ReconciliationRun
+import StoreSupport
+import SubscriptionStore
 import Subscriptions
 import Testing
 
-/// What `AgendaBook` promises of findings that stay open over nights, whoever stands behind it.
+/// The promises of the store about findings that stay open over nights.
 @Suite struct `The contract of open findings` {
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `an open finding stays with every job that has reported it`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         for id in ["1", "2"] { try place.hold(subscription(id)) }
@@ -20,7 +20,7 @@ import Testing
                 place, Night.header("run-\(number)", after: 25 * Int64(number), job: job))
             // The audit looks at it, too; the second night has no reason to.
             try await night.stage(number < 2 ? refused : outcome("2", .match))
-            try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+            try await night.store.carryOpenFindings(in: night.pass, run: night.run)
             try await night.conclude()
             let isReported = job != "backfill"
             #expect(
@@ -29,9 +29,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `an open finding is carried until somebody has looked`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         for id in ["1", "2"] { try place.hold(subscription(id)) }
@@ -44,9 +44,9 @@ import Testing
         for number in 2...4 {
             let night = try await Night(place, "run-\(number)", after: Int64(number) * 24)
             try await night.stage(outcome("2", .match))
-            try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+            try await night.store.carryOpenFindings(in: night.pass, run: night.run)
             #expect(
-                try await night.ports.runs.unresolvedFindings(of: night.pass) == [.high: 1])
+                try await night.store.unresolvedFindings(of: night.pass) == [.high: 1])
             try await night.conclude()
             #expect(try place.report(ofRun: "run-\(number)")?.kinds == [.accessUnpaid])
         }
@@ -54,13 +54,13 @@ import Testing
         var mended = outcome("1", .match)
         mended.look = .statement
         try await last.stage(mended)
-        try await last.ports.agenda.carryOpenFindings(in: last.pass, run: last.run)
-        #expect(try await last.ports.runs.unresolvedFindings(of: last.pass) == [:])
+        try await last.store.carryOpenFindings(in: last.pass, run: last.run)
+        #expect(try await last.store.unresolvedFindings(of: last.pass) == [:])
     }
 
-    @Test(arguments: Implementation.allCases, ["whole", "check", "narrowed", "stopped", "guarded"])
+    @Test(arguments: BooksPlace.allCases, ["whole", "check", "narrowed", "stopped", "guarded"])
     func `a finding about a row that is gone is closed by a whole run that knows the table`(
-        store: Implementation, night: String
+        store: BooksPlace, night: String
     ) async throws {
         let place = try store.place()
         for id in ["1", "2"] { try place.hold(subscription(id)) }
@@ -82,16 +82,16 @@ import Testing
         // Were it still open, a row of that key would have it again.
         try place.hold(subscription("1"))
         let last = try await Night(place, "run-3", after: 72)
-        try await last.ports.agenda.carryOpenFindings(in: last.pass, run: last.run)
+        try await last.store.carryOpenFindings(in: last.pass, run: last.run)
         let isClosed = night == "whole"
         #expect(
-            try await last.ports.runs.unresolvedFindings(of: last.pass)
+            try await last.store.unresolvedFindings(of: last.pass)
                 == (isClosed ? [:] : [.high: 1]))
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a subscription that is missing stays open without a row`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         try place.hold(subscription("2"))
@@ -102,15 +102,15 @@ import Testing
         try await first.conclude(acceptedRows: 1)
         for number in 2...3 {
             let night = try await Night(place, "run-\(number)", after: Int64(number) * 24)
-            try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
+            try await night.store.carryOpenFindings(in: night.pass, run: night.run)
             #expect(
-                try await night.ports.runs.unresolvedFindings(of: night.pass) == [.critical: 1])
+                try await night.store.unresolvedFindings(of: night.pass) == [.critical: 1])
             try await night.conclude(acceptedRows: 1)
         }
     }
 
     /// A difference that the settings only report, and a night that would have no reason to ask.
-    private func reported(_ place: any StorePlace) async throws {
+    private func reported(_ place: SQLitePlace) async throws {
         for id in ["1", "2", "3"] { try place.hold(subscription(id)) }
         let first = try await Night(place, Night.header("run-1") { $0.coversEveryRow = false })
         var refused = drift("1", version: 1)
@@ -125,14 +125,14 @@ import Testing
         try await first.conclude()
         let next = try await Night(
             place, Night.header("run-2", after: 24) { $0.coversEveryRow = false })
-        try await next.ports.agenda.carryOpenFindings(in: next.pass, run: next.run)
+        try await next.store.carryOpenFindings(in: next.pass, run: next.run)
         #expect(try await next.owed() == [])
         try await next.conclude()
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `an open finding is asked about again where the settings decide otherwise`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         try await reported(place)
@@ -148,15 +148,15 @@ import Testing
         #expect(try await night.owed() == ["1"])
         try await night.stage(drift("1", version: 1))
         #expect(try await night.apply() == 1)
-        try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
-        #expect(try await night.ports.runs.unresolvedFindings(of: night.pass) == [.critical: 1])
+        try await night.store.carryOpenFindings(in: night.pass, run: night.run)
+        #expect(try await night.store.unresolvedFindings(of: night.pass) == [.critical: 1])
         try await night.conclude()
         #expect(try await Night(place, header("run-5", after: 96)).owed() == [])
     }
 
-    @Test(arguments: Implementation.allCases, ["check", "job", "narrowed"])
+    @Test(arguments: BooksPlace.allCases, ["check", "job", "narrowed"])
     func `an open finding is not asked about again by a run that decides nothing of it`(
-        store: Implementation, kind: String
+        store: BooksPlace, kind: String
     ) async throws {
         let place = try store.place()
         try await reported(place)
@@ -171,7 +171,7 @@ import Testing
 
     /// A row that a night judged, and that only a check, or a narrowed run, found wrong since.
     private func onlyChecked(
-        _ place: any StorePlace, mode: RunMode = .check, narrowing: [String] = []
+        _ place: SQLitePlace, mode: RunMode = .check, narrowing: [String] = []
     ) async throws {
         for id in ["1", "2", "3"] { try place.hold(subscription(id)) }
         let first = try await Night(place, Night.header("run-1") { $0.coversEveryRow = false })
@@ -205,9 +205,9 @@ import Testing
         return result
     }
 
-    @Test(arguments: Implementation.allCases, ["check", "narrowed"])
+    @Test(arguments: BooksPlace.allCases, ["check", "narrowed"])
     func `an open finding that only a check or a narrowed run saw is asked about again`(
-        store: Implementation, kind: String
+        store: BooksPlace, kind: String
     ) async throws {
         let place = try store.place()
         if kind == "check" {
@@ -220,17 +220,17 @@ import Testing
             place, Night.header("run-3", after: 48) { $0.coversEveryRow = false })
         #expect(try await night.owed() == ["1"])
         try await night.stage(judged("1"))
-        try await night.ports.agenda.carryOpenFindings(in: night.pass, run: night.run)
-        #expect(try await night.ports.runs.unresolvedFindings(of: night.pass) == [.high: 1])
+        try await night.store.carryOpenFindings(in: night.pass, run: night.run)
+        #expect(try await night.store.unresolvedFindings(of: night.pass) == [.high: 1])
         try await night.conclude()
         let next = try await Night(
             place, Night.header("run-4", after: 72) { $0.coversEveryRow = false })
         #expect(try await next.owed() == [])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `an open finding that only a check saw is asked about again by the next check`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         try await onlyChecked(place)
@@ -241,14 +241,14 @@ import Testing
                     $0.coversEveryRow = false
                 })
             #expect(try await check.owed() == ["1"])
-            try await check.ports.agenda.carryOpenFindings(in: check.pass, run: check.run)
+            try await check.store.carryOpenFindings(in: check.pass, run: check.run)
             try await check.conclude()
         }
     }
 
-    @Test(arguments: Implementation.allCases, ["job", "narrowed", "audit"])
+    @Test(arguments: BooksPlace.allCases, ["job", "narrowed", "audit"])
     func `an open finding that only a check saw is not asked about by a run that is not of its job`(
-        store: Implementation, kind: String
+        store: BooksPlace, kind: String
     ) async throws {
         let place = try store.place()
         try await onlyChecked(place)

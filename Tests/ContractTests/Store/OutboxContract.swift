@@ -1,29 +1,24 @@
-import EventDelivery
-import Foundation
-import GRDB
-import InMemoryPorts
+import StoreSupport
 import SubscriptionStore
 import Subscriptions
 import Testing
-import trueup
 
-/// What `Outbox` promises, whoever stands behind it.
-@Suite struct `The contract of Outbox` {
+/// The promises of the store about events that wait for delivery.
+@Suite struct `The contract of the outbox` {
     private let now = Timestamp(unixMilliseconds: 1_790_000_000_000)
 
     /// An outbox that holds an event of each of these subscriptions, in the ledger's order.
     private func outbox(
-        _ store: Implementation, _ subscriptions: [String]
-    ) throws -> (outbox: any Outbox, place: SQLitePlace?) {
-        guard store != .inMemory else { return (InMemoryOutbox(subscriptions, at: now), nil) }
-        let place = try SQLitePlace(server: store.server())
-        try place.hold(eventsOf: subscriptions, at: now)
+        _ store: BooksPlace, _ subscriptions: [String]
+    ) throws -> (outbox: SQLiteStore, place: SQLitePlace) {
+        let place = try store.place()
+        try place.service.hold(eventsOf: subscriptions, at: now)
         return (place.store, place)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `an older event of a subscription holds back the newer ones`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (outbox, place) = try outbox(store, ["a", "b", "a"])
         let due = try await outbox.dueEvents(at: now, limit: 9)
@@ -35,9 +30,9 @@ import trueup
         withExtendedLifetime(place) {}
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `what failed waits for its next attempt and comes last`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (outbox, place) = try outbox(store, ["a", "b"])
         let first = try #require(try await outbox.dueEvents(at: now, limit: 1).first)
@@ -53,9 +48,9 @@ import trueup
         withExtendedLifetime(place) {}
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `what was given up waits no more, until it is tried again`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (outbox, place) = try outbox(store, ["a", "b"])
         let first = try #require(try await outbox.dueEvents(at: now, limit: 1).first)
@@ -71,8 +66,8 @@ import trueup
         withExtendedLifetime(place) {}
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `nothing is due before the receiver is well again`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `nothing is due before the receiver is well again`(store: BooksPlace) async throws {
         let (outbox, place) = try outbox(store, ["a", "b"])
         let later = now.adding(milliseconds: 5000)
         try await outbox.postpone(until: later)
@@ -85,9 +80,9 @@ import trueup
         withExtendedLifetime(place) {}
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `what failed under a wrong clock is due once the clock is right`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (outbox, place) = try outbox(store, ["a", "b", "a"])
         let wrong = now.adding(milliseconds: 400 * 86_400_000)
@@ -109,9 +104,9 @@ import trueup
         withExtendedLifetime(place) {}
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `the next attempt is of an event that no older one holds back`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (outbox, place) = try outbox(store, ["a", "a"])
         let first = try #require(try await outbox.dueEvents(at: now, limit: 1).first)
@@ -119,26 +114,5 @@ import trueup
         try await outbox.record(.failed("answered 500", nextAttempt: later), of: first, at: now)
         #expect(try await outbox.outboxTotals(at: now).nextAttempt == later)
         withExtendedLifetime(place) {}
-    }
-}
-
-extension SQLitePlace {
-    /// Puts an event of each of these subscriptions into the outbox, in the ledger's order.
-    fileprivate func hold(eventsOf subscriptions: [String], at now: Timestamp) throws {
-        try write { db in
-            for (index, id) in subscriptions.enumerated() {
-                try db.execute(
-                    sql: """
-                        INSERT INTO trueup_outbox (
-                            ledger_entry, idempotency_key, event, bundle_id, environment,
-                            original_transaction_id, body, next_attempt_at)
-                        VALUES (?, ?, 'renewal', 'app', 'Production', ?, ?, ?)
-                        """,
-                    arguments: [
-                        index + 1, "key \(index + 1)", id, "{\"ledger_entry\":\(index + 1)}",
-                        now.unixMilliseconds,
-                    ])
-            }
-        }
     }
 }

@@ -1,9 +1,9 @@
-import InMemoryPorts
-import ReconciliationRun
+import StoreSupport
+import SubscriptionStore
 import Subscriptions
 import Testing
 
-/// What the books promise about customers who pay under two Apple Accounts, whoever stands behind them.
+/// What the books promise about customers who pay under two Apple Accounts.
 @Suite struct `The contract of customers who pay twice` {
     /// A row that agrees with a statement of Apple's, by which its customer pays for a group, or for none.
     private func judged(
@@ -36,15 +36,15 @@ import Testing
     }
 
     private func neighbours(
-        of key: SubscriptionKey, in place: any StorePlace
+        of key: SubscriptionKey, in place: SQLitePlace
     ) async throws -> [String] {
-        let notes = try await place.ports.notes.notes(about: [key])
+        let notes = try await place.store.notes(about: [key])
         return notes[key]?.neighbours.map(\.originalTransactionID) ?? []
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `neighbours are paid for by the same customer, in the same app and environment`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         let rows = [
@@ -69,7 +69,7 @@ import Testing
         #expect(try await neighbours(of: sandbox.key, in: place) == [])
         #expect(try await neighbours(of: key("6"), in: place) == [])
         #expect(try await neighbours(of: key("8"), in: place) == [])
-        let notes = try await place.ports.notes.notes(about: [key("1")])
+        let notes = try await place.store.notes(about: [key("1")])
         #expect(
             notes[key("1")]?.neighbours == [
                 PaidNeighbour(
@@ -85,8 +85,8 @@ import Testing
         #expect(try await neighbours(of: key("1"), in: place) == [])
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `a name under which many pay is nobody's`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `a name under which many pay is nobody's`(store: BooksPlace) async throws {
         let place = try store.place()
         let rows = (1...PaidNeighbour.most + 1).map { subscription("\($0)", customer: "guest") }
         for row in rows { try place.hold(row) }
@@ -100,9 +100,9 @@ import Testing
         #expect(try await neighbours(of: key("1"), in: place) == [])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `of a new pair the later row is owed until it is reported`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         // The longer id is the later one, though it sorts first.
@@ -115,22 +115,22 @@ import Testing
         #expect(try await second.owed() == ["10"])
         try await second.stage(found(rows[1], beside: "9"))
         try await second.conclude()
-        let notes = try await place.ports.notes.notes(about: rows.map(\.key))
+        let notes = try await place.store.notes(about: rows.map(\.key))
         #expect(notes[key("10")]?.isKnownOverlap == true)
         #expect(notes[key("9")]?.isKnownOverlap == false)
         // Whichever of them is judged again, the pair is reported already.
         let third = try await Night(place, "run-3", after: 50)
         #expect(try await third.owed() == [])
         try await third.stage(judged(rows[0]))
-        try await third.ports.agenda.carryOpenFindings(in: third.pass, run: third.run)
+        try await third.store.carryOpenFindings(in: third.pass, run: third.run)
         try await third.conclude()
         #expect(try place.report(ofRun: "run-3")?.kinds == [.overlappingSubscriptions])
         #expect(try await Night(place, "run-4", after: 75).owed() == [])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `nothing is owed of one account, of two groups, or of what has ended`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         let rows = (1...6).map { subscription("\($0)", customer: "customer \(($0 + 1) / 2)") }
@@ -143,9 +143,9 @@ import Testing
         #expect(try await Night(place, "run-2", after: 25).owed() == [])
     }
 
-    @Test(arguments: Implementation.allCases, [false, true])
+    @Test(arguments: BooksPlace.allCases, [false, true])
     func `once the earlier one is not the customer's, or not paid for, the later one is owed`(
-        store: Implementation, changesCustomer: Bool
+        store: BooksPlace, changesCustomer: Bool
     ) async throws {
         let place = try store.place()
         let rows = ["1", "2"].map { subscription($0, customer: "anna") }
@@ -160,13 +160,13 @@ import Testing
         } else {
             try await second.stage(judged(rows[0], pays: nil))
         }
-        try await second.ports.agenda.carryOpenFindings(in: second.pass, run: second.run)
+        try await second.store.carryOpenFindings(in: second.pass, run: second.run)
         try await second.conclude()
         #expect(try place.report(ofRun: "run-2")?.kinds == [.overlappingSubscriptions])
         let third = try await Night(place, "run-3", after: 50)
         #expect(try await third.owed() == ["2"])
         try await third.stage(judged(rows[1]))
-        try await third.ports.agenda.carryOpenFindings(in: third.pass, run: third.run)
+        try await third.store.carryOpenFindings(in: third.pass, run: third.run)
         try await third.conclude()
         #expect(try place.report(ofRun: "run-3")?.kinds == [])
         #expect(try await Night(place, "run-4", after: 75).owed() == [])

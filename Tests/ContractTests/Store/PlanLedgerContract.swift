@@ -1,21 +1,21 @@
-import InMemoryPorts
-import ReconciliationRun
+import StoreSupport
+import SubscriptionStore
 import Subscriptions
 import Testing
 
-/// What `PlanLedger` and `CanaryBook` promise, whoever stands behind them.
-@Suite struct `The contracts of PlanLedger and CanaryBook` {
+/// The promises of the store about a plan, its canary, and the ledger.
+@Suite struct `The contract of plans and the ledger` {
     private func night(
-        _ store: Implementation, _ ids: [String], mode: RunMode = .apply
-    ) async throws -> (any StorePlace, Night) {
+        _ store: BooksPlace, _ ids: [String], mode: RunMode = .apply
+    ) async throws -> (SQLitePlace, Night) {
         let place = try store.place()
         for id in ids { try place.hold(subscription(id)) }
         return (place, try await Night(place, Night.header("run-1", mode: mode)))
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `each written correction has exactly one entry, chained to the one before`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (place, night) = try await night(store, ["1", "2", "3"])
         try await night.stage(drift("1", version: 1), drift("2", version: 1), missing("4"))
@@ -35,9 +35,9 @@ import Testing
         #expect(try await night.settled("4") == ["4"])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a row that moved is left as it is, and that is said`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (place, night) = try await night(store, ["1", "2", "3"])
         try await night.stage(
@@ -50,7 +50,7 @@ import Testing
         #expect(try await night.row("2") == nil)
         #expect(try await night.row("4")?.row.status == 3)
         #expect(try place.ledger().map(\.originalTransactionID) == ["3"])
-        let unwritten = try await night.ports.plans.unwritten(of: night.pass)
+        let unwritten = try await night.store.unwritten(of: night.pass)
         #expect(unwritten.counts == [.stale: 3])
         #expect(unwritten.named == [.stale: ["1", "2", "4"]])
         try await night.conclude()
@@ -58,8 +58,8 @@ import Testing
         #expect(report.undecided == [key("1"): .changedDuringRun, key("2"): .changedDuringRun])
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `older evidence never overwrites newer`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `older evidence never overwrites newer`(store: BooksPlace) async throws {
         let (place, night) = try await night(store, ["1"])
         var older = drift("1", version: 1, signed: 900)
         older.corrections[0].rewrite { $0[.signedDate] = nil }
@@ -69,25 +69,25 @@ import Testing
         #expect(try place.ledger().isEmpty)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `nothing is written without its evidence, nor by a check`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (place, night) = try await night(store, ["1"])
         var bare = drift("1", version: 1)
         bare.evidence = []
         try await night.stage(bare)
         try await night.apply()
-        #expect(try await night.ports.plans.unwritten(of: night.pass).counts == [.unproven: 1])
+        #expect(try await night.store.unwritten(of: night.pass).counts == [.unproven: 1])
         let check = try await Night(place, Night.header("run-2", mode: .check))
         try await check.stage(drift("1", version: 1))
         await #expect(throws: StoreError.self) { try await check.apply() }
         #expect(try place.ledger().isEmpty)
     }
 
-    @Test(arguments: Implementation.allCases, [true, false])
+    @Test(arguments: BooksPlace.allCases, [true, false])
     func `access ends only where another subscription stands as giving it`(
-        store: Implementation, isHeld: Bool
+        store: BooksPlace, isHeld: Bool
     ) async throws {
         let (place, night) = try await night(store, ["1"])
         var loss = drift("1", version: 1)
@@ -100,16 +100,16 @@ import Testing
         #expect(
             try place.ledger().map(\.originalTransactionID) == (isHeld ? ["4", "1"] : []))
         #expect(
-            try await night.ports.plans.unwritten(of: night.pass).counts
+            try await night.store.unwritten(of: night.pass).counts
                 == (isHeld ? [:] : [.heldBack: 1]))
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a plan has one identity until something is staged`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (_, night) = try await night(store, ["1", "2"])
-        let ledger = night.ports.ledger
+        let ledger = night.store
         try await night.stage(drift("1", version: 1))
         let seal = try await ledger.sealPlan(of: night.pass, run: night.run)
         #expect(seal.changes == 1)
@@ -123,31 +123,31 @@ import Testing
         #expect(try await ledger.sealPlan(of: night.pass, run: night.run) == second)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `the plan is folded in the order of its subscriptions, written ones included`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (_, night) = try await night(store, ["1", "2", "3"])
         try await night.stage(
             drift("3", version: 1), drift("1", version: 1), drift("2", version: 99))
         func ids() async throws -> [String] {
-            try await night.ports.ledger.reducePlan(of: night.pass, into: [String]()) {
+            try await night.store.reducePlan(of: night.pass, into: [String]()) {
                 ids, correction, _ in ids.append(correction.subscription.originalTransactionID)
             }
         }
         #expect(try await ids() == ["1", "2", "3"])
         try await night.apply()
         #expect(try await ids() == ["1", "3"])
-        let totals = try await night.ports.ledger.planTotals(of: night.pass)
+        let totals = try await night.store.planTotals(of: night.pass)
         #expect(totals.changes == 2)
         #expect(totals.tableRows == 3)
         #expect(totals.totals.discrepant == 2)
         #expect(totals.totals.undecided == [.changedDuringRun: 1])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `rows that the plan only fills are counted before anything is written`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (_, night) = try await night(store, ["1", "2"])
         var fill = drift("2", version: 1)
@@ -155,32 +155,32 @@ import Testing
         fill.findings = []
         fill.corrections[0].kinds = []
         try await night.stage(drift("1", version: 1), fill)
-        let totals = try await night.ports.ledger.planTotals(of: night.pass)
+        let totals = try await night.store.planTotals(of: night.pass)
         #expect(totals.changes == 2)
         #expect(totals.totals.filled == 1)
         #expect(totals.totals.matched == 1)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `what was lifted for a killed run holds for the one that goes on`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (place, night) = try await night(store, ["1"])
         let lift = GuardLift(
             name: .maxChanges, reason: "known", actor: "ops@host", liftedAt: Night.start,
             liftedBy: "run-1", breach: "too many")
-        try await night.ports.ledger.recordLifts([lift], in: night.pass, run: night.run)
+        try await night.store.recordLifts([lift], in: night.pass, run: night.run)
         let second = try await Night(place, "run-2", after: 1)
-        #expect(try await place.ports.ledger.liftsOfKilledRuns(in: second.pass) == [lift])
+        #expect(try await place.store.liftsOfKilledRuns(in: second.pass) == [lift])
         try await second.conclude()
         let third = try await Night(place, "run-3", after: 2)
-        #expect(try await place.ports.ledger.liftsOfKilledRuns(in: third.pass).isEmpty)
+        #expect(try await place.store.liftsOfKilledRuns(in: third.pass).isEmpty)
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `a canary is written alone, and chosen once`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `a canary is written alone, and chosen once`(store: BooksPlace) async throws {
         let (place, night) = try await night(store, ["1", "2", "3"])
-        let canary = night.ports.canary
+        let canary = night.store
         for id in ["1", "2", "3"] { try await night.stage(drift(id, version: 1)) }
         #expect(try await canary.canarySize(of: night.pass) == 0)
         #expect(try await canary.extendCanary(by: 2, in: night.pass, run: night.run) == 2)
@@ -198,12 +198,12 @@ import Testing
         #expect(try await canary.extendCanary(by: 2, in: second.pass, run: second.run) == 1)
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `a canary takes the kinds of corrections in turn`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `a canary takes the kinds of corrections in turn`(store: BooksPlace) async throws {
         let (_, night) = try await night(store, ["1", "2", "3"])
         for id in ["1", "2", "3"] { try await night.stage(drift(id, version: 1)) }
         try await night.stage(missing("8"))
-        let canary = night.ports.canary
+        let canary = night.store
         #expect(try await canary.extendCanary(by: 2, in: night.pass, run: night.run) == 2)
         _ = try await canary.applyCanary(
             limit: 9, in: night.pass, run: night.run, at: Night.start)

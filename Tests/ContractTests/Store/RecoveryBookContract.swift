@@ -1,27 +1,27 @@
-import InMemoryPorts
-import ReconciliationRun
+import StoreSupport
+import SubscriptionStore
 import Subscriptions
 import Testing
 
-/// What `RecoveryBook` and `CauseBook` promise, whoever stands behind them.
-@Suite struct `The contracts of RecoveryBook and CauseBook` {
+/// The promises of the store about notifications, and the causes that they tell.
+@Suite struct `The contract of recovered notifications` {
     private let window = NotificationWindow(
         start: Timestamp(unixMilliseconds: 5), end: Timestamp(unixMilliseconds: 50))
 
     private func night(
-        _ store: Implementation, mode: RunMode = .apply
-    ) async throws -> (any StorePlace, Night) {
+        _ store: BooksPlace, mode: RunMode = .apply
+    ) async throws -> (SQLitePlace, Night) {
         let place = try store.place()
         for id in ["1", "2"] { try place.hold(subscription(id)) }
         return (place, try await Night(place, Night.header("run-1", mode: mode)))
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `the watermark never stands before what is recorded`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (place, night) = try await night(store)
-        let book = place.ports.recovery
+        let book = place.store
         try await night.record(RecordedPage(owing: [notification("u", of: "1")], intoInbox: true))
         #expect(try await book.watermark(of: app) == nil)
         // Killed here, the page is read again: it is known, and so is what it owes.
@@ -35,37 +35,37 @@ import Testing
         #expect(try await third.owed() == ["1"])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a check reads the history and moves no watermark`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (place, night) = try await night(store, mode: .check)
         try await night.record(RecordedPage(owing: [notification("u", of: "1")], intoInbox: false))
-        try await place.ports.recovery.finishRecovery(
+        try await place.store.finishRecovery(
             of: app, read: window, watermark: nil, in: night.pass)
-        #expect(try await place.ports.recovery.watermark(of: app) == nil)
+        #expect(try await place.store.watermark(of: app) == nil)
         #expect(
-            try await place.ports.recovery.inbox(of: app, notificationUUIDs: ["u"]).isEmpty)
+            try await place.store.inbox(of: app, notificationUUIDs: ["u"]).isEmpty)
         #expect(try await night.owed() == ["1"])
-        #expect(try await place.ports.causes.historyRead(in: night.pass) == [app: window])
+        #expect(try await place.store.historyRead(in: night.pass) == [app: window])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `the inbox knows when a notification was first recovered`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (place, night) = try await night(store)
         try await night.record(RecordedPage(owing: [notification("u", of: "1")], intoInbox: true))
         let later = try await Night(place, "run-2", after: 48)
         try await later.record(RecordedPage(owing: [notification("u", of: "1")], intoInbox: true))
-        let known = try await place.ports.recovery.inbox(of: app, notificationUUIDs: ["u", "v"])
+        let known = try await place.store.inbox(of: app, notificationUUIDs: ["u", "v"])
         #expect(
             known == ["u": InboxRecord(receivedAt: nil, recoveredAt: night.run.started)])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `what notifications owe stands on the agenda until it is settled`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (_, night) = try await night(store)
         try await night.record(
@@ -80,9 +80,9 @@ import Testing
         #expect(try await night.owed() == ["1", "7"])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `findings come in the order of staging, with how they might have been prevented`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (_, night) = try await night(store)
         let first = notification("a", of: "1", at: 10)
@@ -99,7 +99,7 @@ import Testing
                 intoInbox: true))
         try await night.stage(drift("2", version: 1))
         try await night.stage(drift("1", version: 1))
-        let book = night.ports.causes
+        let book = night.store
         let page = try await book.findingsToExplain(after: nil, limit: 9, in: night.pass)
         #expect(page.map { $0.finding.key?.originalTransactionID } == ["2", "1"])
         #expect(page.last?.notifications == traced.reversed())
@@ -110,19 +110,19 @@ import Testing
         #expect(rest == Array(page.dropFirst()))
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `causes count with the conclusion of the run that found them`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let (place, killed) = try await night(store)
         try await killed.stage(drift("1", version: 1))
-        let found = try await killed.ports.causes.findingsToExplain(
+        let found = try await killed.store.findingsToExplain(
             after: nil, limit: 9, in: killed.pass)
         let sequence = try #require(found.first?.sequence)
-        try await killed.ports.causes.explain(
+        try await killed.store.explain(
             [sequence: "of the killed run"], in: killed.pass, run: killed.run)
         let next = try await Night(place, "run-2", after: 1)
-        try await next.ports.causes.explain(
+        try await next.store.explain(
             [sequence: "of the second"], in: next.pass, run: next.run)
         try await next.conclude()
         #expect(try place.report(ofRun: "run-2")?.causes == ["of the second"])
@@ -143,14 +143,14 @@ extension RecordedPage {
 
 extension Night {
     fileprivate func record(_ page: RecordedPage) async throws {
-        try await ports.recovery.record(page, of: app, in: pass, run: run)
+        try await store.record(page, of: app, in: pass, run: run)
     }
 
     /// What stands on the agenda and is not settled, by id.
     func owed() async throws -> [String] {
-        let keys = try await ports.agenda.lines(of: .owed, after: nil, limit: 9, in: pass)
+        let keys = try await store.lines(of: .owed, after: nil, limit: 9, in: pass)
             .map(\.key)
-        let settled = try await ports.pass.settled(among: keys, in: pass)
+        let settled = try await store.settled(among: keys, in: pass)
         return keys.filter { !settled.contains($0) }.map(\.originalTransactionID).sorted()
     }
 }

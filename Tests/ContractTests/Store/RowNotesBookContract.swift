@@ -1,17 +1,17 @@
-import ReconciliationRun
+import SubscriptionStore
 import Subscriptions
 import Testing
 
-/// What `RowNotesBook` promises, whoever stands behind it.
-@Suite struct `The contract of RowNotesBook` {
-    @Test(arguments: Implementation.allCases)
+/// The promises of the store about what earlier runs noted about subscriptions.
+@Suite struct `The contract of the notes about rows` {
+    @Test(arguments: BooksPlace.allCases)
     func `absences count distinct days and end when Apple knows the id`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         try place.hold(subscription("1"))
         func absence() async throws -> AbsenceRecord? {
-            try await place.ports.notes.notes(about: [key("1")])[key("1")]?.absence
+            try await place.store.notes(about: [key("1")])[key("1")]?.absence
         }
         for (number, day) in ["2026-11-20", "2026-11-20", "2026-11-21"].enumerated() {
             let night = try await Night(place, "run-\(number)")
@@ -30,14 +30,14 @@ import Testing
         #expect(try await absence() == nil)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `the newest statement that any run has seen is kept, whatever its verdict`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         try place.hold(subscription("1"))
         func newest() async throws -> Int64? {
-            let notes = try await place.ports.notes.notes(about: [key("1")])[key("1")]
+            let notes = try await place.store.notes(about: [key("1")])[key("1")]
             return notes?.newestStatement?.unixMilliseconds
         }
         for (number, seen) in [(5000, 5000), (3000, 5000), (7000, 7000)].enumerated() {
@@ -51,14 +51,14 @@ import Testing
         }
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a history is read on only from where a closed pass wrote all that it showed`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         for id in ["1", "2"] { try place.hold(subscription(id)) }
         func revisions() async throws -> [String: String] {
-            try await place.ports.notes.notes(about: ["1", "2"].map(key)).reduce(into: [:]) {
+            try await place.store.notes(about: ["1", "2"].map(key)).reduce(into: [:]) {
                 $0[$1.key.originalTransactionID] = $1.value.history?.revision
             }
         }
@@ -75,9 +75,9 @@ import Testing
         #expect(try await revisions() == ["1": "r1"])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a row that stands for another subscription counts as long as it stands`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         try place.hold(subscription("9"))
@@ -88,16 +88,16 @@ import Testing
         finding.appleValue = .text("1")
         found.findings = [finding]
         try await night.stage(found)
-        let notes = try await place.ports.notes.notes(about: [key("1"), key("2")])
+        let notes = try await place.store.notes(about: [key("1"), key("2")])
         #expect(notes.mapValues(\.standIns) == [key("1"): [key("9")]])
         try place.remove(key("9"))
         #expect(
-            try await place.ports.notes.notes(about: [key("1")])[key("1")]?.standIns ?? [] == [])
+            try await place.store.notes(about: [key("1")])[key("1")]?.standIns ?? [] == [])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `of the last run of the job it says what was asked in vain`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         for id in ["1", "2", "3"] { try place.hold(subscription(id)) }
@@ -109,8 +109,8 @@ import Testing
         let keys = ["1", "2", "3"].map(key)
         let next = Night.header("run-2", after: 1)
         #expect(
-            try await place.ports.notes.failedLastTime(among: keys, before: next) == [key("1")])
+            try await place.store.failedLastTime(among: keys, before: next) == [key("1")])
         let other = Night.header("run-3", after: 1, job: "backfill")
-        #expect(try await place.ports.notes.failedLastTime(among: keys, before: other) == [])
+        #expect(try await place.store.failedLastTime(among: keys, before: other) == [])
     }
 }

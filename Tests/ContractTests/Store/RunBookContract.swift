@@ -1,11 +1,11 @@
-import InMemoryPorts
-import ReconciliationRun
+import StoreSupport
+import SubscriptionStore
 import Subscriptions
 import Testing
 
-/// What `RunBook` promises, whoever stands behind it.
-@Suite struct `The contract of RunBook` {
-    private func place(_ store: Implementation) throws -> any StorePlace {
+/// The promises of the store about how a run begins and ends.
+@Suite struct `The contract of runs` {
+    private func place(_ store: BooksPlace) throws -> SQLitePlace {
         let place = try store.place()
         for id in ["1", "2", "3"] { try place.hold(subscription(id)) }
         return place
@@ -22,9 +22,9 @@ import Testing
         return result
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a killed pass over every row is continued within a day, and not after`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try place(store)
         let first = try await Night(place, "run-1")
@@ -39,9 +39,9 @@ import Testing
         #expect(try await third.settled("1") == [])
     }
 
-    @Test(arguments: Implementation.allCases, [RunMode.apply, .check])
+    @Test(arguments: BooksPlace.allCases, [RunMode.apply, .check])
     func `a stopped pass over every row is continued within six hours, its check within a day`(
-        store: Implementation, mode: RunMode
+        store: BooksPlace, mode: RunMode
     ) async throws {
         let place = try place(store)
         let first = try await Night(place, Night.header("run-1", mode: mode))
@@ -54,9 +54,9 @@ import Testing
         #expect((third.pass.passID == first.pass.passID) == (mode == .check))
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a killed pass that asks only what is due is continued within six hours, and not after`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try place(store)
         func header(_ id: String, after hours: Int64) -> RunHeader {
@@ -73,9 +73,9 @@ import Testing
         #expect(try await third.settled("1") == [])
     }
 
-    @Test(arguments: Implementation.allCases, [0, 1, 2, 3, 4])
+    @Test(arguments: BooksPlace.allCases, [0, 1, 2, 3, 4])
     func `a run with another job, mode, settings or narrowing begins anew`(
-        store: Implementation, change: Int
+        store: BooksPlace, change: Int
     ) async throws {
         let place = try place(store)
         let first = try await Night(place, "run-1")
@@ -93,8 +93,8 @@ import Testing
         #expect(second.pass.resumedFrom == nil)
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `a pass that is closed is over`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `a pass that is closed is over`(store: BooksPlace) async throws {
         let place = try place(store)
         let first = try await Night(place, "run-1")
         try await first.conclude()
@@ -102,14 +102,14 @@ import Testing
         #expect(second.pass.passID != first.pass.passID)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `what an ended run could not ask is asked by the next, and reported as undecided`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try place(store)
         let first = try await Night(place, "run-1")
         try await first.stage(outcome("1", .match), outcome("2", .undecided(.unavailable)))
-        #expect(try await first.ports.runs.unreachedRows(in: first.pass, run: first.run) == 1)
+        #expect(try await first.store.unreachedRows(in: first.pass, run: first.run) == 1)
         try await first.conclude(closes: false)
         let report = try #require(try place.report(ofRun: "run-1"))
         #expect(report.undecided == [key("2"): .unavailable, key("3"): .deadline])
@@ -120,27 +120,27 @@ import Testing
         #expect(try await second.settled("1", "2", "3") == ["1"])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a run that is not about every row reaches only what is owed`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try place(store)
         let header = Night.header("run-1") { $0.coversEveryRow = false }
         let night = try await Night(place, header)
-        #expect(try await night.ports.runs.unreachedRows(in: night.pass, run: header) == 0)
-        try await night.ports.recovery.record(
+        #expect(try await night.store.unreachedRows(in: night.pass, run: header) == 0)
+        try await night.store.record(
             RecordedPage(owing: [notification("u", of: "2")], intoInbox: true), of: app,
             in: night.pass, run: header)
-        #expect(try await night.ports.runs.unreachedRows(in: night.pass, run: header) == 1)
+        #expect(try await night.store.unreachedRows(in: night.pass, run: header) == 1)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `what others owe is out of scope for a narrowed run and for a plan`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try place(store)
         let first = try await Night(place, Night.header("run-1") { $0.coversEveryRow = false })
-        try await first.ports.recovery.record(
+        try await first.store.record(
             RecordedPage(owing: [notification("u", of: "2")], intoInbox: true), of: app,
             in: first.pass, run: first.run)
         for (number, isPlan) in [false, true].enumerated() {
@@ -148,41 +148,41 @@ import Testing
             header.coversEveryRow = false
             if isPlan { header.judgesRows = false } else { header.narrowing = ["limit 1"] }
             let night = try await Night(place, header)
-            #expect(try await night.ports.runs.unreachedRows(in: night.pass, run: header) == 0)
+            #expect(try await night.store.unreachedRows(in: night.pass, run: header) == 0)
             try await night.conclude(closes: false)
             #expect(try place.report(ofRun: header.runID)?.totals.undecidedCount == 0)
         }
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `unresolved findings are those that nothing mended`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try place(store)
         let night = try await Night(place, "run-1")
         let version = try #require(try await night.row("1")).row.rowVersion
         try await night.stage(drift("1", version: version), drift("2", version: 99))
-        #expect(try await night.ports.runs.unresolvedFindings(of: night.pass) == [.high: 2])
+        #expect(try await night.store.unresolvedFindings(of: night.pass) == [.high: 2])
         try await night.apply()
-        #expect(try await night.ports.runs.unresolvedFindings(of: night.pass) == [.high: 1])
+        #expect(try await night.store.unresolvedFindings(of: night.pass) == [.high: 1])
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `findings are new until a run has reported them`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `findings are new until a run has reported them`(store: BooksPlace) async throws {
         let place = try place(store)
         let first = try await Night(place, "run-1")
         try await first.stage(drift("1", version: 99))
-        #expect(try await first.ports.runs.newFindings(of: first.pass) == [.high: 1])
+        #expect(try await first.store.newFindings(of: first.pass) == [.high: 1])
         try await first.conclude()
         let second = try await Night(place, "run-2", after: 24)
         try await second.stage(drift("1", version: 99), drift("2", version: 99))
-        #expect(try await second.ports.runs.unresolvedFindings(of: second.pass) == [.high: 2])
-        #expect(try await second.ports.runs.newFindings(of: second.pass) == [.high: 1])
+        #expect(try await second.store.unresolvedFindings(of: second.pass) == [.high: 2])
+        #expect(try await second.store.newFindings(of: second.pass) == [.high: 1])
     }
 
-    @Test(arguments: Implementation.allCases, [true, false])
+    @Test(arguments: BooksPlace.allCases, [true, false])
     func `a round ends with the run that leaves no row, also where its pass stays open`(
-        store: Implementation, endsRound: Bool
+        store: BooksPlace, endsRound: Bool
     ) async throws {
         let place = try place(store)
         let first = try await Night(place, "run-1")
@@ -193,24 +193,24 @@ import Testing
         let began = endsRound ? second.run.started : first.run.started
         #expect(second.pass.roundBegan == began)
         try await second.stage(judged("3"))
-        let totals = try await second.ports.ledger.planTotals(of: second.pass)
+        let totals = try await second.store.planTotals(of: second.pass)
         #expect(totals.coveredRows == (endsRound ? 1 : 3))
-        let coverage = try await second.ports.agenda.coverage(
+        let coverage = try await second.store.coverage(
             kind: .full, in: second.pass, run: second.run)
         #expect(coverage.roundBefore == (endsRound ? nil : 2))
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `a run ends once`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `a run ends once`(store: BooksPlace) async throws {
         let place = try place(store)
         let night = try await Night(place, "run-1")
         try await night.conclude()
         await #expect(throws: StoreError.self) { try await night.conclude() }
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `what a killed run wrote stands in the next report, once`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try place(store)
         let first = try await Night(place, "run-1")
@@ -226,9 +226,9 @@ import Testing
         #expect(try place.report(ofRun: "run-3")?.entries == [])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `what a killed run found of notifications is told by the next run of any job, once`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try place(store)
         try await place.awaitReport(ofRun: "recover-1")
@@ -237,7 +237,7 @@ import Testing
         var finding = Finding(kind: .notificationMissed, severity: .high, row: subscription("1"))
         finding.field = "u"
         finding.action = .recovered
-        try await killed.ports.recovery.record(
+        try await killed.store.record(
             RecordedPage(
                 fresh: [notification("u", of: "1")], findings: [finding], intoInbox: true), of: app,
             in: killed.pass, run: killed.run)

@@ -1,21 +1,16 @@
 import Foundation
 import GRDB
-import InMemoryPorts
-import ReconciliationRun
+import StoreSupport
 import Subscriptions
-import Testing
-import trueup
 
 @testable import SubscriptionStore
 
 /// A database in a folder of its own that goes away with the value.
-final class SQLitePlace: StorePlace {
+final class SQLitePlace: Sendable {
     private let folder: URL
     let store: SQLiteStore
-    private let service: DatabaseQueue
+    let service: CompanyService
     private let server: (any BooksServer)?
-    private let mirror: BooksMirror?
-    var ports: RunPorts { RunPorts(store) }
 
     /// - Parameter server: Where the books are, of which the database is then the copy.
     /// - Throws: `StoreError`.
@@ -25,17 +20,15 @@ final class SQLitePlace: StorePlace {
             .appending(path: "trueup-contract-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let path = folder.appending(path: "trueup.sqlite").path
-        try SQLiteStore.create(at: path)
+        try BlankDatabase.write(to: path)
         if let server {
             try server.claim()
             try BooksCopy(path: path, server: server).place(under: Self.lock(path))
         }
-        mirror = server.map { BooksMirror($0) }
+        let mirror = server.map { BooksMirror($0) }
         store = try SQLiteStore.open(at: path, access: .readWrite, mirror: mirror)
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(10)
-        service = try DatabaseQueue(path: path, configuration: configuration)
-        try mirror?.watch(service)
+        service = try CompanyService(at: path) { try mirror?.commit($0) }
+        try mirror?.watch(service.connection)
     }
 
     private static func lock(_ path: String) throws -> RunLock {
@@ -54,68 +47,21 @@ final class SQLitePlace: StorePlace {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    func hold(_ row: LocalSubscription) throws {
-        let fields = SubscriptionField.stored
-        try upsert("subscriptions", fields.map { ($0.rawValue, row.storedValue(of: $0)) })
-    }
+    /// A service of the company's writes a row.
+    func hold(_ row: LocalSubscription) throws { try service.hold([row]) }
 
-    func hold(_ period: LocalTransaction) throws {
-        let fields = TransactionField.allCases
-        try upsert("transactions", fields.map { ($0.rawValue, period.storedValue(of: $0)) })
-    }
+    /// A service of the company's writes a period.
+    func hold(_ period: LocalTransaction) throws { try service.hold(period) }
 
-    /// The key is told by its columns: of a row that stands only the others are written.
-    private func upsert(_ table: String, _ values: [(String, FieldValue)]) throws {
-        let keys: Set = [
-            "bundle_id", "environment",
-            table == "transactions" ? "transaction_id" : "original_transaction_id",
-        ]
-        let names = values.map(\.0).joined(separator: ", ")
-        let marks = values.map { _ in "?" }.joined(separator: ", ")
-        let others = values.map(\.0).filter { !keys.contains($0) }
-            .map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-        try write { db in
-            try db.execute(
-                sql: """
-                    INSERT INTO \(table) (\(names)) VALUES (\(marks))
-                    ON CONFLICT (\(keys.sorted().joined(separator: ", "))) DO UPDATE SET \(others)
-                    """,
-                arguments: StatementArguments(values.map { Self.stored($0.1) }))
-        }
-    }
+    /// A service of the company's deletes a row.
+    func remove(_ key: SubscriptionKey) throws { try service.remove(key) }
 
-    /// Writes as a service of the company's does; on a server, too.
-    func write(_ body: (Database) throws -> Void) throws {
-        try service.write { db in
-            try body(db)
-            try mirror?.commit(db)
-        }
-    }
-
-    private static func stored(_ value: FieldValue) -> (any DatabaseValueConvertible)? {
-        switch value {
-        case .null: nil
-        case .text(let text): text
-        case .integer(let number): number
-        case .time(let time): time.unixMilliseconds
-        }
-    }
-
-    func remove(_ key: SubscriptionKey) throws {
-        try write { db in
-            try db.execute(
-                sql: """
-                    DELETE FROM subscriptions
-                    WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                    """,
-                arguments: [key.bundleID, key.environment, key.originalTransactionID])
-        }
-    }
-
+    /// Says that a report of a run will be published, as the command does.
     func awaitReport(ofRun runID: String) async throws {
         try await store.reportIsAwaited(ofRun: runID)
     }
 
+    /// The ledger as it stands.
     func ledger() throws -> [LedgerLine] {
         try asOthersFindThem { try $0.connection.read(Self.ledger) }
     }
@@ -134,20 +80,8 @@ final class SQLitePlace: StorePlace {
         }
     }
 
+    /// What a concluded run reported; `nil` where it did not come to its end.
     func report(ofRun runID: String) throws -> StoredReport? {
-        try asOthersFindThem { try Self.report(ofRun: runID, in: $0) }
-    }
-
-    private static func report(ofRun runID: String, in store: SQLiteStore) throws -> StoredReport? {
-        guard let record = try? store.runRecord(ofRun: runID) else { return nil }
-        var report = StoredReport()
-        report.totals = try record.summary().totals
-        try record.forEachUndecided { report.undecided[$0.key] = $0.reason }
-        try record.forEachCorrection { report.entries.append($0.number) }
-        try record.forEachFinding {
-            report.kinds.append($0.finding.kind)
-            if let cause = $0.finding.cause { report.causes.append(cause) }
-        }
-        return report
+        try asOthersFindThem { try StoredReport(ofRun: runID, in: $0) }
     }
 }

@@ -1,18 +1,18 @@
-import ReconciliationRun
+import SubscriptionStore
 import Subscriptions
 import Testing
 
-/// What `StoredPlans` promises, whoever stands behind it.
-@Suite struct `The contract of StoredPlans` {
+/// The promises of the store about earlier plans and runs that are taken back.
+@Suite struct `The contract of stored plans` {
     private func header(_ id: String, after hours: Int64) -> RunHeader {
         Night.header(id, after: hours, job: "apply") { $0.coversEveryRow = false }
     }
 
     private func undo(
-        _ runID: String, as id: String, _ place: any StorePlace, after hours: Int64
+        _ runID: String, as id: String, _ place: SQLitePlace, after hours: Int64
     ) async throws -> UndoCounts {
         let night = try await Night(place, header(id, after: hours))
-        let counts = try await place.ports.plans.stageUndo(
+        let counts = try await place.store.stageUndo(
             ofRun: runID, in: night.pass, run: night.run)
         try await night.apply()
         try await night.conclude()
@@ -20,7 +20,7 @@ import Testing
     }
 
     /// Two corrected rows and an inserted one, by `run-1`.
-    private func corrected(_ store: Implementation) async throws -> any StorePlace {
+    private func corrected(_ store: BooksPlace) async throws -> SQLitePlace {
         let place = try store.place()
         for id in ["1", "2"] { try place.hold(subscription(id)) }
         let night = try await Night(place, "run-1")
@@ -30,14 +30,14 @@ import Testing
         return place
     }
 
-    private func statuses(_ place: any StorePlace) async throws -> [String: Int?] {
-        try await place.ports.table.rows(after: nil, limit: 99).reduce(into: [:]) {
+    private func statuses(_ place: SQLitePlace) async throws -> [String: Int?] {
+        try await place.store.rows(after: nil, limit: 99).reduce(into: [:]) {
             $0[$1.row.key.originalTransactionID] = $1.row.status
         }
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `a run is taken back, and that again`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `a run is taken back, and that again`(store: BooksPlace) async throws {
         let place = try await corrected(store)
         #expect(try await statuses(place) == ["1": 2, "2": 2, "4": 1])
         #expect(try await undo("run-1", as: "undo", place, after: 1).ready == 3)
@@ -52,9 +52,9 @@ import Testing
         #expect(try place.ledger().count == 9)
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `what somebody wrote to since is not taken back, and that is said`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try await corrected(store)
         try place.hold(subscription("1", status: 5, signed: 9000))
@@ -66,63 +66,63 @@ import Testing
         #expect(try await statuses(place) == ["1": 5, "2": 1])
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `there is no taking back of a run that never was`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `there is no taking back of a run that never was`(store: BooksPlace) async throws {
         let place = try store.place()
         let night = try await Night(place, header("undo", after: 0))
         await #expect(throws: StoreError.self) {
-            try await place.ports.plans.stageUndo(
+            try await place.store.stageUndo(
                 ofRun: "nobody", in: night.pass, run: night.run)
         }
     }
 
     /// The plan of a check over two rows.
-    private func planned(_ place: any StorePlace) async throws -> String {
+    private func planned(_ place: SQLitePlace) async throws -> String {
         for id in ["1", "2"] { try place.hold(subscription(id)) }
         let check = try await Night(place, Night.header("check-1", mode: .check))
         try await check.stage(drift("1", version: 1), drift("2", version: 1))
-        let seal = try await place.ports.ledger.sealPlan(of: check.pass, run: check.run)
+        let seal = try await place.store.sealPlan(of: check.pass, run: check.run)
         try await check.conclude()
         return seal.sha256
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a plan is applied as it was made, against the whole that it is a share of`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         let plan = try await planned(place)
         let night = try await Night(place, header("apply-1", after: 1))
-        try await place.ports.plans.stagePlan(plan, in: night.pass, run: night.run)
+        try await place.store.stagePlan(plan, in: night.pass, run: night.run)
         #expect(
-            try await place.ports.ledger.sealPlan(of: night.pass, run: night.run).sha256 == plan)
-        let origin = try await place.ports.ledger.planTotals(ofPlan: plan)
+            try await place.store.sealPlan(of: night.pass, run: night.run).sha256 == plan)
+        let origin = try await place.store.planTotals(ofPlan: plan)
         #expect(origin.totals.discrepant == 2)
         #expect(origin.changes == 0)
         try await night.apply()
         #expect(try await statuses(place) == ["1": 2, "2": 2])
-        #expect(try await place.ports.runs.unresolvedFindings(of: night.pass) == [:])
+        #expect(try await place.store.unresolvedFindings(of: night.pass) == [:])
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `a plan is taken up with the causes that its run found`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         for id in ["1", "2"] { try place.hold(subscription(id)) }
         let check = try await Night(place, Night.header("check-1", mode: .check))
         try await check.stage(drift("1", version: 1), drift("2", version: 1))
-        let found = try await place.ports.causes.findingsToExplain(
+        let found = try await place.store.findingsToExplain(
             after: nil, limit: 10, in: check.pass)
         let first = try #require(found.first)
-        try await place.ports.causes.explain(
+        try await place.store.explain(
             [first.sequence: "did not reach us"], in: check.pass, run: check.run)
-        let seal = try await place.ports.ledger.sealPlan(of: check.pass, run: check.run)
+        let seal = try await place.store.sealPlan(of: check.pass, run: check.run)
         try await check.conclude()
 
         let night = try await Night(place, header("apply-1", after: 1))
-        try await place.ports.plans.stagePlan(seal.sha256, in: night.pass, run: night.run)
-        let copies = try await place.ports.causes.findingsToExplain(
+        try await place.store.stagePlan(seal.sha256, in: night.pass, run: night.run)
+        let copies = try await place.store.findingsToExplain(
             after: nil, limit: 10, in: night.pass)
         #expect(copies.count == found.count)
         let same = copies.filter { $0.finding.key == first.finding.key }
@@ -132,29 +132,29 @@ import Testing
                 .allSatisfy { $0.finding.cause != "did not reach us" })
     }
 
-    @Test(arguments: Implementation.allCases)
+    @Test(arguments: BooksPlace.allCases)
     func `what a killed run wrote under a plan counts as applied`(
-        store: Implementation
+        store: BooksPlace
     ) async throws {
         let place = try store.place()
         let plan = try await planned(place)
         let killed = try await Night(place, header("apply-1", after: 1))
-        try await place.ports.plans.stagePlan(plan, in: killed.pass, run: killed.run)
-        _ = try await place.ports.ledger.applyPlanned(
+        try await place.store.stagePlan(plan, in: killed.pass, run: killed.run)
+        _ = try await place.store.applyPlanned(
             limit: 1, in: killed.pass, run: killed.run, at: Night.start)
         let next = try await Night(place, header("apply-2", after: 48))
-        try await place.ports.plans.stagePlan(plan, in: next.pass, run: next.run)
+        try await place.store.stagePlan(plan, in: next.pass, run: next.run)
         #expect(try await next.apply() == 1)
         #expect(try place.ledger().count == 2)
-        #expect(try await place.ports.plans.unwritten(of: next.pass).counts.isEmpty)
+        #expect(try await place.store.unwritten(of: next.pass).counts.isEmpty)
     }
 
-    @Test(arguments: Implementation.allCases)
-    func `a plan that nobody made is not taken up`(store: Implementation) async throws {
+    @Test(arguments: BooksPlace.allCases)
+    func `a plan that nobody made is not taken up`(store: BooksPlace) async throws {
         let place = try store.place()
         let night = try await Night(place, header("apply-1", after: 0))
         await #expect(throws: StoreError.self) {
-            try await place.ports.plans.stagePlan("nobody's", in: night.pass, run: night.run)
+            try await place.store.stagePlan("nobody's", in: night.pass, run: night.run)
         }
     }
 }

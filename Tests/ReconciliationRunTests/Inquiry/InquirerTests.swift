@@ -1,6 +1,7 @@
-import InMemoryPorts
 import Reconciliation
 import ReconciliationRun
+import StoreSupport
+import SubscriptionStore
 import Subscriptions
 import Testing
 
@@ -44,7 +45,7 @@ import Testing
         var counts: [Int?] = []
         for night in 0..<3 {
             try await world.night("run-\(night)", after: Int64(night) * 24)
-            let notes = try await RunPorts(world.store).notes.notes(about: [World.key(World.id(1))])
+            let notes = try await world.store.books.notes(about: [World.key(World.id(1))])
             counts.append(notes[World.key(World.id(1))]?.absence?.distinctDays)
             #expect(world.status(of: World.id(1)) == 1)
         }

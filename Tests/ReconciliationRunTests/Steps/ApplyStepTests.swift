@@ -1,6 +1,6 @@
-import InMemoryPorts
 import Reconciliation
 import ReconciliationRun
+import StoreSupport
 import Subscriptions
 import Testing
 
@@ -84,15 +84,15 @@ import Testing
 
     @Test func `writes each correction once, wherever the process is killed`() async throws {
         let undisturbed = try await written(killedAfter: nil)
-        for calls in 1..<undisturbed { _ = try await written(killedAfter: calls) }
+        for commits in 0..<undisturbed { _ = try await written(killedAfter: commits) }
     }
 
-    /// A night, killed or not, and two after it; how many calls the first took.
-    private func written(killedAfter calls: Int?) async throws -> Int {
+    /// A night, killed or not, and two after it; how many commits the first made.
+    private func written(killedAfter commits: Int?) async throws -> Int {
         let world = world(expired: 4, rows: 4)
-        if let calls { world.store.kill(afterCalls: calls) }
+        if let commits { world.store.kill(afterCommits: commits) }
         _ = try? await world.night("run-1") { $0.canary = 2 }
-        let taken = world.store.calls
+        let taken = world.store.commits
         world.store.restart()
         try await world.night("run-2", after: 1) { $0.canary = 2 }
         try await world.night("run-3", after: 2) { $0.canary = 2 }

@@ -1,6 +1,6 @@
-import InMemoryPorts
 import Reconciliation
 import ReconciliationRun
+import StoreSupport
 import Subscriptions
 import Testing
 
@@ -121,11 +121,11 @@ import Testing
 
     @Test func `forgets nothing of it, wherever the process is killed`() async throws {
         let undisturbed = try await recovered(killedAfter: nil)
-        for calls in 1..<undisturbed { _ = try await recovered(killedAfter: calls) }
+        for commits in 0..<undisturbed { _ = try await recovered(killedAfter: commits) }
     }
 
-    /// A night, killed or not, and one after it; how many calls the first took.
-    private func recovered(killedAfter calls: Int?) async throws -> Int {
+    /// A night, killed or not, and one after it; how many commits the first made.
+    private func recovered(killedAfter commits: Int?) async throws -> Int {
         let world = World(rows: 2)
         world.expire(World.id(0))
         // One account: that its customer is known is what lets the other row be inserted.
@@ -135,9 +135,9 @@ import Testing
                 page([missed("a", of: World.id(0))], next: 1), page([missed("b", of: World.id(9))]),
             ]
         }
-        if let calls { world.store.kill(afterCalls: calls) }
+        if let commits { world.store.kill(afterCommits: commits) }
         _ = try? await world.night("run-1") { $0.steps = [.recover] }
-        let taken = world.store.calls
+        let taken = world.store.commits
         world.store.restart()
         try await world.night("run-2", after: 1) { $0.steps = [.recover] }
         #expect(world.status(of: World.id(0)) == 2)
@@ -152,6 +152,6 @@ import Testing
 
 extension World {
     func watermark() async throws -> Timestamp? {
-        try await RunPorts(store).recovery.watermark(of: Self.app)
+        try await store.watermark(of: Self.app)
     }
 }

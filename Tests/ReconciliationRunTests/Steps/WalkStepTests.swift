@@ -1,5 +1,5 @@
-import InMemoryPorts
 import ReconciliationRun
+import StoreSupport
 import Subscriptions
 import Synchronization
 import Testing
@@ -167,11 +167,15 @@ import Testing
 
     @Test func `asks again about a page that could not be stored`() async throws {
         let world = World(rows: 5)
-        // The fifth call and all after it fail: the page is judged and not stored.
-        world.store.kill(afterCalls: 8)
+        // Killed with the last question: the page is judged and not stored.
+        world.apple.change { script in
+            let store = world.store
+            script.beforeAnswer = { if $0 == 5 { store.kill(afterCommits: 0) } }
+        }
         await #expect(throws: StoreError.self) { try await world.night("run-1") }
         let before = world.apple.asked
         world.store.restart()
+        world.apple.change { $0.beforeAnswer = { _ in } }
         try await world.night("run-2", after: 1)
         let report = try #require(world.store.report(ofRun: "run-2"))
         #expect(report.totals.matched == 5)

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import InMemoryPorts
+import StoreSupport
 import Subscriptions
 import Testing
 

@@ -91,19 +91,6 @@ import Testing
         #expect(try database.value("SELECT count(*) FROM trueup_notifications") == "0")
     }
 
-    @Test func `tells which part of the history a pass has read`() async throws {
-        let database = try TemporaryDatabase()
-        let store = try database.open()
-        let night = try await Night.begin(store, Night.header("run-1", mode: .check))
-        #expect(try await store.historyRead(in: night.pass).isEmpty)
-        let window = NotificationWindow(
-            start: Timestamp(unixMilliseconds: 5), end: Timestamp(unixMilliseconds: 50))
-        try await store.finishRecovery(
-            of: app, read: window, watermark: nil, in: night.pass)
-        #expect(try await store.historyRead(in: night.pass) == [app: window])
-        #expect(try await store.watermark(of: app) == nil)
-    }
-
     @Test func `a report says its causes again, whatever later runs of the pass find`()
         async throws
     {

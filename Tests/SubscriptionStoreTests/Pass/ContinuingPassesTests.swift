@@ -124,26 +124,6 @@ import Testing
         #expect(try second.findings().map(\.state) == [.corrected])
     }
 
-    @Test(arguments: ["mode", "job", "day", "settings", "narrowing"])
-    func `another kind of run begins a pass of its own`(difference: String) async throws {
-        let database = try TemporaryDatabase()
-        let store = try database.open()
-        try store.load([subscription("1")])
-        let night = try await Night.begin(store, Night.header("run-1"))
-        try await night.stage(outcome("1", .match), through: "1")
-        var header = Night.header("run-2")
-        switch difference {
-        case "mode": header.mode = .check
-        case "job": header.job = "audit"
-        case "day": header.started = header.started.adding(milliseconds: 24 * hour)
-        case "settings": header.settingsDigest = "other"
-        default: header.narrowing = ["limit 100"]
-        }
-        let next = try await Night.begin(store, header)
-        #expect(next.pass.resumedFrom == nil)
-        #expect(try await next.ids() == ["1"])
-    }
-
     @Test func `what a dropped pass had written is reported by the next run, once`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()

@@ -20,36 +20,6 @@ import Testing
         #expect(try await night.ids(after: "4").isEmpty)
     }
 
-    @Test func `the first outcome of a row stands`() async throws {
-        let night = try await night(["1"])
-        try await night.stage(outcome("1", .match))
-        try await night.stage(drift("1"))
-        let record = try await night.conclude()
-        #expect(try record.findings().isEmpty)
-        #expect(try record.summary().totals.matched == 1)
-    }
-
-    @Test func `a replacing outcome takes back findings and plan`() async throws {
-        let night = try await night(["1"])
-        try await night.stage(drift("1"))
-        try await night.stage(outcome("1", .match), replaces: true)
-        #expect(try await night.store.planTotals(of: night.pass).changes == 0)
-        #expect(try await night.apply() == 0)
-        let record = try await night.conclude()
-        #expect(try record.findings().isEmpty)
-        #expect(try record.summary().totals.matched == 1)
-    }
-
-    @Test func `rows to ask again come until they are replaced`() async throws {
-        let night = try await night(["1", "2"])
-        try await night.stage(
-            outcome("1", .undecided(.unavailable)), outcome("2", .match), asksAgain: ["1"])
-        let again = try await night.store.rowsToAskAgain(after: nil, limit: 10, in: night.pass)
-        #expect(again == [key("1")])
-        try await night.stage(outcome("1", .undecided(.unavailable)), replaces: true)
-        #expect(try await night.store.rowsToAskAgain(after: nil, limit: 10, in: night.pass).isEmpty)
-    }
-
     @Test func `the same missing subscription out of two answers is one finding`() async throws {
         let night = try await night(["1"])
         try await night.stage(outcome("1", .match), missing("9"))

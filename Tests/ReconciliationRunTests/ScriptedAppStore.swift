@@ -1,47 +1,47 @@
 import ReconciliationRun
-package import Subscriptions
+import Subscriptions
 import Synchronization
 
 /// An App Store that answers as a test says: by id, with faults by call.
-package final class ScriptedAppStore: AppStore {
+final class ScriptedAppStore: AppStore {
     /// What it says; everything that is not said is not found.
-    package struct Script: Sendable {
-        package var statuses: [String: Lookup<StatusAnswer>] = [:]
-        package var transactions: [String: Lookup<SignedTransaction>] = [:]
-        package var histories: [String: [Lookup<HistoryPage>]] = [:]
+    struct Script: Sendable {
+        var statuses: [String: Lookup<StatusAnswer>] = [:]
+        var transactions: [String: Lookup<SignedTransaction>] = [:]
+        var histories: [String: [Lookup<HistoryPage>]] = [:]
         /// The pages of the notification history, whatever window is asked for.
-        package var notifications: [Lookup<NotificationPage>] = []
+        var notifications: [Lookup<NotificationPage>] = []
         /// What the notification history holds, instead of pages: those of a window are listed, 20 on a
         /// page.
-        package var history: [RecordedNotification] = []
+        var history: [RecordedNotification] = []
         /// Windows in which this moment lies are not answered, but for the whole history.
-        package var unreadable: Timestamp?
+        var unreadable: Timestamp?
         /// What comes in place of a status answer, by the number of the question, from 1.
-        package var faults: [Int: Lookup<StatusAnswer>] = [:]
+        var faults: [Int: Lookup<StatusAnswer>] = [:]
         /// With this question, and with every later one, the asking is over.
-        package var stop: (question: Int, reason: RunStop)?
+        var stop: (question: Int, reason: RunStop)?
         /// Why every call is refused with 401, of whatever kind it is.
-        package var denial: String?
+        var denial: String?
         /// Apple does not know the app: the sentence for people.
-        package var isUnknown: String?
+        var isUnknown: String?
         /// From this question on Apple answers nobody.
-        package var outageFrom: Int?
+        var outageFrom: Int?
         /// Is told the number of each status question before it is answered.
-        package var beforeAnswer: @Sendable (Int) -> Void = { _ in }
+        var beforeAnswer: @Sendable (Int) -> Void = { _ in }
 
-        package init() {}
+        init() {}
     }
 
-    package let app: AppIdentity
+    let app: AppIdentity
     private let state: Mutex<(script: Script, asked: [String], calls: [String: Int])>
 
-    package init(_ app: AppIdentity, _ script: Script = Script()) {
+    init(_ app: AppIdentity, _ script: Script = Script()) {
         self.app = app
         state = Mutex((script, [], [:]))
     }
 
     /// Changes what it says from now on.
-    package func change(_ body: (inout Script) -> Void) {
+    func change(_ body: (inout Script) -> Void) {
         state.withLock { state in
             var script = state.script
             body(&script)
@@ -50,7 +50,7 @@ package final class ScriptedAppStore: AppStore {
     }
 
     /// A new run asks: questions are counted from 1 again.
-    package func newRun() {
+    func newRun() {
         state.withLock { state in
             state.asked = []
             state.calls = [:]
@@ -58,14 +58,14 @@ package final class ScriptedAppStore: AppStore {
     }
 
     /// The ids of the status questions since the run began, in their order.
-    package var asked: [String] { state.withLock { $0.asked } }
+    var asked: [String] { state.withLock { $0.asked } }
 
     /// How many calls of an endpoint since the run began.
-    package func calls(_ endpoint: String) -> Int {
+    func calls(_ endpoint: String) -> Int {
         state.withLock { $0.calls[endpoint] ?? 0 }
     }
 
-    package func subscriptionStatuses(
+    func subscriptionStatuses(
         of id: TransactionID
     ) async throws(RunStop) -> Lookup<StatusAnswer> {
         if Task.isCancelled { throw .cancelled }
@@ -78,13 +78,13 @@ package final class ScriptedAppStore: AppStore {
         return script.statuses[id.text] ?? .transactionNotFound
     }
 
-    package func transactionInfo(
+    func transactionInfo(
         of id: TransactionID
     ) async throws(RunStop) -> Lookup<SignedTransaction> {
         try count("transaction_info", nil).script.transactions[id.text] ?? .transactionNotFound
     }
 
-    package func transactionHistory(
+    func transactionHistory(
         of id: TransactionID, after revision: String?
     ) async throws(RunStop) -> Lookup<HistoryPage> {
         let pages = try count("transaction_history", nil).script.histories[id.text] ?? []
@@ -96,7 +96,7 @@ package final class ScriptedAppStore: AppStore {
         return pages.indices.contains(next) ? pages[next] : .transactionNotFound
     }
 
-    package func notificationHistory(
+    func notificationHistory(
         in window: NotificationWindow, paginationToken: String?
     ) async throws(RunStop) -> Lookup<NotificationPage> {
         let script = try count("notification_history", nil).script
@@ -131,11 +131,11 @@ package final class ScriptedAppStore: AppStore {
                 paginationToken: hasMore ? String(number + 1) : nil))
     }
 
-    package func callCounts() -> [CallCount] {
+    func callCounts() -> [CallCount] {
         state.withLock { $0.calls }.map { CallCount(endpoint: $0, result: "ok", calls: $1) }
     }
 
-    package func outage() -> String? {
+    func outage() -> String? {
         state.withLock { state in
             guard let first = state.script.outageFrom, state.asked.count >= first else {
                 return nil
