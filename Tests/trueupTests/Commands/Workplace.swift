@@ -28,7 +28,7 @@ final class Workplace {
         environment["TRUEUP_CONFIG"] = settings
         var invocation = Invocation(
             environment: environment, output: output, diagnostics: diagnostics,
-            now: { Timestamp(unixMilliseconds: 1_795_000_000_000) })
+            now: { Timestamp(unixMilliseconds: 1_795_300_000_000) })
         invocation.lockPatienceMilliseconds = 0
         let status = await CommandRunner.run(arguments, in: invocation)
         return Outcome(status: status, output: output.text, diagnostics: diagnostics.text)
