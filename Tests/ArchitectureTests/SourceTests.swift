@@ -69,7 +69,7 @@ import Testing
             let text = try Repository.text(of: file)
             for call in [
                 "output.line(", "diagnostics.line(", "diagnostics.write(",
-                "DescriptorSink(", "print(",
+                "DescriptorSink(",
             ] where !file.hasSuffix("BadLineLog.swift") {
                 #expect(!text.contains(call), "\(call) in \(file)")
             }

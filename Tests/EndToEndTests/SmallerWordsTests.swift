@@ -127,7 +127,10 @@ import Testing
         let table = try #require(place.simulator.ready.tableFile)
         try #require(place.run("import", table).status == 0)
         let run = try onTerminal(place, ["run", "nightly"])
-        #expect(run.allSatisfy { $0.count <= 80 || $0.contains("reports/") }, "\(run)")
+        #expect(
+            run.allSatisfy {
+                ($0.split(separator: "\r").last?.count ?? 0) <= 80 || $0.contains("reports/")
+            }, "\(run)")
         let status = try onTerminal(place, ["status"])
         let start = try #require(status.firstIndex(of: "Last runs"))
         let runs = status[(start + 1)...]

@@ -40,7 +40,9 @@ struct RenewalState: Sendable {
 
     /// Apple's `autoRenewStatus`: whether the next billing period will renew.
     func renewsNextPeriod(after transaction: StoredTransaction) -> Bool {
-        willRenew || transaction.owesPayments
+        // Once Apple gave up charging, a commitment renews no more.
+        let isGivenUp = expirationIntent == 2 && !isInBillingRetry
+        return willRenew || (transaction.owesPayments && !isGivenUp)
     }
 
     /// Drops a price increase, which applies only to the product that it was announced for.

@@ -52,8 +52,9 @@ struct StatementCheck {
         }
     }
 
-    /// A run never writes on erased evidence, and nothing is erased while a run holds the lock. So
-    /// evidence that the writing run's own report shows as erased was erased before the write.
+    /// A run never writes on erased evidence, and nothing is erased while a run holds the lock.
+    ///
+    /// So evidence that the writing run's own report shows as erased was erased before the write.
     ///
     /// Clocks are not compared: they are set back, and a rehearsal has its own. Corrections of a run
     /// that was killed are reported by a later one, and evidence may be erased in between. Reverting

@@ -33,7 +33,10 @@ final class UndoListing {
     func add(_ item: UndoItem) throws {
         if isFirst { try begin() }
         defer { isFirst = false }
-        guard isJSON else { return try lines(of: item).forEach { try invocation.show($0) } }
+        guard isJSON else {
+            for line in lines(of: item) { try invocation.show(line) }
+            return
+        }
         let text = (isFirst ? "\n" : ",\n") + json(of: item).rendered
         try invocation.output.write(Array(PlainText.ofJSON(text).utf8))
     }

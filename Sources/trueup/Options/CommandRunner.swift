@@ -82,7 +82,11 @@ package enum CommandRunner {
         if let problem = unknownVerb(in: arguments) {
             return refuse(problem, arguments: arguments, in: invocation)
         }
-        let text = HelpLines.wrappingUsage(of: TrueUp.fullMessage(for: error))
+        var text = HelpLines.wrappingUsage(of: TrueUp.fullMessage(for: error))
+        // The parser repeats an argument as it was given.
+        for argument in arguments where argument.contains("\n") {
+            text = text.replacing(argument, with: PlainText.of(argument))
+        }
         guard TrueUp.exitCode(for: error).isSuccess else {
             let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
             if isJSON {

@@ -60,6 +60,7 @@ package struct Invocation {
     /// Writes a line for people to the results, broken between words where the terminal is narrower.
     ///
     /// - Parameter line: May hold foreign text; whatever a terminal would obey is spelled out.
+    /// - Throws: When the stream takes no more.
     func show(_ line: String) throws(CommandFailure) {
         try output.line(fitted(PlainText.of(line)))
     }
@@ -69,6 +70,7 @@ package struct Invocation {
     /// - Parameters:
     ///   - text: The lines, without a line feed at the end.
     ///   - isColoured: Whether it has colours of the program's own.
+    /// - Throws: When the stream takes no more.
     func show(text: String, isColoured: Bool = false) throws(CommandFailure) {
         try output.line(
             fitted(isColoured ? PlainText.ofColouredLines(text) : PlainText.ofLines(text)))
