@@ -52,7 +52,9 @@ enum BooksPlace: String, CaseIterable, CustomTestStringConvertible {
             let address = try PostgresAddress(url: TestServer.url(database: database.get()))
             let number = names.add(1, ordering: .relaxed).newValue
             return PostgresBooks(
-                try .libpq(address), name: "contract-\(number)", holder: "test", machine: "test")
+                try .libpq(address),
+                schema: BooksSchema(newest: Migration.newest, tables: BooksTables.made(byVersion:)),
+                name: "contract-\(number)", holder: "test", machine: "test")
         }
     }
 #endif
