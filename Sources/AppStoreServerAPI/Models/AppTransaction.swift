@@ -28,7 +28,7 @@ package struct AppTransaction: AppStoreModel {
         receiptType = try reader.enumeration(
             "receiptType", known: KnownValues.environments, .strict)
         appAppleId = try reader.integer("appAppleId", .strict)
-        bundleId = try reader.text("bundleId", .strict)
+        bundleId = try reader.comparedText("bundleId", .strict)
         applicationVersion = try reader.text("applicationVersion")
         versionExternalIdentifier = try reader.integer("versionExternalIdentifier")
         receiptCreationDate = try reader.moment("receiptCreationDate", .strict)

@@ -22,8 +22,7 @@ package struct DecodedRealtimeRequestBody: AppStoreModel {
         productId = try reader.text("productId", .strict)
         userLocale = try reader.text("userLocale", .strict)
         requestIdentifier = try reader.text("requestIdentifier", .strict)
-        environment = try reader.enumeration(
-            "environment", known: KnownValues.environments, .strict)
+        environment = try reader.environment()
         signedDate = try reader.moment("signedDate", .strict)
         unknowns = try reader.finish()
     }

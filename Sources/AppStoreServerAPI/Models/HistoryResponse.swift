@@ -19,10 +19,9 @@ package struct HistoryResponse: AppStoreModel, AnswerEnvelope {
     package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
         revision = try reader.text("revision", .strict)
         hasMore = try reader.boolean("hasMore", .strict)
-        bundleId = try reader.text("bundleId", .strict)
+        bundleId = try reader.comparedText("bundleId", .strict)
         appAppleId = try reader.integer("appAppleId", .strict)
-        environment = try reader.enumeration(
-            "environment", known: KnownValues.environments, .strict)
+        environment = try reader.environment()
         signedTransactions = try reader.elements("signedTransactions", .strict)?.map(\.textBytes)
         unknowns = try reader.finish()
     }

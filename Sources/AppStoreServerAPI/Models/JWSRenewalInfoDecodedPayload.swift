@@ -52,8 +52,7 @@ package struct JWSRenewalInfoDecodedPayload: AppStoreModel {
         offerType = try reader.enumeration("offerType", known: KnownValues.offerTypes)
         offerIdentifier = try reader.text("offerIdentifier")
         signedDate = try reader.moment("signedDate", .strict)
-        environment = try reader.enumeration(
-            "environment", known: KnownValues.environments, .strict)
+        environment = try reader.environment()
         recentSubscriptionStartDate = try reader.moment("recentSubscriptionStartDate")
         renewalDate = try reader.moment("renewalDate", .strict)
         currency = try reader.text("currency")

@@ -52,7 +52,7 @@ package struct JWSTransactionDecodedPayload: AppStoreModel {
         originalTransactionId = try reader.text("originalTransactionId", .strict)
         previousOriginalTransactionId = try reader.text("previousOriginalTransactionId", .strict)
         webOrderLineItemId = try reader.text("webOrderLineItemId", .strict)
-        bundleId = try reader.text("bundleId", .strict)
+        bundleId = try reader.comparedText("bundleId", .strict)
         productId = try reader.text("productId", .strict)
         subscriptionGroupIdentifier = try reader.text("subscriptionGroupIdentifier", .strict)
         purchaseDate = try reader.moment("purchaseDate", .strict)
@@ -73,8 +73,7 @@ package struct JWSTransactionDecodedPayload: AppStoreModel {
         isUpgraded = try reader.boolean("isUpgraded", .strict)
         offerType = try reader.enumeration("offerType", known: KnownValues.offerTypes, .strict)
         offerIdentifier = try reader.text("offerIdentifier")
-        environment = try reader.enumeration(
-            "environment", known: KnownValues.environments, .strict)
+        environment = try reader.environment()
         transactionReason = try reader.enumeration(
             "transactionReason", known: KnownValues.transactionReasons)
         storefront = try reader.text("storefront")

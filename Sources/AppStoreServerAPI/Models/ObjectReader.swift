@@ -34,23 +34,39 @@ package struct ObjectReader {
         try value(member, demand) { Self.storable($0.text) }
     }
 
+    /// A text that is only compared with a setting, byte for byte, and never stored.
+    package mutating func comparedText(
+        _ member: String, _ demand: Demand = .loose
+    ) throws(UndecodableModel) -> String? {
+        try value(member, demand) { $0.text }
+    }
+
+    /// The member `environment`; an unknown one is kept.
+    package mutating func environment() throws(UndecodableModel) -> String? {
+        guard let raw = try comparedText("environment", .strict) else { return nil }
+        if !KnownValues.environments.contains(raw) { noteUnknown("environment", value: raw) }
+        return raw
+    }
+
     /// A text that a database and a report can hold: a NUL would end it there, whatever follows.
     private static func storable(_ text: String?) -> String? {
         text.flatMap { $0.utf8.contains(0) ? nil : $0 }
     }
 
-    /// An amount in milliunits; one that no price can be counts as unknown and is kept.
-    ///
-    /// The largest price of the App Store is 10,000 US dollars. Far above that, and far below what
-    /// 64 bits hold, sums of amounts still add up.
+    /// An amount in milliunits; one that no price can be is kept and counts as unknown.
     package mutating func amount(_ member: String) throws(UndecodableModel) -> Int64? {
-        guard let amount = try integer(member, .strict) else { return nil }
-        guard amount.magnitude <= 1_000_000_000_000_000 else {
+        let amount = try integer(member, .strict)
+        if let amount, amount.magnitude > Self.largestAmount {
             noteUnknown(member, value: String(amount))
-            return nil
         }
         return amount
     }
+
+    /// The largest amount that counts as a price, in milliunits.
+    ///
+    /// The largest price of the App Store is 10,000 US dollars. Far above that, and far below what
+    /// 64 bits hold, sums of amounts still add up.
+    static let largestAmount: UInt64 = 1_000_000_000_000_000
 
     /// The UTF-8 of a text without a copy: for JWS.
     package mutating func textBytes(

@@ -55,10 +55,9 @@ package struct NotificationData: AppStoreModel {
     package let consumptionRequestReason: String?
 
     package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
-        environment = try reader.enumeration(
-            "environment", known: KnownValues.environments, .strict)
+        environment = try reader.environment()
         appAppleId = try reader.integer("appAppleId", .strict)
-        bundleId = try reader.text("bundleId", .strict)
+        bundleId = try reader.comparedText("bundleId", .strict)
         bundleVersion = try reader.text("bundleVersion")
         signedTransactionInfo = try reader.textBytes("signedTransactionInfo", .strict)
         signedRenewalInfo = try reader.textBytes("signedRenewalInfo", .strict)
@@ -84,10 +83,9 @@ package struct NotificationSummary: AppStoreModel {
     package let failedCount: Int64?
 
     package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
-        environment = try reader.enumeration(
-            "environment", known: KnownValues.environments, .strict)
+        environment = try reader.environment()
         appAppleId = try reader.integer("appAppleId", .strict)
-        bundleId = try reader.text("bundleId", .strict)
+        bundleId = try reader.comparedText("bundleId", .strict)
         productId = try reader.text("productId")
         requestIdentifier = try reader.text("requestIdentifier")
         storefrontCountryCodes = try reader.texts("storefrontCountryCodes")
@@ -108,10 +106,9 @@ package struct AppData: AppStoreModel {
     package let signedAppTransactionInfo: ArraySlice<UInt8>?
 
     package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
-        environment = try reader.enumeration(
-            "environment", known: KnownValues.environments, .strict)
+        environment = try reader.environment()
         appAppleId = try reader.integer("appAppleId", .strict)
-        bundleId = try reader.text("bundleId", .strict)
+        bundleId = try reader.comparedText("bundleId", .strict)
         signedAppTransactionInfo = try reader.textBytes("signedAppTransactionInfo", .strict)
     }
 }
@@ -135,6 +132,6 @@ package struct ExternalPurchaseToken: AppStoreModel {
         tokenType = try reader.text("tokenType")
         tokenExpirationDate = try reader.moment("tokenExpirationDate")
         appAppleId = try reader.integer("appAppleId", .strict)
-        bundleId = try reader.text("bundleId", .strict)
+        bundleId = try reader.comparedText("bundleId", .strict)
     }
 }

@@ -15,9 +15,8 @@ package struct StatusResponse: AppStoreModel, AnswerEnvelope {
     package let unknowns: [UnknownValue]
 
     package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
-        environment = try reader.enumeration(
-            "environment", known: KnownValues.environments, .strict)
-        bundleId = try reader.text("bundleId", .strict)
+        environment = try reader.environment()
+        bundleId = try reader.comparedText("bundleId", .strict)
         appAppleId = try reader.integer("appAppleId", .strict)
         var groups: [SubscriptionGroupIdentifierItem] = []
         let elements = try reader.elements("data", .strict)

@@ -34,7 +34,9 @@ extension SignedDataVerifier {
         statement.appTransactionID = model.appTransactionId
         statement.offerType = model.offerType
         statement.offerDiscountType = model.offerDiscountType
-        statement.price = model.price
+        statement.price = model.price.flatMap {
+            $0.magnitude <= ObjectReader.largestAmount ? $0 : nil
+        }
         statement.currency = model.currency
         statement.unknowns = model.unknowns
         return statement

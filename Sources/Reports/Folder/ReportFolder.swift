@@ -92,16 +92,19 @@ package struct ReportFolder: Hashable, Sendable {
     ///   - context: What is stated beside it.
     ///   - noteEnd: Notes the run's end anew, once the files that grow with the run are written.
     /// - Returns: What was published.
-    /// - Throws: `.notWritten` (exit 74) or `.record` (exit 70); the folder stays `.partial`.
+    /// - Throws: `ReportError.notWritten` (exit 74) or `.record` (exit 70), or the `StoreError` of the
+    ///   record or of `noteEnd`, which has a status of its own; the folder stays `.partial`.
     package func finish(
         _ record: any RunRecord, context: ReportContext, noteEnd: () throws -> Void = {}
-    ) throws(ReportError) -> FinishedReport {
+    ) throws -> FinishedReport {
         do {
             return try write(record, context: context, noteEnd)
         } catch let error as ReportError {
             throw error
+        } catch let error as StoreError {
+            throw error
         } catch {
-            throw .record("the stored run \(runID) cannot be read: \(error)")
+            throw ReportError.record("the stored run \(runID) cannot be read: \(error)")
         }
     }
 

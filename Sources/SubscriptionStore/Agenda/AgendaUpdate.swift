@@ -119,3 +119,64 @@ struct AgendaUpdate: Sendable {
             ])
     }
 }
+
+/// What a run took off the agenda before it was killed in its conclusion, of a checkpoint that no run
+/// resumes.
+///
+/// The conclusion works in chunks before the run's last transaction, and only that one lets its
+/// findings count. So every row with a finding of such a checkpoint is asked about again.
+struct UnconcludedQuestions: Sendable {
+    let passID: Int64
+    private let began: Int64
+
+    /// The dropped checkpoints whose newest run did not come to its end.
+    static func all(_ db: Database) throws -> [UnconcludedQuestions] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT p.pass_id, p.began FROM trueup_passes AS p
+                WHERE p.state = 'dropped' AND p.mode = '\(RunMode.apply.rawValue)'
+                    AND (SELECT r.ended FROM trueup_runs AS r WHERE r.pass_id = p.pass_id
+                        ORDER BY r.run_seq DESC LIMIT 1) IS NULL
+                """
+        ).map {
+            UnconcludedQuestions(passID: $0.integer(at: 0) ?? 0, began: $0.integer(at: 1) ?? 0)
+        }
+    }
+
+    /// Puts the questions of a chunk of rows back; returns where the next chunk begins.
+    func putBack(from start: StoredKey, _ db: Database) throws -> StoredKey? {
+        let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
+        let reason =
+            "CASE p.verdict WHEN \(VerdictCode.noted.rawValue) THEN \(named) ELSE \(held) END"
+        try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO trueup_agenda (
+                    bundle_id, environment, original_transaction_id, reason, turn, since)
+                SELECT p.bundle_id, p.environment, p.original_transaction_id,
+                    \(reason), \(reason) * 2, ?
+                FROM (SELECT * FROM trueup_pass_rows
+                    WHERE pass_id = ? AND (bundle_id, environment, original_transaction_id)
+                        >= \(start.marks)
+                    ORDER BY bundle_id, environment, original_transaction_id
+                    LIMIT \(StoreLimits.rowsPerChunk)) AS p
+                WHERE p.verdict IN (\(VerdictCode.discrepancy.rawValue), \(VerdictCode.noted.rawValue))
+                    AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                        INDEXED BY trueup_pass_findings_by_outcome
+                        WHERE f.pass_id = p.pass_id AND f.outcome_bundle_id = p.bundle_id
+                            AND f.outcome_environment = p.environment
+                            AND f.outcome_original_transaction_id = p.original_transaction_id)
+                """
+        ).execute(arguments: [began, passID] + start.arguments)
+        let next = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT original_transaction_id, environment, bundle_id FROM trueup_pass_rows
+                    WHERE pass_id = ? AND (bundle_id, environment, original_transaction_id)
+                        >= \(start.marks)
+                    ORDER BY bundle_id, environment, original_transaction_id
+                    LIMIT 1 OFFSET \(StoreLimits.rowsPerChunk)
+                    """), arguments: [passID] + start.arguments)
+        return try next.next().map(StoredKey.init)
+    }
+}

@@ -41,6 +41,9 @@ extension SQLiteStore {
             guard let first = try await read(doing, source.first) else { continue }
             try await inChunks(doing, from: first, source.take)
         }
+        for lost in try await read(doing, UnconcludedQuestions.all) {
+            try await inChunks(doing, from: .first, lost.putBack)
+        }
         try await write(doing) { db in
             try ReportedEntries(db: db).forgetUnpublished(
                 except: run.runID, judgedRows: run.judgesRows)

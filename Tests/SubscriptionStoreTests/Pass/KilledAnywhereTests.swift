@@ -89,4 +89,39 @@ import Testing
         for step in Self.steps { try await step(night) }
         #expect(try state(database) == expected)
     }
+
+    /// A run that starts too late to resume the killed one still asks what that one owed.
+    @Test func `in the middle of its conclusion, and resumed by no run`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load(Self.ids.map { subscription($0) })
+        let night = try await Night.begin(store, Night.header("run-0"))
+        for id in try await night.ids() {
+            try await night.stage(outcome(id, .match), through: id)
+        }
+        var drifted = drift("3")
+        drifted.corrections = []
+        try await night.stage(drifted, missing("9"))
+        try database.execute(
+            """
+            INSERT OR REPLACE INTO trueup_agenda (
+                bundle_id, environment, original_transaction_id, reason, turn, since)
+            SELECT bundle_id, environment, original_transaction_id, 0, 0, 0 FROM trueup_pass_rows
+            WHERE original_transaction_id IN ('3', '9')
+            """)
+        try database.execute(
+            """
+            CREATE TRIGGER fault BEFORE UPDATE ON trueup_runs
+            BEGIN SELECT RAISE(ABORT, 'killed'); END
+            """)
+        await #expect(throws: StoreError.self) { try await night.conclude() }
+        try database.execute("DROP TRIGGER fault")
+        let agenda = "SELECT original_transaction_id FROM trueup_agenda ORDER BY 1"
+        // The row without a correction was taken off; what the conclusion keeps is no part of this.
+        #expect(try !database.rows(agenda).contains(["3"]))
+        var late = Night.header("run-1")
+        late.started = late.started.adding(milliseconds: 25 * Milliseconds.perHour)
+        _ = try await Night.begin(store, late)
+        #expect(try database.rows(agenda) == [["3"], ["9"]])
+    }
 }
