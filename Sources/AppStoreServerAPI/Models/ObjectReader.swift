@@ -66,7 +66,7 @@ package struct ObjectReader {
     ///
     /// The largest price of the App Store is 10,000 US dollars. Far above that, and far below what
     /// 64 bits hold, sums of amounts still add up.
-    static let largestAmount: UInt64 = 1_000_000_000_000_000
+    static let largestAmount: UInt64 = 10_000_000_000_000_000
 
     /// The UTF-8 of a text without a copy: for JWS.
     package mutating func textBytes(
