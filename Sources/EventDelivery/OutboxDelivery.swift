@@ -122,3 +122,121 @@ extension DeliverySummary {
         }
     }
 }
+
+/// When an event is tried again: 5, 10, 20, 40 and 80 minutes after the first failures; the sixth
+/// failure is the last.
+///
+/// Nothing waits for these times: the first run after one of them tries.
+package enum RetrySchedule {
+    package static let delaysMinutes: [Int64] = [5, 10, 20, 40, 80]
+
+    package static var maximumAttempts: Int { delaysMinutes.count + 1 }
+
+    /// - Parameters:
+    ///   - failures: how often the event has failed, this time included.
+    ///   - now: when it failed.
+    ///   - retryAfter: what the receiver asked for; it can only make the wait longer.
+    /// - Returns: the moment from which it is due again; `nil` when it is given up.
+    package static func nextAttempt(
+        afterFailures failures: Int, at now: Timestamp, retryAfter: Duration? = nil
+    ) -> Timestamp? {
+        guard failures >= 1, failures <= delaysMinutes.count else { return nil }
+        let scheduled = delaysMinutes[failures - 1] * 60_000
+        let asked = retryAfter.map { Int64($0 / .milliseconds(1)) } ?? 0
+        return now.adding(milliseconds: max(scheduled, asked))
+    }
+}
+
+/// Where events are delivered: one receiver of the company's.
+package protocol EventDestination: Sendable {
+    /// How long one attempt may take at most.
+    var timeout: Duration { get }
+    /// How many events, each of another subscription, may be delivered at once.
+    var concurrency: Int { get }
+
+    /// Makes one attempt to deliver an event, and never takes much longer than `timeout`.
+    func deliver(_ event: OutboxEvent) async -> DeliveryAnswer
+}
+
+/// How one attempt ended.
+package enum DeliveryAnswer: Hashable, Sendable {
+    /// The receiver accepted it.
+    case accepted
+    /// Why not, in a few words without secrets, and how long the receiver asked to be
+    /// left alone, if it did.
+    case failed(String, retryAfter: Duration? = nil)
+}
+
+/// What one delivery came to.
+package struct DeliverySummary: Hashable, Sendable {
+    /// Why it ended.
+    package enum End: Hashable, Sendable {
+        /// Nothing more was due.
+        case nothingDue
+        /// Several attempts in a row failed: the receiver does not work.
+        case receiverFails
+        /// The budget of time was used up.
+        case timeIsUp
+        case stopped
+    }
+
+    package var end = End.nothingDue
+    /// Events delivered, and attempts that failed, this time.
+    package var told = 0
+    package var failed = 0
+    /// Events given up this time.
+    package var gaveUp = 0
+    /// Everything in the outbox afterwards.
+    package var totals = OutboxTotals()
+    /// When it ended.
+    package var ended = Timestamp(unixMilliseconds: 0)
+
+    package init() {}
+
+    /// Whether something that was due is not delivered yet.
+    package var isIncomplete: Bool { failed > 0 || end != .nothingDue }
+
+    /// One line for people; `nil` when nothing was delivered and nothing waits.
+    package var sentence: String? {
+        var parts: [String] = []
+        let all = told + totals.waiting + gaveUp
+        if told > 0 { parts.append("told \(told) of \(Self.events(all))") }
+        if totals.waiting > 0 {
+            parts.append(
+                (told > 0 ? "\(totals.waiting)" : Self.events(totals.waiting))
+                    + (totals.waiting == 1 ? " waits: " : " wait: ") + whyWaiting)
+            if let next = totals.nextAttempt { parts.append(Self.next(next, at: ended)) }
+        }
+        if totals.givenUp > 0 {
+            parts.append(
+                (parts.isEmpty ? Self.events(totals.givenUp) : "\(totals.givenUp)")
+                    + " given up after \(RetrySchedule.maximumAttempts) attempts"
+                    + (totals.waiting == 0 ? Self.reason(totals.lastError) : "")
+                    + "; \"trueup tell --retry-given-up\" tries again")
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: "; ")
+    }
+
+    private var whyWaiting: String {
+        switch end {
+        case .timeIsUp: "the time for telling is used up"
+        case .stopped: "stopped"
+        case .nothingDue, .receiverFails: totals.lastError ?? "not due yet"
+        }
+    }
+
+    private static func reason(_ error: String?) -> String { error.map { " (\($0))" } ?? "" }
+
+    private static func events(_ count: Int) -> String {
+        "\(count) event" + (count == 1 ? "" : "s")
+    }
+
+    /// In whole minutes, rounded up, so that what it says is never too early.
+    private static func next(_ moment: Timestamp, at now: Timestamp) -> String {
+        guard moment > now else { return "the next run goes on" }
+        let text = moment.adding(milliseconds: 59_999).rfc3339
+        let time = String(text.dropFirst(11).prefix(5))
+        let isToday = text.prefix(10) == now.utcDay
+        return "next attempt after " + (isToday ? "" : text.prefix(10) + " ") + time + " UTC"
+    }
+}

@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import Subscriptions
 
 /// What a report states beside the stored run: the tool's version, the apps and the trusted roots.
@@ -59,5 +60,137 @@ package struct TrustedRoot: Hashable, Sendable {
         self.fingerprint = fingerprint
         self.isApple = isApple
         self.certificatePEM = certificatePEM
+    }
+}
+
+/// What is kept with the stored run, so that the report can be rendered again under other settings.
+extension ReportContext {
+    /// The context as text, with the report folder in which the report is written first.
+    ///
+    /// - Parameter directory: The report folder, where the context names none.
+    /// - Returns: JSON with sorted keys.
+    /// - Throws: Nothing that data can cause.
+    package func text(ofReportsIn directory: String) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let content = Content(
+            toolVersion: toolVersion, isPlanOnly: isPlanOnly, database: database,
+            directory: shownDirectory ?? directory, manifest: manifest,
+            apps: apps.map {
+                .init(
+                    bundleID: $0.identity.bundleID, environment: $0.identity.environment.rawValue,
+                    appAppleID: $0.appAppleID)
+            },
+            roots: trustedRoots.map {
+                .init(
+                    fingerprint: $0.fingerprint, isApple: $0.isApple,
+                    certificate: $0.certificatePEM)
+            })
+        return String(decoding: try encoder.encode(content), as: UTF8.self)
+    }
+
+    /// Reads what `text(ofReportsIn:)` wrote.
+    package init(text: String) throws {
+        let content = try JSONDecoder().decode(Content.self, from: Data(text.utf8))
+        self.init(
+            toolVersion: content.toolVersion,
+            apps: content.apps.compactMap { app in
+                AppStoreEnvironment(rawValue: app.environment).map {
+                    ReportedApp(
+                        identity: AppIdentity(bundleID: app.bundleID, environment: $0),
+                        appAppleID: app.appAppleID)
+                }
+            },
+            trustedRoots: content.roots.map {
+                TrustedRoot(
+                    fingerprint: $0.fingerprint, isApple: $0.isApple,
+                    certificatePEM: $0.certificate)
+            },
+            isPlanOnly: content.isPlanOnly, database: content.database,
+            shownDirectory: content.directory)
+        manifest = content.manifest
+    }
+
+    private struct Content: Codable {
+        var toolVersion: String
+        var isPlanOnly: Bool
+        var database: String?
+        var directory: String
+        /// Left out until the report is published, and by earlier versions.
+        var manifest: String?
+        var apps: [App]
+        var roots: [Root]
+
+        struct App: Codable {
+            var bundleID: String
+            var environment: String
+            var appAppleID: Int64?
+        }
+
+        struct Root: Codable {
+            var fingerprint: String
+            var isApple: Bool
+            var certificate: String?
+        }
+    }
+}
+
+extension Sequence<TrustedRoot> {
+    /// The warning that a report carries where another root than Apple's was trusted.
+    package var notice: String? {
+        let others = filter { !$0.isApple }.map(\.fingerprint)
+        guard !others.isEmpty else { return nil }
+        return "rehearsal: trusts \(others.joined(separator: ", ")), not Apple's root"
+    }
+}
+
+extension ReportSource {
+    /// What a reader must know before relying on the run, in one line; `nil` for a whole job under Apple's root.
+    ///
+    /// Every file of the report states it: as `notice` in heads and lines, as a last column in CSV.
+    /// The lines of `corrections.jsonl` are hashed ledger entries; there it stands in `actor`.
+    var notice: String? {
+        let words = summary.header.narrowing + [context.trustedRoots.notice].compactMap(\.self)
+        return words.isEmpty ? nil : words.joined(separator: "; ")
+    }
+
+    /// The notice as a member of a JSON head; empty where there is none.
+    var noticeMember: [String: CanonicalJSON] {
+        notice.map { ["notice": .string($0)] } ?? [:]
+    }
+}
+
+extension Table {
+    /// The same table with the notice as its last column.
+    func stating(_ notice: String?) -> Table {
+        guard let notice else { return self }
+        // It may quote arguments of the command line.
+        let cell: @Sendable (Record) -> Cell = { _ in .text(notice) }
+        return Table(columns.map { ($0.name, $0.cell) } + [("notice", cell)])
+    }
+}
+
+/// What can go wrong with a report; the text says what happened and what to do next.
+package enum ReportError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The folder cannot be made (exit 73); found before the first call to Apple.
+    case cannotCreate(String)
+    /// A file could not be written to its end: full disk, I/O error (exit 74).
+    ///
+    /// Nothing stands under a final name then, apart from what was complete before.
+    case notWritten(String)
+    /// The stored run could not be read, or contradicts the folder (exit 70).
+    case record(String)
+
+    /// The report folder is another database's (exit 78).
+    case otherDatabase(String)
+    /// Another run writes into the report folder (exit 75).
+    case busy(String)
+
+    package var description: String {
+        switch self {
+        case .cannotCreate(let text), .notWritten(let text), .record(let text),
+            .otherDatabase(let text), .busy(let text):
+            text
+        }
     }
 }

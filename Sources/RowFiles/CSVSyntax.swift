@@ -1,3 +1,5 @@
+package import Subscriptions
+
 /// Splits CSV into records and fields as RFC 4180 has them; LF alone ends a line too.
 struct CSVSyntax {
     private enum Byte {
@@ -256,5 +258,100 @@ struct CSVSyntax {
             problem = "has text behind a closing quote"
             return end
         }
+    }
+}
+
+/// Writes rows as CSV (RFC 4180) with their values as they are, so that an import reads them back.
+package enum CSVRowWriter {
+    /// The line that names the columns, for `SubscriptionField` or `TransactionField`.
+    package static func appendHeader<Field: RawRepresentable<String>>(
+        of columns: [Field], to output: inout [UInt8]
+    ) {
+        append(columns.map { FieldValue.text($0.rawValue) }, to: &output)
+    }
+
+    package static func append(
+        _ row: LocalSubscription, _ columns: [SubscriptionField], to output: inout [UInt8]
+    ) {
+        append(columns.map(row.value(of:)), to: &output)
+    }
+
+    package static func append(_ row: LocalTransaction, to output: inout [UInt8]) {
+        append(TransactionField.allCases.map(row.value(of:)), to: &output)
+    }
+
+    private static func append(_ values: [FieldValue], to output: inout [UInt8]) {
+        for (index, value) in values.enumerated() {
+            if index > 0 { output.append(UInt8(ascii: ",")) }
+            switch value {
+            case .null: break
+            case .text(let text): append(text, to: &output)
+            case .integer(let number): output.append(contentsOf: String(number).utf8)
+            case .time(let time): output.append(contentsOf: time.rfc3339.utf8)
+            }
+        }
+        output.append(contentsOf: [UInt8(ascii: "\r"), UInt8(ascii: "\n")])
+    }
+
+    private static func append(_ text: String, to output: inout [UInt8]) {
+        let quote = UInt8(ascii: "\"")
+        let needsQuotes = text.utf8.contains { byte in
+            byte == quote || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n")
+                || byte == UInt8(ascii: "\r")
+        }
+        guard needsQuotes else {
+            output.append(contentsOf: text.utf8)
+            return
+        }
+        output.append(quote)
+        for byte in text.utf8 {
+            if byte == quote { output.append(quote) }
+            output.append(byte)
+        }
+        output.append(quote)
+    }
+}
+
+/// What columns of a file mean that do not have our names: the company's names, as `--map` and
+/// `--ignore` give them.
+package struct ColumnMapping: Hashable, Sendable {
+    /// Our column for a name of the file; `nil` for one that is not read.
+    private let ours: [String: String?]
+
+    /// - Parameter ours: our column for a name of the file; `nil` for one that is not read.
+    package init(_ ours: [String: String?] = [:]) {
+        self.ours = ours
+    }
+
+    var isEmpty: Bool { ours.isEmpty }
+
+    enum Meaning {
+        /// The place of a column in the schema.
+        case column(Int)
+        case ignored
+        case unknown
+    }
+
+    func names(_ name: String) -> Bool { ours[name] != nil }
+
+    func meaning(of name: String, among columnNames: [String]) -> Meaning {
+        let wanted: String
+        switch ours[name] {
+        case .some(.none): return .ignored
+        case .some(.some(let column)): wanted = column
+        case .none: wanted = name
+        }
+        return columnNames.firstIndex(of: wanted).map(Meaning.column) ?? .unknown
+    }
+
+    /// What to say where the file lacks a name that the mapping has: it is a slip, and the column that
+    /// was meant would be left out or refused.
+    func absence(among names: [String], called what: String) -> String? {
+        let present = Set(names)
+        guard let absent = ours.keys.filter({ !present.contains($0) }).min() else { return nil }
+        let nearest = NearestName.suggestion(
+            for: absent, among: names.filter { !self.names($0) })
+        return "has no \(what) \(BadField.quoted(absent.utf8)), which --map or --ignore names"
+            + (nearest.map { "; did you mean \(BadField.quoted($0.utf8))?" } ?? "")
     }
 }

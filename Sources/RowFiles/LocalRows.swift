@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import Subscriptions
 
 /// Reads a file of local subscription rows.
@@ -62,5 +63,92 @@ extension RowFileReader where Field == TransactionField, Row == LocalTransaction
             try record.read(columns, into: &row)
             return row
         }
+    }
+}
+
+/// The keys of a line of the inbox file.
+package enum NotificationField: String, NamedColumn {
+    case signedPayload
+    case notificationUUID
+    case receivedAt
+}
+
+/// Reads a file of received notifications.
+package typealias NotificationFileReader = RowFileReader<
+    NotificationField, ReceivedNotification
+>
+
+/// Files of received notifications (docs/columns.md): JSON Lines of a payload or of an id.
+extension RowFileReader where Field == NotificationField, Row == ReceivedNotification {
+    /// Opens a file of received notifications.
+    ///
+    /// - Parameters:
+    ///   - path: `-` is standard input.
+    ///   - mapping: what keys with other names than ours mean.
+    /// - Throws: `RowFileError` when the file as a whole cannot be used.
+    package init(
+        notificationsAt path: String, mapping: ColumnMapping = ColumnMapping()
+    ) throws(RowFileError) {
+        try self.init(
+            path: path, required: [.notificationUUID], mapping: mapping
+        ) { record throws(BadField) in
+            try ReceivedNotification(record)
+        }
+    }
+}
+
+extension ReceivedNotification {
+    /// Apple's have 36; no index of a database takes any number.
+    private static let longestIDBytes = 200
+
+    fileprivate init(_ record: borrowing RecordBuffer) throws(BadField) {
+        let payload = try record.text(NotificationField.signedPayload)
+        let claimed = try payload.map { jws throws(BadField) in
+            try NotificationClaim.notificationUUID(ofPayload: jws)
+        }
+        let named = try record.text(NotificationField.notificationUUID)
+        if let claimed, let named, claimed != named {
+            throw BadField("notificationUUID names another notification than signedPayload")
+        }
+        guard let uuid = claimed ?? named else {
+            throw BadField("has neither signedPayload nor notificationUUID")
+        }
+        guard uuid.utf8.count <= Self.longestIDBytes else {
+            throw BadField(
+                "notificationUUID has more than \(Self.longestIDBytes) bytes; it is a UUID")
+        }
+        self.init(notificationUUID: uuid, receivedAt: try record.time(NotificationField.receivedAt))
+    }
+}
+
+/// The id that an imported payload claims.
+///
+/// Its signature is not checked, because nothing is believed on its strength: it says which
+/// notification the company claims to have received, as a bare `notificationUUID` does. What
+/// Apple sent is always read from Apple's own history, verified.
+private struct NotificationClaim: Decodable {
+    let notificationUUID: String
+
+    static func notificationUUID(ofPayload jws: String) throws(BadField) -> String {
+        let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let payload = base64URLDecoded(parts[1]) else {
+            throw BadField("signedPayload is not a compact JWS of three parts")
+        }
+        guard let claim = try? JSONDecoder().decode(NotificationClaim.self, from: payload),
+            !claim.notificationUUID.isEmpty
+        else { throw BadField("signedPayload holds no notification with a notificationUUID") }
+        return claim.notificationUUID
+    }
+
+    private static func base64URLDecoded(_ text: Substring) -> Data? {
+        var bytes = text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: byte
+            }
+        }
+        while bytes.count % 4 != 0 { bytes.append(UInt8(ascii: "=")) }
+        return Data(base64Encoded: Data(bytes))
     }
 }

@@ -142,3 +142,97 @@ package enum RowFileError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 }
+
+/// Resolves the app of a line that does not name bundle and environment.
+struct AppResolution {
+    let apps: [AppIdentity]
+
+    /// Bundle and environment of a line: absent ones mean the only configured app that fits.
+    func resolve(
+        bundleID: String?, environment: String?
+    ) throws(BadField) -> (bundleID: String, environment: String) {
+        if let environment, AppStoreEnvironment(rawValue: environment) == nil {
+            let names = AppStoreEnvironment.allCases.map(\.rawValue)
+            let nearest = NearestName.suggestion(for: environment, among: names)
+            throw BadField(
+                "environment", environment.utf8,
+                "is unknown; "
+                    + (nearest.map { "write \($0)" } ?? "known are \(names.joined(separator: ", "))")
+            )
+        }
+        if let bundleID, let environment { return (bundleID, environment) }
+        let fitting = apps.filter { app in
+            (bundleID ?? app.bundleID) == app.bundleID
+                && (environment ?? app.environment.rawValue) == app.environment.rawValue
+        }
+        guard fitting.count == 1, let app = fitting.first else {
+            throw ambiguous(bundleID: bundleID, environment: environment, fitting: fitting)
+        }
+        return (app.bundleID, app.environment.rawValue)
+    }
+
+    private func ambiguous(
+        bundleID: String?, environment: String?, fitting: [AppIdentity]
+    ) -> BadField {
+        let absent =
+            bundleID == nil
+            ? (environment == nil ? "bundle_id and environment are" : "bundle_id is")
+            : "environment is"
+        let reason =
+            fitting.isEmpty
+            ? "no configured app fits"
+            : "several apps are configured: "
+                + fitting.map { "\($0.bundleID) in \($0.environment.rawValue)" }
+                .joined(separator: ", ")
+        return BadField("\(absent) empty and \(reason)")
+    }
+}
+
+/// A line that cannot be a row, and why.
+package struct BadLine: Error, Hashable, Sendable {
+    /// Counted from 1; the first line of a record that spans several.
+    package var line: Int
+    /// A clause for the person who mends the file; it may quote a short piece of the line.
+    package var reason: String
+
+    package init(line: Int, reason: String) {
+        self.line = line
+        self.reason = reason
+    }
+}
+
+/// What is wrong with one field, before it is known which line it stands in.
+struct BadField: Error {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+
+    /// Names the column and quotes the value, cut and with nothing that a terminal would obey.
+    init(_ column: String, _ value: some Sequence<UInt8>, _ problem: String) {
+        reason = "\(column) \(Self.quoted(value)) \(problem)"
+    }
+
+    private static let maximumQuotedCharacters = 40
+
+    static func quoted(_ value: some Sequence<UInt8>) -> String {
+        let start = Array(value.prefix(maximumQuotedCharacters * 4 + 1))
+        let text = String(decoding: start, as: UTF8.self)
+        var shown = ""
+        for scalar in text.unicodeScalars.prefix(maximumQuotedCharacters) {
+            let isPrintable = scalar.value >= 0x20 && !scalar.properties.isControlOrFormat
+            shown.unicodeScalars.append(isPrintable ? scalar : "\u{FFFD}")
+        }
+        let isCut = text.unicodeScalars.count > maximumQuotedCharacters
+        return "\"" + shown + (isCut ? "…" : "") + "\""
+    }
+}
+
+extension Unicode.Scalar.Properties {
+    /// Control characters, and those that turn the reading direction or hide themselves.
+    fileprivate var isControlOrFormat: Bool {
+        generalCategory == .control || generalCategory == .format
+            || generalCategory == .lineSeparator || generalCategory == .paragraphSeparator
+    }
+}

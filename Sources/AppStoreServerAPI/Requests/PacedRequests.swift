@@ -136,3 +136,250 @@ struct MonotonicTime: Sendable {
         }
     }
 }
+
+/// One attempt of a call: admission, token, exchange.
+extension PacedRequests {
+    private enum Admitted {
+        case starting(EndpointLimiter.Start)
+        case never(String)
+    }
+
+    /// Waits for admission and sends once.
+    ///
+    /// The token is made when the request is sent, however long it waited, and differs from
+    /// `refusedToken`, which Apple refused. The result contains the used token, in case that it is
+    /// refused, too.
+    func attempt(
+        _ message: HTTPRequest, at endpoint: Endpoint, refusedToken: String?,
+        _ progress: inout RequestState.Progress
+    ) async throws(RunStop) -> (step: RequestState.Step, token: String) {
+        let gate = gates[endpoint]
+        try await gate.enter()
+        defer { gate.leave() }
+        let start: EndpointLimiter.Start
+        switch try await admission(to: endpoint) {
+        case .starting(let admitted): start = admitted
+        case .never(let text): return (.done(.unavailable(text)), "")
+        }
+        let token: String
+        do throws(RunStop) {
+            token = try self.token(after: refusedToken)
+        } catch {
+            let now = time.now()
+            state.withLock { $0.requestWasAbandoned(endpoint, at: now, start) }
+            throw error
+        }
+        var sent = message
+        if case .check(let answered) = start { sent = answered }
+        let attempt = RequestState.Attempt(
+            endpoint: endpoint, start: start, message: sent, token: token,
+            isTokenRenewed: refusedToken != nil)
+        let (step, refusal) = try nextStep(
+            after: attempt, await exchange(sent, token: token), &progress)
+        if let refusal { await booked?.keep(refusal, of: endpoint) }
+        guard start.isCheck else { return (step, token) }
+        // Nobody uses the answer to a check; now the call itself is tried.
+        if case .renewToken = step { return (step, token) }
+        return (.again, token)
+    }
+
+    /// Updates the shared state with the result, and decides what the call does next; with it a 429
+    /// that later processes have to know of.
+    private func nextStep(
+        after attempt: RequestState.Attempt, _ result: Result<HTTPResponse, HTTPTransportError>,
+        _ progress: inout RequestState.Progress
+    ) throws(RunStop) -> (step: RequestState.Step, refusal: QuotaRefusal?) {
+        let now = time.now()
+        let wallClock = wallClock()
+        var changed = progress
+        var notices: [PacingNotice] = []
+        defer {
+            if !attempt.start.isCheck { progress = changed }
+            for notice in notices { hear(notice) }
+        }
+        return try state.withLock { state throws(RunStop) in
+            defer { notices = state.takeNotices() }
+            switch result {
+            case .success(let response):
+                let step = try state.responseCame(
+                    response, to: attempt, at: now, wallClock: wallClock, &changed)
+                return (step, state.takeRefusal(attempt.endpoint))
+            case .failure(let error):
+                let step = try state.transferFailed(
+                    error, of: attempt, at: now, wallClock: wallClock, &changed)
+                // The deadline ended the transfer, and no further attempt would be made.
+                if isPastDeadline(now) { throw RunStop.deadlineReached }
+                return (step, state.takeRefusal(attempt.endpoint))
+            }
+        }
+    }
+
+    private func exchange(
+        _ message: HTTPRequest, token: String
+    ) async -> Result<HTTPResponse, HTTPTransportError> {
+        var message = message
+        message.headers.append(("Authorization", "Bearer \(token)"))
+        // A request that was sent in time may be answered shortly after the deadline.
+        message.timeLimit = deadline.map { max(.zero, $0 - time.now()) + Self.lastAnswers }
+        do throws(HTTPTransportError) {
+            return .success(try await transport.send(message))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// How long after the deadline the answer to an earlier request may come.
+    private static let lastAnswers: Duration = .seconds(2)
+
+    /// Waits for a slot of the endpoint, and for as long as the endpoint is paused or broken; then
+    /// books the call.
+    private func admission(to endpoint: Endpoint) async throws(RunStop) -> Admitted {
+        while true {
+            if Task.isCancelled { throw .cancelled }
+            let now = time.now()
+            if isPastDeadline(now) { throw .deadlineReached }
+            let order = self.order()
+            let (admission, notices) = try state.withLock { state throws(RunStop) in
+                (
+                    try state.requestWasWanted(endpoint, at: now, under: order),
+                    state.takeNotices()
+                )
+            }
+            for notice in notices { hear(notice) }
+            switch admission {
+            case .refused(let text):
+                return .never("\(endpoint.rawValue) does not work, given up for this run: \(text)")
+            case .broken(let until), .postponed(let until):
+                // Not the quota: the endpoint does not work, and no time is left to wait for it.
+                if isPastDeadline(until) { throw .deadlineReached }
+                try await wait(until: until)
+            case .paused(let until), .usedUp(let until):
+                try await waitAsOrdered(until: until)
+            // The deadline goes on, and ends a paused run as it ends any other.
+            case .held(let until): try await wait(until: until)
+            case .slot(let slot):
+                try await wait(for: slot, of: endpoint, at: now)
+                if let admitted = try await bookAndStart(endpoint, slot, givenUnder: order) {
+                    return admitted
+                }
+            }
+        }
+    }
+
+    private func wait(
+        for slot: TokenBucket.Slot, of endpoint: Endpoint, at now: Duration
+    ) async throws(RunStop) {
+        guard slot.time > now else { return }
+        let wallClock = wallClock()
+        state.withLock {
+            $0.noteTurn(slot, of: endpoint, at: now, wallClock: wallClock)
+        }
+        tellNotices()
+        if slot.isLimitReached { return try await waitAsOrdered(until: slot.time) }
+        // The share of the quota is too small to finish before the deadline.
+        if isPastDeadline(slot.time) { throw .deadlineReached }
+        try await wait(until: slot.time)
+    }
+
+    /// Books a call whose turn has come; `nil` when it must ask for admission again.
+    private func bookAndStart(
+        _ endpoint: Endpoint, _ slot: TokenBucket.Slot, givenUnder earlier: PaceOrder
+    ) async throws(RunStop) -> Admitted? {
+        let turn = time.now()
+        let order = self.order()
+        let isHeldUp = state.withLock { state in
+            guard order.revokes(earlier) || state.isHeldUp(endpoint, at: turn) else { return false }
+            state.withLimiter(endpoint) { $0.slotWasGivenBack(slot) }
+            return true
+        }
+        if isHeldUp { return nil }
+        switch await booked?.take(endpoint) ?? .booked {
+        case .booked: break
+        case .failed(let failure):
+            let end = state.withLock { state in
+                state.withLimiter(endpoint) { $0.slotWasGivenBack(slot) }
+                return failure.end.map { state.wasStopped(.store($0)) }
+            }
+            if let end { throw end }
+            return .never("no call may be made that cannot be booked: \(failure.text)")
+        case .usedUp(let grant):
+            let now = time.now()
+            let wallClock = wallClock()
+            let wait = grant.nextFree?.milliseconds(since: wallClock) ?? 0
+            let end = now + .milliseconds(max(1, wait))
+            state.withLock { state in
+                guard let refusal = grant.refusal else {
+                    return state.quotaWasUsedUp(
+                        endpoint, callsPerHour: grant.limit, until: end, slot: slot, at: now,
+                        wallClock: wallClock)
+                }
+                state.withLimiter(endpoint) { $0.slotWasGivenBack(slot) }
+                state.wasRateLimitedElsewhere(
+                    refusal, at: endpoint, now: now, wallClock: wallClock)
+                state.noteRate(of: endpoint, at: now)
+            }
+            tellNotices()
+            return nil
+        }
+        if let start = try startNow(endpoint) { return .starting(start) }
+        state.withLock { $0.withLimiter(endpoint) { $0.slotWasGivenBack(slot) } }
+        booked?.putBack(endpoint)
+        return nil
+    }
+
+    /// Tells what the shared state has to tell, outside its lock.
+    private func tellNotices() {
+        for notice in state.withLock({ $0.takeNotices() }) { hear(notice) }
+    }
+
+    private func startNow(_ endpoint: Endpoint) throws(RunStop) -> EndpointLimiter.Start? {
+        let now = time.now()
+        return try state.withLock { state throws(RunStop) in
+            try state.slotCame(endpoint, at: now)
+        }
+    }
+
+    /// Waits as a 429 or the limit of the hour demands.
+    private func waitAsOrdered(until end: Duration) async throws(RunStop) {
+        guard !isPastDeadline(end) else {
+            throw .quotaWaitPastDeadline(until: wallClock().adding(end - time.now()))
+        }
+        try await wait(until: end)
+    }
+
+    func isPastDeadline(_ moment: Duration) -> Bool {
+        deadline.map { moment > $0 } ?? false
+    }
+
+    func wait(until end: Duration) async throws(RunStop) {
+        do {
+            try await time.sleep(end)
+        } catch {
+            throw .cancelled
+        }
+    }
+
+    private func token(after refused: String?) throws(RunStop) -> String {
+        if let refused { return try newToken(after: refused) }
+        do throws(AuthorizationError) {
+            return try tokens.current()
+        } catch {
+            throw noToken(error)
+        }
+    }
+
+    /// A token other than the refused one, the same for all calls that were refused with it.
+    private func newToken(after refused: String) throws(RunStop) -> String {
+        do throws(AuthorizationError) {
+            let token = try tokens.renewed(after: refused)
+            state.withLock { $0.unprovenToken = token }
+            return token
+        } catch {
+            throw noToken(error)
+        }
+    }
+
+    private func noToken(_ error: AuthorizationError) -> RunStop {
+        state.withLock { $0.wasStopped(.denied("no token could be signed: \(error)")) }
+    }
+}

@@ -242,3 +242,324 @@ extension RequestState {
             RetryAfter.shortestWait, bound * Double.random(in: 0.5...1, using: &generator))
     }
 }
+
+/// The consequences of an attempt's result for its call and for all others.
+extension RequestState {
+    /// One request that was sent.
+    struct Attempt {
+        let endpoint: Endpoint
+        let start: EndpointLimiter.Start
+        /// Without its token.
+        let message: HTTPRequest
+        let token: String
+        /// Whether it is the second token of its call.
+        let isTokenRenewed: Bool
+    }
+
+    /// A complete response came.
+    ///
+    /// - Throws: The reason when it ends the run.
+    mutating func responseCame(
+        _ response: HTTPResponse, to attempt: Attempt, at now: Duration, wallClock: Timestamp,
+        _ progress: inout Progress
+    ) throws(RunStop) -> Step {
+        let endpoint = attempt.endpoint
+        clockSkew.compare(serverDate: response.header("date"), wallClock: wallClock)
+        let reading = ResponseReading(response)
+        counter.attemptEnded(endpoint, CallResult(reading))
+        noteAnswer(reading, to: attempt, at: now, wallClock)
+        if CallResult(reading) != .unauthorized, attempt.token == unprovenToken {
+            unprovenToken = nil
+        }
+        switch reading {
+        case .unauthorized:
+            if let stop { throw stop }
+            guard attempt.isTokenRenewed || attempt.token == unprovenToken else {
+                return .renewToken
+            }
+            let denial = Denial(
+                app: app, keyID: keyID, serverDate: response.header("date"), wallClock: wallClock)
+            throw wasStopped(.denied(denial.text))
+        case .misconfigured(let code, let message):
+            throw wasStopped(
+                .misconfigured(
+                    "Apple does not know the app \(app.bundleID) in \(app.environment.rawValue)"
+                        + " (\(code): \(message)). Check bundle_id, and that the key is this app's."
+                ))
+        case .answered(let body): return .done(.answered(body: body))
+        case .undecodable(let text): return .done(.undecodable(text))
+        case .rateLimited(let retryAfter):
+            progress.attempts += 1
+            let pause =
+                RetryAfter.wait(for: retryAfter, nowUnixMilliseconds: wallClock.unixMilliseconds)
+                ?? pauseWithoutRetryAfter(progress)
+            wasRateLimited(endpoint, for: pause, at: now, wallClock: wallClock)
+            // A wait that Apple ordered costs an attempt, but not the retry budget.
+            return progress.attempts < Self.policy.attemptLimit ? .again : .done(.rateLimited)
+        case .refused(let status, let code, let message):
+            let failure = RetryPolicy.Failure.answer(status: status, code: code)
+            guard Self.policy.retries(failure) else {
+                return .done(.refused(httpStatus: status, errorCode: code, message: message))
+            }
+            guard !attempt.start.isCheck else { return .again }
+            progress.attempts += 1
+            let said = message.isEmpty ? "" : ": \(message)"
+            return retry(
+                failure, of: endpoint, progress, cause: "Apple answered \(status) \(code)\(said)")
+        case .failed(let fault):
+            return faultCame(fault, to: attempt, at: now, wallClock: wallClock, &progress)
+        case .foreign(let text):
+            let cause = "\(host) answered \(text), which is not Apple's form"
+            noteForeign(cause, attempt, at: now, wallClock)
+            return .done(.unavailable(cause))
+        }
+    }
+
+    private mutating func faultCame(
+        _ fault: ResponseReading.Fault, to attempt: Attempt, at now: Duration, wallClock: Timestamp,
+        _ progress: inout Progress
+    ) -> Step {
+        let cause = "\(fault.code == nil ? host : "Apple") answered \(fault.text)"
+        // Includes 5000000: a server that answers nothing else does not work.
+        note(fault: cause, attempt, at: now, wallClock)
+        let wait = RetryAfter.wait(
+            for: fault.retryAfter, nowUnixMilliseconds: wallClock.unixMilliseconds)
+        if let wait {
+            withLimiter(attempt.endpoint) { $0.wasPostponed(until: now + wait) }
+            noteWait(
+                .postponed, of: attempt.endpoint, until: now + wait, at: now, wallClock: wallClock)
+        }
+        guard !attempt.start.isCheck else { return .again }
+        progress.attempts += 1
+        let failure = RetryPolicy.Failure.answer(status: fault.status, code: fault.code)
+        if let code = fault.code {
+            hasAnswer = true
+            guard Self.policy.retries(failure) else {
+                return .done(
+                    .refused(httpStatus: fault.status, errorCode: code, message: fault.message))
+            }
+        }
+        return retryAfterFault(failure, of: attempt.endpoint, &progress, cause: cause)
+    }
+
+    /// Every response but a fault shows that the endpoint works; only some are certainly Apple's.
+    private mutating func noteAnswer(
+        _ reading: ResponseReading, to attempt: Attempt, at now: Duration, _ wallClock: Timestamp
+    ) {
+        switch reading {
+        case .failed, .foreign: return
+        case .answered, .refused:
+            hasAnswer = true
+            foreignInARow = 0
+            withLimiter(attempt.endpoint) { $0.answerCame(to: attempt.message) }
+        case .unauthorized, .misconfigured, .rateLimited, .undecodable: break
+        }
+        let change = withLimiter(attempt.endpoint) { $0.responseCame() }
+        note(change, of: attempt.endpoint, at: now, wallClock: wallClock)
+    }
+
+    private mutating func note(
+        fault text: String, _ attempt: Attempt, at now: Duration, _ wallClock: Timestamp
+    ) {
+        let change = withLimiter(attempt.endpoint) {
+            $0.faultOccurred(at: now, text, attempt.start)
+        }
+        note(change, of: attempt.endpoint, at: now, wallClock: wallClock)
+    }
+
+    /// Before the first answer of Apple's, somebody in between refuses everything and waiting does
+    /// not help; later it is a fault like any other.
+    private mutating func noteForeign(
+        _ text: String, _ attempt: Attempt, at now: Duration, _ wallClock: Timestamp
+    ) {
+        if hasAnswer || attempt.start.isProbe {
+            note(fault: text, attempt, at: now, wallClock)
+        }
+        guard !hasAnswer else { return }
+        foreignInARow += 1
+        if foreignInARow >= Self.foreignAnswersToGiveUp {
+            withLimiter(attempt.endpoint) { $0.hopeWasLost(text) }
+        }
+    }
+
+    /// No complete response came.
+    ///
+    /// - Throws: The reason when it ends the run.
+    mutating func transferFailed(
+        _ error: HTTPTransportError, of attempt: Attempt, at now: Duration, wallClock: Timestamp,
+        _ progress: inout Progress
+    ) throws(RunStop) -> Step {
+        let endpoint = attempt.endpoint
+        switch error {
+        case .cancelled:
+            requestWasAbandoned(endpoint, at: now, attempt.start)
+            throw .cancelled
+        case .invalidRequest(let text):
+            requestWasAbandoned(endpoint, at: now, attempt.start)
+            throw wasStopped(.misconfigured(text))
+        case .bodyTooLarge, .malformedResponse:
+            counter.attemptEnded(endpoint, .undecodable)
+            noteAnswer(.undecodable(error.description), to: attempt, at: now, wallClock)
+            return .done(.undecodable(error.description))
+        case .untrustedServer(let text):
+            counter.attemptEnded(endpoint, .connection)
+            if hasAnswer {
+                note(fault: text, attempt, at: now, wallClock)
+            } else {
+                withLimiter(endpoint) { $0.hopeWasLost(text) }
+            }
+            return .done(.unavailable(text))
+        case .connectionLost where !progress.hasReplacedConnection && mayRepeatSilently(endpoint):
+            // A server that closes a connection (GOAWAY) drops the requests on it, which says
+            // nothing about its health. All our calls only read, so repeating one is harmless.
+            counter.attemptEnded(endpoint, .connection)
+            progress.hasReplacedConnection = true
+            return .again
+        case .connectionFailed(let text), .timedOut(let text), .connectionLost(let text):
+            counter.attemptEnded(endpoint, .connection)
+            note(fault: text, attempt, at: now, wallClock)
+            guard !attempt.start.isCheck else { return .again }
+            progress.attempts += 1
+            return retryAfterFault(.connection, of: endpoint, &progress, cause: text)
+        }
+    }
+}
+
+/// What people are told of the pace; collected under the lock, told by `PacedRequests` after it.
+extension RequestState {
+    /// Waits for the share of the quota up to this long are part of an even pace, and not told.
+    ///
+    /// The window of an hour moves on in steps of this length.
+    private static let untoldWait: Duration = .seconds(2 * QuotaWindow.bucketSeconds)
+    /// An end that moved by less than this is the same wait.
+    private static let sameEnd: Duration = .seconds(1)
+
+    mutating func takeNotices() -> [PacingNotice] {
+        defer { notices = [] }
+        return notices
+    }
+
+    mutating func note(_ event: PacingNotice.Event, of endpoint: Endpoint) {
+        notices.append(PacingNotice(app: app, endpoint: endpoint, event: event))
+    }
+
+    /// An endpoint does not work, works again, or was given up.
+    mutating func note(
+        _ change: CircuitBreaker.Change?, of endpoint: Endpoint, at now: Duration,
+        wallClock: Timestamp
+    ) {
+        guard let change else { return }
+        let event: OutageNotice.Event =
+            switch change {
+            case .waits(let until, let givesUpAt):
+                .waits(
+                    until: wallClock.adding(until - now),
+                    givesUpAt: wallClock.adding(givesUpAt - now)
+                )
+            case .worksAgain(let since): .worksAgain(afterSeconds: (now - since).components.seconds)
+            case .gaveUp: .gaveUp
+            }
+        let cause = withLimiter(endpoint) { $0.lastFault }
+        note(
+            .outage(OutageNotice(app: app, endpoint: endpoint, event: event, cause: cause)),
+            of: endpoint)
+    }
+
+    /// A wait of the whole endpoint begins, or gets longer.
+    mutating func noteWait(
+        _ reason: PacingWait.Reason, of endpoint: Endpoint, until end: Duration, at now: Duration,
+        wallClock: Timestamp
+    ) {
+        switch reason {
+        case .rateLimited, .postponed: break
+        case .quotaUsedUp: guard end - now > Self.untoldWait else { return }
+        case .slowTurn:
+            // Whoever comes later waits for a later turn; the run goes on with the first.
+            guard end - now > Self.untoldWait, toldWaits[endpoint] == nil else { return }
+        }
+        if let told = toldWaits[endpoint], end <= told + Self.sameEnd { return }
+        toldWaits[endpoint] = end
+        let wait = PacingWait(
+            reason: reason, until: wallClock.adding(end - now),
+            isPastDeadline: deadline.map { end > $0 } ?? false)
+        note(.wait(wait), of: endpoint)
+    }
+
+    /// A call waits for its turn.
+    mutating func noteTurn(
+        _ slot: TokenBucket.Slot, of endpoint: Endpoint, at now: Duration, wallClock: Timestamp
+    ) {
+        let reason: PacingWait.Reason =
+            slot.isLimitReached ? .quotaUsedUp(callsPerHour: callsPerHour(endpoint)) : .slowTurn
+        noteWait(reason, of: endpoint, until: slot.time, at: now, wallClock: wallClock)
+    }
+
+    /// The rate was halved, or is whole again.
+    mutating func noteRate(of endpoint: Endpoint, at now: Duration) {
+        guard let news = withLimiter(endpoint, { $0.rateNews(at: now) }) else { return }
+        note(.rate(perSecond: news.perSecond, configured: news.configured), of: endpoint)
+    }
+
+    /// A failed call is made again.
+    mutating func noteRetry(of endpoint: Endpoint, cause: String) {
+        let count = retries[endpoint, default: 0] + 1
+        retries[endpoint] = count
+        guard count.nonzeroBitCount == 1 else { return }
+        note(.retries(count, cause: cause), of: endpoint)
+    }
+}
+
+/// The share of an hour that all processes use together.
+extension RequestState {
+    /// The calls of an hour are used up until `end`, and a slot that was taken is not used.
+    mutating func quotaWasUsedUp(
+        _ endpoint: Endpoint, callsPerHour: Int, until end: Duration, slot: TokenBucket.Slot,
+        at now: Duration, wallClock: Timestamp
+    ) {
+        withLimiter(endpoint) {
+            $0.slotWasGivenBack(slot)
+            $0.quotaWasUsedUp(until: end)
+        }
+        noteWait(
+            .quotaUsedUp(callsPerHour: callsPerHour), of: endpoint, until: end, at: now,
+            wallClock: wallClock)
+    }
+
+    /// A 429 came: every call of the endpoint waits, and the rate is halved.
+    mutating func wasRateLimited(
+        _ endpoint: Endpoint, for pause: Duration, at now: Duration, wallClock: Timestamp
+    ) {
+        let end = now + pause
+        let (isLonger, isHalved) = withLimiter(endpoint) { limiter in
+            let isLonger = end > limiter.pausedUntil + Self.sameEnd
+            return (isLonger, limiter.wasRateLimited(at: now, until: end))
+        }
+        noteWait(.rateLimited, of: endpoint, until: end, at: now, wallClock: wallClock)
+        noteRate(of: endpoint, at: now)
+        guard isHalved || isLonger else { return }
+        refusals[endpoint] = QuotaRefusal(
+            resumesAt: wallClock.adding(pause),
+            rateShare: withLimiter(endpoint) { $0.shareAfterPause })
+    }
+
+    /// What an earlier process was told still holds, or another one has just been told.
+    mutating func wasRateLimitedElsewhere(
+        _ refusal: QuotaRefusal, at endpoint: Endpoint, now: Duration, wallClock: Timestamp
+    ) {
+        // However the clock was set meanwhile: no pause is longer than Apple's longest.
+        let remaining = min(
+            refusal.resumesAt.milliseconds(since: wallClock),
+            RetryAfter.longestWait.components.seconds * 1000)
+        let end = now + .milliseconds(remaining)
+        withLimiter(endpoint) {
+            $0.wasRateLimitedElsewhere(until: end, rateShare: refusal.rateShare)
+        }
+        guard end > now else { return }
+        noteWait(.rateLimited, of: endpoint, until: end, at: now, wallClock: wallClock)
+    }
+
+    /// A 429 that later processes have to know of, once.
+    mutating func takeRefusal(_ endpoint: Endpoint) -> QuotaRefusal? {
+        refusals.removeValue(forKey: endpoint)
+    }
+}

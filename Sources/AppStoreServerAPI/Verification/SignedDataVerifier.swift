@@ -162,3 +162,255 @@ package struct VerifiedModel<Model: AppStoreModel>: Sendable {
     package let model: Model
     package let evidence: SignedPayload
 }
+
+/// A rejected entry as an `Error`, for `Result`.
+struct Rejection: Error, Hashable, Sendable {
+    let statement: RejectedStatement
+
+    init(_ statement: RejectedStatement) {
+        self.statement = statement
+    }
+}
+
+/// Verifies the entries of answers, each on its own.
+extension SignedDataVerifier {
+    /// One entry of a status answer.
+    ///
+    /// The unsigned id, the transaction and the renewal info must name the same original
+    /// transaction: a renewal info names no app, and the id around them is not signed.
+    func statement(
+        of item: LastTransactionsItem?, groupID: String?
+    ) async -> Result<StatedSubscription, Rejection> {
+        let id = item?.originalTransactionId
+        guard let item, let status = item.status, let groupID, let id,
+            let transactionJWS = item.signedTransactionInfo,
+            let renewalJWS = item.signedRenewalInfo
+        else {
+            let failure = VerificationFailure(
+                reason: .format,
+                detail: "a status entry lacks its status, an id or a signed part")
+            return .failure(Self.rejection(id, failure, nil))
+        }
+        let transaction: SignedTransaction
+        do {
+            transaction = try await signedTransaction(transactionJWS)
+        } catch {
+            return .failure(Self.rejection(id, error, transactionJWS))
+        }
+        let renewal: SignedRenewal
+        do {
+            renewal = try await signedRenewal(renewalJWS)
+        } catch {
+            return .failure(Self.rejection(id, error, renewalJWS))
+        }
+        guard transaction.originalTransactionID == id, renewal.originalTransactionID == id else {
+            let failure = VerificationFailure(
+                reason: .crossCheck,
+                detail: "a status entry and its signed parts name different subscriptions")
+            let culprit = transaction.originalTransactionID == id ? renewalJWS : transactionJWS
+            return .failure(Self.rejection(id, failure, culprit))
+        }
+        return .success(
+            StatedSubscription(
+                status: SubscriptionStatus(rawValue: status), subscriptionGroupID: groupID,
+                transaction: transaction, renewal: renewal))
+    }
+
+    /// One transaction of a history page or of a transaction answer.
+    func transactionStatement(
+        _ jws: ArraySlice<UInt8>?
+    ) async -> Result<SignedTransaction, Rejection> {
+        guard let jws else {
+            let failure = VerificationFailure(
+                reason: .format, detail: "an entry is not a signed transaction")
+            return .failure(Self.rejection(nil, failure, nil))
+        }
+        do {
+            return .success(try await signedTransaction(jws))
+        } catch {
+            return .failure(Self.rejection(nil, error, jws))
+        }
+    }
+
+    /// One entry of a notification history page.
+    func statement(
+        of item: NotificationHistoryResponseItem?
+    ) async -> Result<RecordedNotification, Rejection> {
+        guard let item, let jws = item.signedPayload else {
+            let failure = VerificationFailure(
+                reason: .format, detail: "an entry has no signed notification")
+            return .failure(Self.rejection(nil, failure, nil))
+        }
+        var attempts: [SendAttempt] = []
+        for attempt in item.sendAttempts {
+            guard let date = attempt.attemptDate, let result = attempt.sendAttemptResult else {
+                let failure = VerificationFailure(
+                    reason: .format, detail: "a send attempt lacks its date or result")
+                return .failure(Self.rejection(nil, failure, jws))
+            }
+            attempts.append(SendAttempt(attemptDate: date, result: result))
+        }
+        do {
+            var notification = try await recordedNotification(jws, sendAttempts: attempts)
+            notification.unknowns += item.unknowns
+            return .success(notification)
+        } catch {
+            return .failure(Self.rejection(nil, error, jws))
+        }
+    }
+
+    private static func rejection(
+        _ id: String?, _ failure: VerificationFailure, _ jws: ArraySlice<UInt8>?
+    ) -> Rejection {
+        let payload = jws.map {
+            SignedPayload(
+                digest: EvidenceDigest(hexadecimal: VerifiedJWS.digest(of: $0)),
+                received: $0)
+        }
+        return Rejection(
+            RejectedStatement(originalTransactionID: id, failure: failure, payload: payload))
+    }
+}
+
+/// Converts verified payloads to the values of `Subscriptions`.
+extension SignedDataVerifier {
+    /// - Throws: `.format` also when the payload lacks one of its ids or its date.
+    package func signedTransaction(
+        _ jws: ArraySlice<UInt8>
+    ) async throws(VerificationFailure) -> SignedTransaction {
+        let verified = try await transaction(jws)
+        let model = verified.model
+        guard let transactionID = model.transactionId, !transactionID.isEmpty,
+            let originalTransactionID = model.originalTransactionId,
+            !originalTransactionID.isEmpty, let signedDate = model.signedDate
+        else { throw Self.incomplete("transaction") }
+        var statement = SignedTransaction(
+            evidence: verified.evidence, transactionID: transactionID,
+            originalTransactionID: originalTransactionID, signedDate: signedDate)
+        statement.previousOriginalTransactionID = model.previousOriginalTransactionId
+        statement.webOrderLineItemID = model.webOrderLineItemId
+        statement.bundleID = model.bundleId
+        statement.environment = model.environment
+        statement.productID = model.productId
+        statement.subscriptionGroupID = model.subscriptionGroupIdentifier
+        statement.type = model.type
+        statement.purchaseDate = model.purchaseDate
+        statement.originalPurchaseDate = model.originalPurchaseDate
+        statement.expiresDate = model.expiresDate
+        statement.revocationDate = model.revocationDate
+        statement.revocationReason = model.revocationReason
+        statement.revocationType = model.revocationType
+        statement.isUpgraded = model.isUpgraded ?? false
+        statement.inAppOwnershipType = model.inAppOwnershipType
+        statement.appAccountToken = model.appAccountToken
+        statement.appTransactionID = model.appTransactionId
+        statement.offerType = model.offerType
+        statement.offerDiscountType = model.offerDiscountType
+        statement.price = model.price.flatMap {
+            $0.magnitude <= ObjectReader.largestAmount ? $0 : nil
+        }
+        statement.currency = model.currency
+        statement.unknowns = model.unknowns
+        return statement
+    }
+
+    /// - Throws: `.format` also when the payload lacks its id or its date.
+    package func signedRenewal(
+        _ jws: ArraySlice<UInt8>
+    ) async throws(VerificationFailure) -> SignedRenewal {
+        let verified = try await renewalInfo(jws)
+        let model = verified.model
+        guard let originalTransactionID = model.originalTransactionId,
+            !originalTransactionID.isEmpty, let signedDate = model.signedDate
+        else { throw Self.incomplete("renewal info") }
+        var statement = SignedRenewal(
+            evidence: verified.evidence, originalTransactionID: originalTransactionID,
+            signedDate: signedDate)
+        statement.environment = model.environment
+        statement.productID = model.productId
+        statement.autoRenewProductID = model.autoRenewProductId
+        statement.autoRenewStatus = model.autoRenewStatus
+        statement.renewalDate = model.renewalDate
+        statement.isInBillingRetryPeriod = model.isInBillingRetryPeriod
+        statement.gracePeriodExpiresDate = model.gracePeriodExpiresDate
+        statement.expirationIntent = model.expirationIntent
+        statement.appAccountToken = model.appAccountToken
+        statement.unknowns = model.unknowns
+        return statement
+    }
+
+    /// A notification, with the signed parts inside verified, too.
+    ///
+    /// - Throws: Also when a part inside is invalid, or the parts name different subscriptions.
+    package func recordedNotification(
+        _ jws: ArraySlice<UInt8>, sendAttempts: [SendAttempt]
+    ) async throws(VerificationFailure) -> RecordedNotification {
+        let verified = try await notification(jws)
+        let model = verified.model
+        guard let uuid = model.notificationUUID, !uuid.isEmpty,
+            let type = model.notificationType, let signedDate = model.signedDate
+        else { throw Self.incomplete("notification") }
+        var unknowns = model.unknowns
+        if !model.hasKnownContent {
+            unknowns.append(UnknownValue(field: "notification.content", value: type))
+        }
+        var ids: [String] = []
+        var isSubscription = true
+        var transaction: SignedTransaction?
+        var renewal: SignedRenewal?
+        if let part = model.data?.signedTransactionInfo {
+            let part = try await signedTransaction(part)
+            transaction = part
+            ids.append(part.originalTransactionID)
+            isSubscription = part.isSubscription
+            unknowns += part.unknowns
+        }
+        if let part = model.data?.signedRenewalInfo {
+            let part = try await signedRenewal(part)
+            renewal = part
+            ids.append(part.originalTransactionID)
+            unknowns += part.unknowns
+        }
+        guard Set(ids).count <= 1 else {
+            throw VerificationFailure(
+                reason: .crossCheck,
+                detail: "the notification's signed parts name different subscriptions")
+        }
+        var recorded = RecordedNotification(
+            evidence: verified.evidence, notificationUUID: uuid, notificationType: type,
+            subtype: model.subtype, signedDate: signedDate,
+            originalTransactionID: isSubscription ? ids.first : nil,
+            sendAttempts: sendAttempts, unknowns: unknowns)
+        if isSubscription, let transaction, let renewal, let status = model.data?.status {
+            recorded.stated = StatedSubscription(
+                status: SubscriptionStatus(rawValue: status),
+                subscriptionGroupID: transaction.subscriptionGroupID ?? "",
+                transaction: transaction, renewal: renewal)
+        }
+        if isSubscription {
+            recorded.event = BusinessEvent(
+                type: type, subtype: model.subtype, transaction: transaction, renewal: renewal)
+        }
+        return recorded
+    }
+
+    private static func incomplete(_ what: String) -> VerificationFailure {
+        VerificationFailure(
+            reason: .format, detail: "the \(what) lacks an id, a type or its signedDate")
+    }
+}
+
+/// The root and the markers of Apple's signing chains.
+///
+/// Source: Apple PKI; JWSDecodedHeader of the App Store Server API.
+package enum AppleCertificates {
+    /// SHA-256 of Apple Root CA - G3, valid 2014-04-30 to 2039-04-30.
+    ///
+    /// Every chain contains the certificate itself, so no file has to be shipped or replaced.
+    package static let rootG3Fingerprint =
+        "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"
+
+    /// Worldwide Developer Relations intermediates, and leaves that sign App Store receipts.
+    package static let markers = CertificateMarkers(
+        intermediate: "1.2.840.113635.100.6.2.1", leaf: "1.2.840.113635.100.6.11.1")
+}

@@ -2,6 +2,7 @@ import Crypto
 import FoundationEssentials
 import SwiftASN1
 @_spi(DisableValidityCheck) import X509
+import X509
 
 /// The three certificates of `x5c`: leaf, intermediate, root.
 struct CertificateChain {
@@ -71,5 +72,222 @@ struct CertificateChain {
                 "the certificate chain does not hold: "
                     + (why ?? "it does not lead to a trusted root"))
         }
+    }
+}
+
+/// The contents of a certificate, for display.
+package struct CertificateFacts: Hashable, Sendable {
+    package let subject: String
+    /// The common name of the subject; the whole subject where it has none.
+    package let name: String
+    /// Hexadecimal.
+    package let serialNumber: String
+    /// Both ends of its validity, in UNIX milliseconds.
+    package let notBefore: Int64
+    package let notAfter: Int64
+    /// SHA-256 of its DER form, in lowercase hexadecimal.
+    package let fingerprint: String
+
+    /// - Throws: `.certificate` when the bytes are no certificate in DER.
+    package init(der: [UInt8]) throws(JSONWebSignatureError) {
+        self.init(try CertificateChain.certificate(fromDER: der), der: der)
+    }
+
+    fileprivate init(_ certificate: Certificate, der: [UInt8]) {
+        subject = certificate.subject.description
+        let names = certificate.subject.flatMap { Array($0) }
+            .filter { $0.type == .RDNAttributeType.commonName }
+        name = names.last.map { "\($0.value)" } ?? certificate.subject.description
+        serialNumber = certificate.serialNumber.bytes.map { byte in
+            let digits = String(byte, radix: 16)
+            return byte < 16 ? "0" + digits : digits
+        }.joined()
+        notBefore = Self.milliseconds(certificate.notValidBefore)
+        notAfter = Self.milliseconds(certificate.notValidAfter)
+        fingerprint = SHA256Digest(of: der).hexadecimal
+    }
+
+    private static func milliseconds(_ date: Date) -> Int64 {
+        Int64(date.timeIntervalSince1970.rounded(.down)) * 1000
+    }
+}
+
+extension UnverifiedJWS {
+    /// The certificates in the header, the leaf first; not verified.
+    ///
+    /// Empty when the header does not state ES256 with three certificates.
+    package var claimedCertificates: [CertificateFacts] {
+        guard let header = try? ProtectedHeader(segment: header) else { return [] }
+        let facts = header.certificates.compactMap { try? CertificateFacts(der: $0) }
+        return facts.count == header.certificates.count ? facts : []
+    }
+}
+
+extension TrustedRoots {
+    /// The trusted root that issued the intermediate certificate of a verified JWS.
+    ///
+    /// `nil` when none did. It explains a verdict and does not influence it.
+    package func anchor(of jws: UnverifiedJWS) -> CertificateFacts? {
+        guard let header = try? ProtectedHeader(segment: jws.header),
+            let intermediate = try? CertificateChain.certificate(fromDER: header.certificates[1])
+        else { return nil }
+        var candidates = listing.compactMap(\.certificate)
+        let brought = header.certificates[2]
+        if fingerprints.contains(SHA256Digest(of: brought)) { candidates.append(brought) }
+        for der in candidates {
+            guard let root = try? CertificateChain.certificate(fromDER: der),
+                root.subject == intermediate.issuer,
+                root.publicKey.isValidSignature(intermediate.signature, for: intermediate)
+            else { continue }
+            return CertificateFacts(root, der: der)
+        }
+        return nil
+    }
+
+    /// The contents of the roots that were given as certificates.
+    package var certificateFacts: [CertificateFacts] {
+        listing.compactMap { $0.certificate.flatMap { try? CertificateFacts(der: $0) } }
+    }
+}
+
+/// The requirements on a chain beyond RFC 5280's basic path validation.
+///
+/// Exactly three certificates, the markers, and the right key usage where it is stated:
+/// `keyCertSign` on issuers, `digitalSignature` on the leaf (RFC 5280, section 4.2.1.3;
+/// swift-certificates does not check key usage, on purpose). RFC 5280 would also accept a leaf that
+/// is a certificate authority, and a wrong authority key identifier; no genuine chain has either.
+struct MarkedChainPolicy: VerifierPolicy {
+    private let intermediateMarker: ASN1ObjectIdentifier
+    private let leafMarker: ASN1ObjectIdentifier
+    let verifyingCriticalExtensions: [ASN1ObjectIdentifier]
+
+    init(markers: CertificateMarkers) throws(JSONWebSignatureError) {
+        do {
+            intermediateMarker = try ASN1ObjectIdentifier(dotRepresentation: markers.intermediate)
+            leafMarker = try ASN1ObjectIdentifier(dotRepresentation: markers.leaf)
+        } catch {
+            throw JSONWebSignatureError(.format, "a certificate marker is no object identifier")
+        }
+        verifyingCriticalExtensions = [intermediateMarker, leafMarker]
+    }
+
+    mutating func chainMeetsPolicyRequirements(
+        chain: UnverifiedCertificateChain
+    ) async -> PolicyEvaluationResult {
+        guard chain.count == CertificateChain.length else {
+            return .failsToMeetPolicy(reason: "the path does not have three certificates")
+        }
+        guard chain[1].extensions[oid: intermediateMarker] != nil else {
+            return .failsToMeetPolicy(reason: "the intermediate lacks its marker extension")
+        }
+        guard chain[0].extensions[oid: leafMarker] != nil else {
+            return .failsToMeetPolicy(reason: "the leaf lacks its marker extension")
+        }
+        do {
+            return try Self.objection(to: Array(chain)).map { .failsToMeetPolicy(reason: $0) }
+                ?? .meetsPolicy
+        } catch {
+            return .failsToMeetPolicy(reason: "an extension of a certificate cannot be read")
+        }
+    }
+
+    private static func objection(to chain: [Certificate]) throws -> String? {
+        for issuer in chain.dropFirst() {
+            guard try issuer.extensions.keyUsage?.keyCertSign ?? true else {
+                return "an issuer may not sign certificates"
+            }
+        }
+        if case .isCertificateAuthority = try chain[0].extensions.basicConstraints {
+            return "the leaf is a certificate authority"
+        }
+        guard try chain[0].extensions.keyUsage?.digitalSignature ?? true else {
+            return "the leaf may not sign data"
+        }
+        for (certificate, issuer) in zip(chain, chain.dropFirst()) {
+            let named = try certificate.extensions.authorityKeyIdentifier?.keyIdentifier
+            let identifier = try issuer.extensions.subjectKeyIdentifier?.keyIdentifier
+            guard named == nil || identifier == nil || named == identifier else {
+                return "a certificate names another key of its issuer"
+            }
+        }
+        return nil
+    }
+}
+
+/// Extensions whose presence shows the purpose of a certificate.
+///
+/// A trusted root signs intermediates and leaves for many purposes; the markers identify those for
+/// this one. Only presence counts, not the extension's value.
+package struct CertificateMarkers: Hashable, Sendable {
+    /// Object identifiers in dotted decimal form.
+    package let intermediate: String
+    package let leaf: String
+
+    package init(intermediate: String, leaf: String) {
+        self.intermediate = intermediate
+        self.leaf = leaf
+    }
+}
+
+/// The trusted root certificates.
+///
+/// A root is given by its SHA-256 fingerprint; then the chain must contain the certificate as its
+/// third entry. Or it is given as a certificate; then the chain need not contain it.
+package struct TrustedRoots: Sendable {
+    let fingerprints: Set<SHA256Digest>
+    let certificates: [Certificate]
+
+    /// The fingerprint of every root, in lowercase hexadecimal and sorted, with its DER where it
+    /// was given as a certificate.
+    package let listing: [(fingerprint: String, certificate: [UInt8]?)]
+
+    /// - Parameters:
+    ///   - fingerprints: SHA-256 of certificates in DER, 64 hexadecimal digits each.
+    ///   - files: Contents of files: one certificate in DER, or one or several in PEM.
+    /// - Throws: `.certificate` when something cannot be read.
+    package init(
+        fingerprints: [String], certificateFiles files: [[UInt8]] = []
+    ) throws(JSONWebSignatureError) {
+        var digests: Set<SHA256Digest> = []
+        var listing: [String: [UInt8]?] = [:]
+        for text in fingerprints {
+            guard let digest = SHA256Digest(hexadecimal: text) else {
+                throw JSONWebSignatureError(
+                    .certificate, "a trusted root's fingerprint is not 64 hexadecimal digits")
+            }
+            digests.insert(digest)
+            listing[digest.hexadecimal] = .some(nil)
+        }
+        var certificates: [Certificate] = []
+        for file in files {
+            for encoded in try Self.encodedCertificates(file: file) {
+                certificates.append(try CertificateChain.certificate(fromDER: encoded))
+                let digest = SHA256Digest(of: encoded)
+                digests.insert(digest)
+                listing[digest.hexadecimal] = encoded
+            }
+        }
+        guard digests.count <= JWSLimits.configuredRoots else {
+            throw JSONWebSignatureError(
+                .certificate, "more than \(JWSLimits.configuredRoots) trusted roots")
+        }
+        self.fingerprints = digests
+        self.certificates = certificates
+        self.listing = listing.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private static func encodedCertificates(
+        file: [UInt8]
+    ) throws(JSONWebSignatureError) -> [[UInt8]] {
+        // DER of a certificate begins with a SEQUENCE; PEM with text.
+        if file.first == 0x30 { return [file] }
+        do {
+            let documents = try PEMDocument.parseMultiple(
+                pemString: String(decoding: file, as: UTF8.self))
+            let encoded = documents.filter { $0.discriminator == "CERTIFICATE" }.map(\.derBytes)
+            if !encoded.isEmpty { return encoded }
+        } catch {}
+        throw JSONWebSignatureError(
+            .certificate, "a trusted root is neither a PEM nor a DER certificate")
     }
 }

@@ -216,3 +216,63 @@ package final class JWSVerifier: Sendable {
         }
     }
 }
+
+/// The digests of payloads whose signature was found to be valid, up to a number.
+///
+/// A payload's digest covers its header with the certificates, and its signature, so the same digest
+/// is the same check. Full, it forgets all of them and begins anew.
+final class RememberedSignatures: Sendable {
+    private let limit: Int
+    private let digests = Mutex(Set<SHA256Digest>())
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    func contains(_ digest: SHA256Digest) -> Bool { digests.withLock { $0.contains(digest) } }
+
+    func insert(_ digest: SHA256Digest) {
+        digests.withLock { digests in
+            if digests.count >= limit { digests.removeAll(keepingCapacity: true) }
+            digests.insert(digest)
+        }
+    }
+}
+
+/// The leaf certificates that were verified last, by the exact bytes of their header segment.
+///
+/// Bounded; the oldest entry makes room. Failures are never cached: a refused chain is validated
+/// again each time.
+final class TrustedLeafCache: Sendable {
+    private let leaves = Mutex<[TrustedLeaf]>([])
+
+    func leaf(forHeader header: ArraySlice<UInt8>) -> TrustedLeaf? {
+        let known = leaves.withLock { $0 }
+        return known.first { ByteScan.areEqual(header, $0.header) }
+    }
+
+    func insert(_ leaf: TrustedLeaf) {
+        leaves.withLock { leaves in
+            // The newest entry counts: its revocation may have been checked again.
+            leaves.removeAll { $0.header == leaf.header }
+            if leaves.count >= JWSLimits.cachedLeaves { leaves.removeFirst() }
+            leaves.append(leaf)
+        }
+    }
+
+    var count: Int { leaves.withLock { $0.count } }
+}
+
+/// A leaf whose chain was verified, with everything that the next JWS with it needs.
+struct TrustedLeaf: Sendable {
+    /// The exact header segment, with algorithm and certificates, in which it was verified.
+    let header: [UInt8]
+    let key: P256.Signing.PublicKey
+    /// The state of SHA-256 after the header segment and its dot, which are most of a JWS.
+    let hashAfterHeader: SHA256
+    let validity: ValidityPeriod
+    /// Until when it may be used without checking revocation again, in UNIX milliseconds.
+    var usableUntil = Int64.max
+    /// Why its revocation could not be determined; `nil` when it was, or is not checked.
+    var doubt: String?
+}

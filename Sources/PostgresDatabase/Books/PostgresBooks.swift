@@ -245,3 +245,317 @@ package final class PostgresBooks: Sendable {
         "clock_timestamp() + \(milliseconds)::bigint * interval '1 millisecond'"
     }
 }
+
+extension PostgresBooks {
+    /// What keeps a run from working with the books as they stand there; it only looks.
+    ///
+    /// - Parameter mayWrite: Whether it would write them.
+    /// - Returns: What it is and what mends it; `nil` for nothing, and where no books stand there yet.
+    /// - Throws: `StoreError` where nobody answers.
+    package func obstacle(mayWrite: Bool) throws(StoreError) -> String? {
+        try keeper.withLock { keeper throws(StoreError) in
+            let version = try keeper.booksVersion()
+            guard version <= self.schema.newest else {
+                return "the books were written by a newer trueup (\(version), this version knows "
+                    + "\(self.schema.newest)): use the newer version"
+            }
+            let tables = try self.schema.names(ofVersion: version)
+            return try keeper.read("looking at the tables of the books") {
+                session throws(ServerFailure) in
+                if let obstacle = try Self.obstacleOfEncoding(session) { return obstacle }
+                guard !tables.isEmpty else { return nil }
+                return try Self.obstacleOf(tables, mayWrite: mayWrite, session)
+            }
+        }
+    }
+
+    /// Reasons, names and messages are of any language; a server with a narrow encoding refuses them
+    /// in the middle of a night.
+    private static func obstacleOfEncoding(
+        _ session: any ServerSession
+    ) throws(ServerFailure) -> String? {
+        let encoding = try session.run("SELECT current_setting('server_encoding')", []).first ?? ""
+        guard !["UTF8", "SQL_ASCII"].contains(encoding) else { return nil }
+        return
+            "the database has the encoding \(encoding), and books need UTF8: put them into a file "
+            + "(store.books: sqlite:FILE)"
+    }
+
+    private static func obstacleOf(
+        _ tables: [String], mayWrite: Bool, _ session: any ServerSession
+    ) throws(ServerFailure) -> String? {
+        let rights = mayWrite ? ["SELECT", "INSERT", "UPDATE", "DELETE"] : ["SELECT"]
+        let found = try session.run(
+            """
+            SELECT t.name, c.oid IS NOT NULL, coalesce(string_agg(r.name, ', ' ORDER BY r.name)
+                FILTER (WHERE NOT has_table_privilege(c.oid, r.name)), ''), current_user
+            FROM unnest(string_to_array($1, ',')) AS t (name)
+            CROSS JOIN unnest(string_to_array($2, ',')) AS r (name)
+            LEFT JOIN pg_class AS c
+                ON c.relname = t.name AND c.relnamespace = 'trueup'::regnamespace
+            GROUP BY t.name, c.oid ORDER BY t.name
+            """, [tables.joined(separator: ","), rights.joined(separator: ",")]
+        ).rows
+        let gone = found.filter { $0[1] == "f" }.compactMap(\.first).compactMap(\.self)
+        guard gone.isEmpty else {
+            let names = gone.map { "trueup.\($0)" }.joined(separator: ", ")
+            return
+                "\(names) \(gone.count == 1 ? "is" : "are") gone: somebody dropped it. Restore what "
+                + "was dropped (docs/backup.md)"
+        }
+        guard let lacking = found.first(where: { $0[2] != "" }), lacking.count == 4,
+            let table = lacking[0], let missing = lacking[2], let user = lacking[3]
+        else { return nil }
+        let others = found.count { $0[2] != "" } - 1
+        let quoted = "\"" + user.replacing("\"", with: "\"\"") + "\""
+        return "the user \(user) lacks \(missing) on trueup.\(table)"
+            + (others == 0 ? "" : " and rights on \(others) more") + " (GRANT SELECT, INSERT, "
+            + "UPDATE, DELETE ON ALL TABLES IN SCHEMA trueup TO \(quoted))"
+    }
+}
+
+extension PostgresBooks {
+    /// Reads the books as they are at one moment.
+    ///
+    /// In a short transaction for each page, as long as nobody writes the books meanwhile; where
+    /// somebody does, once more in one transaction that only reads.
+    ///
+    /// - Parameter body: Reads; it may be called twice.
+    /// - Returns: What it read.
+    /// - Throws: `StoreError` where they cannot be read; what `body` throws.
+    package func reading<Value>(_ body: (PostgresBooksReading) throws -> Value) throws -> Value {
+        let pages = PostgresBooksReading(of: self, as: try state())
+        do {
+            return try body(pages)
+        } catch {
+            guard pages.isPast else { throw error }
+            return try readingAtOnce(body)
+        }
+    }
+
+    private func readingAtOnce<Value>(
+        _ body: (PostgresBooksReading) throws -> Value
+    ) throws -> Value {
+        let (connector, limits) = keeper.withLock { ($0.connector, $0.limits) }
+        // Of its own: the other one may be needed to say that the books are still held.
+        let session = try connector.connect()
+        session.isUsed(for: "reading the books")
+        let state: BooksState?
+        do throws(ServerFailure) {
+            _ = try session.script(limits.begin(writes: false, isSnapshot: true))
+            state = try Self.state(of: name, in: session)
+        } catch {
+            throw StoreError(
+                error, doing: "beginning to read the books", at: connector.address, about: .books)
+        }
+        defer { _ = try? session.script("ROLLBACK") }
+        return try body(PostgresBooksReading(of: self, as: state, within: session))
+    }
+}
+
+/// The books of one name at one moment.
+package final class PostgresBooksReading: Sendable {
+    private let books: PostgresBooks
+    /// With an open transaction; `nil` where each page is one of its own.
+    private let session: (any ServerSession)?
+    /// Which books stand there; `nil` for none.
+    package let state: BooksState?
+    private let hasMoved = Atomic<Bool>(false)
+
+    /// Whether somebody has changed the books since, so that no more of that moment can be read.
+    var isPast: Bool { hasMoved.load(ordering: .relaxed) }
+
+    init(
+        of books: PostgresBooks, as state: BooksState?, within session: (any ServerSession)? = nil
+    ) {
+        self.books = books
+        self.state = state
+        self.session = session
+    }
+
+    /// Rows of a table in the order of its key.
+    ///
+    /// - Parameters:
+    ///   - table: Which.
+    ///   - key: Rows with greater keys; `nil` from the first on.
+    ///   - limit: How many at most.
+    /// - Returns: Values in the order of the columns.
+    /// - Throws: `StoreError` where they cannot be read.
+    package func rows(
+        of table: BooksTable, after key: [BooksValue]?, limit: Int
+    ) throws(StoreError) -> [[BooksValue]] {
+        guard let state else { return [] }
+        let text = BooksText(table: table)
+        let there = BooksSchema.table(table.name)
+        let names = text.columns.map { "\"\($0)\"" }.joined(separator: ", ")
+        let order = table.key.map { "\"\($0)\"" }.joined(separator: ", ")
+        let marks = table.key.indices.map { "$\($0 + 2)" }.joined(separator: ", ")
+        let position = key == nil ? "" : "AND (\(order)) > (\(marks))"
+        let found = try texts(
+            """
+            SELECT \(names) FROM \(there)
+            WHERE books = $1 \(position) ORDER BY \(order) LIMIT \(limit)
+            """, [String(state.number)] + (key ?? []).map(BooksText.parameter), of: state)
+        return try found.map { texts throws(StoreError) in
+            guard let row = text.row(texts) else {
+                throw .inconsistent(
+                    "A row of \(there) in \(books.place) cannot be read: somebody else wrote it. Nothing "
+                        + "was changed. Restore the schema trueup from a backup.")
+            }
+            return row
+        }
+    }
+
+    private func texts(
+        _ sql: String, _ parameters: [String?], of state: BooksState
+    ) throws(StoreError) -> [[String?]] {
+        if let session {
+            do throws(ServerFailure) {
+                return try session.run(sql, parameters).rows
+            } catch {
+                let address = books.keeper.withLock(\.connector.address)
+                throw StoreError(error, doing: "reading the books", at: address, about: .books)
+            }
+        }
+        let found = try books.keeper.withLock { keeper throws(StoreError) in
+            try keeper.read("reading the books") {
+                session throws(ServerFailure) -> [[String?]]? in
+                let rows = try session.run(sql, parameters).rows
+                // A statement sees what was committed before it: what was changed shows here.
+                let now = try PostgresBooks.state(of: self.books.name, in: session)
+                return now == state ? rows : nil
+            }
+        }
+        if let found { return found }
+        hasMoved.store(true, ordering: .relaxed)
+        throw .busy(
+            "The books in \(books.place) were changed while they were read. Nothing was written. Run "
+                + "again.")
+    }
+}
+
+extension PostgresBooks {
+    /// Makes the changes of one transaction, all or none, if the books are in this state.
+    ///
+    /// - Parameters:
+    ///   - changes: Each table at most once.
+    ///   - state: In which the changes were made.
+    /// - Returns: The state that the books are in then.
+    /// - Throws: `StoreError.busy` where they are in another state.
+    package func commit(
+        _ changes: [BooksChange], to state: BooksState
+    ) throws(StoreError) -> BooksState {
+        let statements: [(sql: String, json: String)]
+        do {
+            statements = try changes.flatMap(Self.statements)
+        } catch {
+            throw .inconsistent(
+                "A value in the books has not the form of its column \(error). Nothing was written; "
+                    + "this is a fault of trueup, please report it.")
+        }
+        var next = state
+        next.generation &+= 1
+        next.transaction = Self.newName()
+        let outcome: Outcome
+        do throws(StoreError) {
+            outcome = try keeper.withLock { keeper throws(StoreError) in
+                // The same again leaves the same behind: the transaction is known by its name.
+                try keeper.write("committing the books") { session throws(ServerFailure) in
+                    try self.commit(statements, from: state, to: next, in: session)
+                }
+            }
+        } catch {
+            switch error {
+            case .unavailable, .stopped: unanswered.withLock { $0 = next.transaction }
+            case .notWritten, .busy, .schema, .inconsistent: break
+            }
+            throw error
+        }
+        switch outcome {
+        case .done: return next
+        case .isPast:
+            throw .busy(
+                "The books in \(place) were changed by another run since they were read. Nothing of "
+                    + "this step was written. Run again: the books are read anew first.")
+        case .isOurs:
+            throw .unavailable(
+                "The books in \(place) have the step whose answer was lost when the server did not "
+                    + "answer, and the copy of them has not. Nothing of this step was written, and "
+                    + "nothing is lost. Run again: the copy is made anew, and the run goes on.")
+        }
+    }
+
+    /// What became of a transaction.
+    private enum Outcome {
+        case done
+        /// Somebody else has changed the books.
+        case isPast
+        /// They have a transaction of ours that was given up without an answer.
+        case isOurs
+    }
+
+    private func commit(
+        _ statements: [(sql: String, json: String)], from state: BooksState,
+        to next: BooksState, in session: any ServerSession
+    ) throws(ServerFailure) -> Outcome {
+        let number = String(state.number)
+        let raised = try session.run(
+            """
+            UPDATE trueup.books SET generation = $3, transaction_name = $4,
+                committed_at = clock_timestamp()
+            WHERE number = $1 AND transaction_name = $2
+            """, [number, state.transaction, String(next.generation), next.transaction])
+        guard raised.affected == 1 else {
+            // A commit whose answer was lost and that is tried again has been done.
+            let last = try session.run(
+                "SELECT transaction_name FROM trueup.books WHERE number = $1", [number]
+            ).first
+            if last == next.transaction { return .done }
+            return last != nil && last == unanswered.withLock(\.self) ? .isOurs : .isPast
+        }
+        guard try claim(in: session) == nil else {
+            _ = try session.script("ROLLBACK; BEGIN")
+            return .isPast
+        }
+        for statement in statements {
+            _ = try session.run(statement.sql, [number, statement.json])
+        }
+        return .done
+    }
+
+    private static func statements(
+        of change: BooksChange
+    ) throws(BooksText.Misfit) -> [(sql: String, json: String)] {
+        let text = BooksText(table: change.table)
+        let there = BooksSchema.table(change.table.name)
+        var statements: [(sql: String, json: String)] = []
+        if !change.deleted.isEmpty {
+            let match = change.table.key.map { "t.\"\($0)\" = r.\"\($0)\"" }
+            statements.append(
+                (
+                    """
+                    DELETE FROM \(there) AS t
+                    USING json_populate_recordset(NULL::\(there), $2::json) AS r
+                    WHERE t.books = $1::integer AND \(match.joined(separator: " AND "))
+                    """, try text.json(ofKeys: change.deleted)
+                ))
+        }
+        guard !change.rows.isEmpty else { return statements }
+        let names = text.columns.map { "\"\($0)\"" }
+        let key = change.table.key.map { "\"\($0)\"" }.joined(separator: ", ")
+        let others = text.columns.filter { !change.table.key.contains($0) }
+            .map { "\"\($0)\" = excluded.\"\($0)\"" }
+        let resolution =
+            others.isEmpty ? "NOTHING" : "UPDATE SET " + others.joined(separator: ", ")
+        statements.append(
+            (
+                """
+                INSERT INTO \(there) (books, \(names.joined(separator: ", ")))
+                SELECT $1::integer, \(names.map { "r." + $0 }.joined(separator: ", "))
+                FROM json_populate_recordset(NULL::\(there), $2::json) AS r
+                ON CONFLICT (books, \(key)) DO \(resolution)
+                """, try text.json(of: change.rows)
+            ))
+        return statements
+    }
+}

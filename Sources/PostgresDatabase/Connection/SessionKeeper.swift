@@ -1,5 +1,5 @@
 import Glibc
-import Subscriptions
+package import Subscriptions
 
 /// The session in use: opened when it is first needed, and again after it was lost.
 struct SessionKeeper: Sendable {
@@ -147,4 +147,111 @@ struct SessionKeeper: Sendable {
             }
         }
     }
+}
+
+/// Opens sessions with a server; a build without the trait `PostgreSQL` opens none.
+package struct PostgresConnector: Sendable {
+    package let address: PostgresAddress
+    /// How long its sessions wait for answers.
+    let patience: ServerPatience
+    private let open: @Sendable () throws(ServerFailure) -> any ServerSession
+
+    /// - Parameters:
+    ///   - address: Which server, for messages.
+    ///   - patience: How long its sessions wait for answers.
+    ///   - open: Opens a session.
+    package init(
+        _ address: PostgresAddress, patience: ServerPatience = .ofProcess,
+        open: @escaping @Sendable () throws(ServerFailure) -> any ServerSession
+    ) {
+        self.address = address
+        self.patience = patience
+        self.open = open
+    }
+
+    /// Whether this build has libpq.
+    package static var isBuiltIn: Bool {
+        #if PostgreSQL
+            true
+        #else
+            false
+        #endif
+    }
+
+    /// What to do about a build that has no libpq.
+    package static let installation =
+        "install the package trueup-postgresql, or build with `swift build --traits PostgreSQL` "
+        + "(docs/postgresql.md)"
+
+    /// Opens sessions over libpq.
+    ///
+    /// - Parameter address: Which server.
+    /// - Returns: What connects to it.
+    /// - Throws: `StoreError` in a build that has no libpq.
+    package static func libpq(_ address: PostgresAddress) throws(StoreError) -> PostgresConnector {
+        #if PostgreSQL
+            PostgresConnector(address) { () throws(ServerFailure) in try LibpqSession(address) }
+        #else
+            throw .schema(
+                "store.url names a PostgreSQL database, and this trueup was built without it. "
+                    + "Nothing was read or written: \(installation).")
+        #endif
+    }
+
+    /// Connects.
+    ///
+    /// - Returns: A session, which ends when nobody has it any more.
+    /// - Throws: `StoreError.unavailable` where nobody answers or nobody is let in.
+    package func connect() throws(StoreError) -> any ServerSession {
+        do throws(ServerFailure) {
+            return try open()
+        } catch {
+            throw StoreError(error, doing: "connecting", at: address)
+        }
+    }
+}
+
+/// What PgBouncer refuses for good: it has no state of an error of its own, but its words are never
+/// translated.
+enum PoolerRefusal: CaseIterable {
+    case startupParameter
+    case statementMode
+
+    /// - Parameter words: Of a failure; what the server itself says about a statement is none of these.
+    init?(_ words: String) {
+        guard let known = Self.allCases.first(where: { words.contains($0.words) }) else {
+            return nil
+        }
+        self = known
+    }
+
+    private var words: String {
+        switch self {
+        case .startupParameter: "unsupported startup parameter"
+        case .statementMode: "not allowed in statement pooling mode"
+        }
+    }
+
+    /// What is refused and what to do, to go on after "refuses".
+    var advice: String {
+        switch self {
+        case .startupParameter:
+            "a parameter that a session begins with. trueup sends application_name and "
+                + "client_encoding alone: unset PGOPTIONS and other variables of libpq that set "
+                + "more (PGTZ, PGDATESTYLE, PGGEQO), or name the parameter in "
+                + "ignore_startup_parameters of pgbouncer.ini."
+        case .statementMode:
+            "transactions, because its pool_mode is statement, and no correction is written "
+                + "without one. Set pool_mode = transaction (or session) for this database in "
+                + "pgbouncer.ini."
+        }
+    }
+}
+
+extension ServerFailure {
+    /// Whether PgBouncer had no session with the server to give: waiting once more would take as long.
+    var isOfFullPooler: Bool { endsSession && words.contains("query_wait_timeout") }
+
+    /// Whether PgBouncer ended the session for a reason that waiting does not take away.
+    var isOfPooler: Bool { isOfFullPooler || (endsSession && PoolerRefusal(words) != nil) }
 }

@@ -206,3 +206,234 @@ extension Timestamp {
         unixMilliseconds.floorDivided(by: Milliseconds.perSecond).quotient
     }
 }
+
+/// What a rule found: the finding, its evidence, and the columns whose correction would resolve it.
+struct Difference: Hashable, Sendable {
+    var finding: Finding
+    /// The signed payload whose digest the finding names.
+    var payload: SignedPayload?
+    /// The column that a correction would set; `nil` when the finding is never corrected.
+    var column: SubscriptionField?
+    /// Columns that are only set together with `column`.
+    var companions: Set<SubscriptionField>
+    /// The rule that found it, where a correction may follow from it.
+    var rule: RuleVersion?
+
+    init(
+        _ finding: Finding, payload: SignedPayload?, column: SubscriptionField? = nil,
+        companions: Set<SubscriptionField> = []
+    ) {
+        self.finding = finding
+        self.finding.evidence = payload?.digest
+        self.payload = payload
+        self.column = column
+        self.companions = companions
+    }
+
+    var kind: FindingKind { finding.kind }
+
+    /// The rule and the kind that it found; `nil` where no correction follows.
+    var appliedRule: AppliedRule? { rule.map { AppliedRule(kind: kind, rule: $0) } }
+
+    /// Every column that a correction of this finding touches.
+    var columns: Set<SubscriptionField> { companions.union(column.map { [$0] } ?? []) }
+
+    /// Whether it makes a match a discrepancy: all do but unknown values and findings about no
+    /// subscription.
+    var contradictsMatch: Bool { kind != .unknownValue && finding.key != nil }
+}
+
+extension Comparison {
+    /// A finding about a column, with both values, both times and the payload of Apple's value.
+    func difference(
+        _ kind: FindingKind, _ severity: Severity, in field: SubscriptionField,
+        direction: Direction = .neutral, cause: String, companions: Set<SubscriptionField> = []
+    ) -> Difference {
+        var finding = finding(kind, severity, cause: cause)
+        finding.field = field.rawValue
+        finding.localValue = row.value(of: field)
+        finding.appleValue = stated.value(of: field)
+        finding.direction = direction
+        return Difference(
+            finding, payload: stated.payload(of: field), column: field, companions: companions)
+    }
+
+    /// A finding about the whole row, based on Apple's statement.
+    func finding(_ kind: FindingKind, _ severity: Severity, cause: String) -> Finding {
+        var finding = Finding(kind: kind, severity: severity, row: row)
+        finding.transactionID = stated.transaction.transactionID
+        finding.productID = row.productID ?? stated.transaction.productID
+        finding.appleAsOf = stated.signedDate
+        finding.cause = cause
+        finding.changedAt = changeDate(of: kind)
+        return finding
+    }
+}
+
+extension Comparison {
+    /// A finding about the status; the two dates that depend on the status are set with it.
+    func statusDifference(
+        _ kind: FindingKind, _ severity: Severity, direction: Direction, cause: String
+    ) -> Difference {
+        difference(
+            kind, severity, in: .status, direction: direction, cause: cause,
+            companions: [.revocationDate, .gracePeriodExpiresDate]
+        ).stating(priceOf: stated.transaction)
+    }
+}
+
+extension Difference {
+    /// The same with the price of the signed transaction, as the amount that is at stake.
+    func stating(priceOf transaction: SignedTransaction) -> Difference {
+        var copy = self
+        copy.finding.amount = transaction.price
+        copy.finding.currency = transaction.price == nil ? nil : transaction.currency
+        return copy
+    }
+}
+
+extension Comparison {
+    /// When the change that our row lacks, by a finding of this kind, happened at Apple.
+    ///
+    /// Taken from signed dates. `nil` where none is certain: renewal info does not date its
+    /// changes, and a charge that succeeds within the grace period keeps the old billing dates.
+    func changeDate(of kind: FindingKind) -> Timestamp? {
+        let transaction = stated.transaction
+        switch kind {
+        case .missingLocally: return transaction.originalPurchaseDate ?? transaction.purchaseDate
+        case .revocationMissed: return transaction.revocationDate
+        case .graceMissed where ourStatus == .active: return transaction.expiresDate
+        case .accessUnpaid where ourStatus == .active: return transaction.expiresDate
+        case .status where stated.status == .revoked: return transaction.revocationDate
+        case .accessMissing, .expiry, .product, .latestTransaction: return periodBegan
+        default: return nil
+        }
+    }
+
+    /// When the stated period began, where our row does not know that period.
+    private var periodBegan: Timestamp? {
+        guard let began = stated.transaction.purchaseDate, !isSamePeriod else { return nil }
+        if let ours = row.signedDate, began > ours { return began }
+        let mayBeRecovery = ourStatus == .billingGracePeriod || ourStatus == .billingRetry
+        return mayBeRecovery ? nil : began
+    }
+}
+
+extension StatedSubscription {
+    /// How far in the past the end of a subscription may be that Apple calls active or in grace.
+    ///
+    /// Apple may record a renewal, or the end of a grace period, late: delays of minutes are
+    /// documented, and common in the sandbox.
+    static let lateBookingToleranceMilliseconds: Int64 = 60 * 60 * 1000
+
+    /// How far in the future the end may be of a subscription that is signed as in billing retry:
+    /// Apple first charges within the 24 hours before the end.
+    static let earlyChargeToleranceMilliseconds: Int64 = 24 * 60 * 60 * 1000
+
+    /// How far in the future the end of an ended subscription may be: Apple's clocks differ a
+    /// little.
+    static let clockToleranceMilliseconds: Int64 = 60 * 1000
+
+    /// The longest Billing Grace Period is 28 days; one day is added for time zones.
+    static let longestGraceMilliseconds: Int64 = 29 * 24 * 60 * 60 * 1000
+
+    /// Why the unsigned status contradicts the signed fields; `nil` when it does not.
+    ///
+    /// Only TLS protects the status, so it never ends access that the signed fields state, nor
+    /// gives access that they deny (docs/promises.md). Where the fields allow both, the status
+    /// decides: a prorated refund need not end the access, an upgraded transaction is superseded by
+    /// another one, and Apple is known to state a grace period without its date or without the
+    /// retry flag.
+    ///
+    /// Times are compared with the signing date and not with our clock, because that is the moment
+    /// that status and fields describe. So neither a wrong clock nor a slow run makes a
+    /// contradiction, and archived evidence is judged as on its day. Source: App Store Server API,
+    /// `status`, and the signed fields that belong to each of its values.
+    var contradiction: String? {
+        switch status {
+        case .active: activeContradiction
+        case .expired: expiredContradiction
+        case .billingRetry: retryContradiction
+        case .billingGracePeriod: graceContradiction
+        case .revoked:
+            transaction.revocationDate == nil ? "revoked, but not signed as revoked" : nil
+        default: nil
+        }
+    }
+
+    private var activeContradiction: String? {
+        if transaction.isWhollyRevoked { return "active, but signed as revoked" }
+        guard !isSignedAsInGrace, !(end.map { isAhead($0, by: 0) } ?? false) else { return nil }
+        if isSignedAsInRetry { return "active, but signed as in billing retry" }
+        guard let end else { return nil }
+        // A subscription with a reason for its expiration is not renewed late.
+        if renewal.expirationIntent.map((1...5).contains) ?? false {
+            return "active, but signed as expired"
+        }
+        return isPast(end, by: Self.lateBookingToleranceMilliseconds)
+            ? "active, but signed as ended" : nil
+    }
+
+    /// Expired means that Apple no longer tries to charge, so a signed retry flag contradicts it,
+    /// too.
+    private var expiredContradiction: String? {
+        if isSignedAsInRetry { return "expired, but signed as in billing retry" }
+        if isSignedAsInGrace { return "expired, but signed as in its grace period" }
+        return isSignedAsPaid(end, by: Self.clockToleranceMilliseconds)
+            ? "expired, but signed as running" : nil
+    }
+
+    private var retryContradiction: String? {
+        if isSignedAsInGrace { return "in billing retry, but signed as in its grace period" }
+        let isRunning =
+            isSignedAsInRetry
+            ? isSignedAsPaid(transaction.expiresDate, by: Self.earlyChargeToleranceMilliseconds)
+            : isSignedAsPaid(end, by: Self.clockToleranceMilliseconds)
+        return isRunning ? "in billing retry, but signed as running" : nil
+    }
+
+    private var graceContradiction: String? {
+        if transaction.isWhollyRevoked { return "in grace period, but signed as revoked" }
+        if let graceEnd = renewal.gracePeriodExpiresDate {
+            return isPast(graceEnd, by: Self.lateBookingToleranceMilliseconds)
+                ? "in grace period, but signed as past it" : nil
+        }
+        guard isSignedAsInRetry else {
+            return "in grace period, but signed neither with its end nor as in billing retry"
+        }
+        return (end.map { isPast($0, by: Self.longestGraceMilliseconds) } ?? false)
+            ? "in grace period, but signed as ended longer ago than any lasts" : nil
+    }
+
+    private var isSignedAsInRetry: Bool { renewal.isInBillingRetryPeriod == true }
+
+    /// Apple is known to sign a false retry flag beside a grace date in the future; it does not
+    /// count.
+    private var isSignedAsInGrace: Bool {
+        guard !transaction.isWhollyRevoked, let end = renewal.gracePeriodExpiresDate else {
+            return false
+        }
+        return isAhead(end, by: 0)
+    }
+
+    /// Whether the signed transaction gives access until an end in the future.
+    private func isSignedAsPaid(_ end: Timestamp?, by milliseconds: Int64) -> Bool {
+        guard transaction.revocationDate == nil, !transaction.isUpgraded, let end else {
+            return false
+        }
+        return isAhead(end, by: milliseconds)
+    }
+
+    /// The end of the paid period; an extension may move `renewalDate` and not `expiresDate`.
+    private var end: Timestamp? {
+        [transaction.expiresDate, renewal.renewalDate].compactMap(\.self).max()
+    }
+
+    private func isPast(_ end: Timestamp, by milliseconds: Int64) -> Bool {
+        end.adding(milliseconds: milliseconds) < signedDate
+    }
+
+    private func isAhead(_ end: Timestamp, by milliseconds: Int64) -> Bool {
+        end > max(transaction.signedDate, renewal.signedDate).adding(milliseconds: milliseconds)
+    }
+}

@@ -107,3 +107,183 @@ extension HistoryReading {
         }
     }
 }
+
+/// Fills in empty columns of a stored period from Apple's signed transaction with the same id.
+///
+/// Other transactions of the same line item (restores, further devices) have other dates, so
+/// nothing is taken from them. Columns with a value are never changed.
+struct PeriodFill: Hashable, Sendable {
+    let period: LocalTransaction
+    let transaction: SignedTransaction
+    /// The columns to fill in, in the table's order; never empty.
+    let fields: [TransactionField]
+
+    /// `nil` when there is nothing to fill in, the transaction has another id, or the row was
+    /// signed later.
+    init?(of period: LocalTransaction, from transaction: SignedTransaction, policy: Policy) {
+        guard period.key.transactionID == transaction.transactionID,
+            period.originalTransactionID == transaction.originalTransactionID,
+            !(period.signedDate?.isLater(thanApple: transaction.signedDate) ?? false)
+        else { return nil }
+        let stated = transaction.asLocal(key: period.key)
+        let fields = TransactionField.fillable.filter { field in
+            period.value(of: field) == .null && stated.value(of: field) != .null
+                && policy.writesInPeriods(field)
+                && Self.partner(of: field).map { period.agrees(with: stated, in: $0) } ?? true
+        }
+        guard !fields.isEmpty else { return nil }
+        self.period = period
+        self.transaction = transaction
+        // A row that differs elsewhere was not written from this statement, so its date stays
+        // empty.
+        let agrees = TransactionField.fillable.allSatisfy {
+            period.agrees(with: stated, in: $0)
+        }
+        self.fields = fields + (period.signedDate == nil && agrees ? [.signedDate] : [])
+    }
+
+    /// The column that a value depends on: a price in another currency is another price.
+    private static func partner(of field: TransactionField) -> TransactionField? {
+        switch field {
+        case .price: .currency
+        case .currency: .price
+        case .revocationReason: .revocationDate
+        default: nil
+        }
+    }
+
+    /// The correction that fills the columns in.
+    func correction(of subscription: SubscriptionKey) -> PlannedCorrection {
+        let stated = transaction.asLocal(key: period.key)
+        var changes: [TransactionField: FieldChange] = [:]
+        for field in fields {
+            changes[field] = FieldChange(
+                before: period.storedValue(of: field), after: stated.value(of: field))
+        }
+        let named = fields.filter { $0 != .signedDate }.map(\.rawValue)
+        return PlannedCorrection(
+            target: .updatePeriod(period.key, of: subscription), changes: .period(changes),
+            kinds: [], evidence: transaction.evidence.digest, evidenceRenewal: nil,
+            appleSignedDate: transaction.signedDate,
+            reason: "Fills in what was not known yet of a period: "
+                + named.joined(separator: ", ") + ".",
+            rules: [ColumnFill.applied])
+    }
+}
+
+extension LocalTransaction {
+    /// Whether a column is empty or equal to the transaction's value.
+    fileprivate func agrees(with stated: LocalTransaction, in field: TransactionField) -> Bool {
+        switch (value(of: field), stated.value(of: field)) {
+        case (.null, _): true
+        case (.time(let ours), .time(let theirs)): ours.agrees(withApple: theirs)
+        case (let ours, let theirs): ours == theirs
+        }
+    }
+}
+
+extension Policy {
+    /// Whether a column of a stored period may be filled in.
+    ///
+    /// Price and currency always are, as in the insert of a period; only differences in them are
+    /// report-only.
+    func writesInPeriods(_ field: TransactionField) -> Bool {
+        [.price, .currency].contains(field) || !reportOnlyFields.contains(field.rawValue)
+    }
+}
+
+/// One paid period as Apple states it: all transactions of one web order line item.
+struct StatedPeriod: Hashable, Sendable {
+    /// The transaction that represents the period: its first purchase.
+    let transaction: SignedTransaction
+    private let transactionIDs: Set<String>
+
+    /// Whether a stored period is this one: by line item first, then by transaction id.
+    func includes(_ local: LocalTransaction) -> Bool {
+        if let ours = local.webOrderLineItemID, let theirs = transaction.webOrderLineItemID,
+            ours == theirs
+        {
+            return true
+        }
+        return transactionIDs.contains(local.key.transactionID)
+    }
+
+    /// Whether a transaction of Apple's belongs to it.
+    func contains(_ other: SignedTransaction) -> Bool {
+        other.originalTransactionID == transaction.originalTransactionID
+            && (other.webOrderLineItemID.map { $0 == transaction.webOrderLineItemID } ?? false
+                || transactionIDs.contains(other.transactionID))
+    }
+
+    /// Whether it gives access at a time.
+    func entitles(at time: Timestamp) -> Bool {
+        !transaction.isWhollyRevoked && !transaction.isUpgraded
+            && (transaction.expiresDate.map { $0 > time } ?? false)
+    }
+
+    /// Groups transactions into periods, oldest purchase first.
+    ///
+    /// A transaction that changes while its history is read appears twice: the later signed one
+    /// counts.
+    static func periods(of transactions: [SignedTransaction]) -> [StatedPeriod] {
+        Dictionary(grouping: transactions.latestByID.values) {
+            $0.webOrderLineItemID ?? "t\($0.transactionID)"
+        }
+        .values.compactMap { members in
+            members.min { $0.comesBefore($1) }.map {
+                StatedPeriod(
+                    transaction: $0, transactionIDs: Set(members.map(\.transactionID)))
+            }
+        }
+        .sorted { $0.transaction.comesBefore($1.transaction) }
+    }
+}
+
+extension [SignedTransaction] {
+    /// Each transaction once, by its id: the later signed one counts.
+    var latestByID: [String: SignedTransaction] {
+        Dictionary(
+            map { ($0.transactionID, $0) },
+            uniquingKeysWith: { $0.isSignedAfter($1) ? $0 : $1 })
+    }
+}
+
+extension SignedTransaction {
+    fileprivate func isSignedAfter(_ other: SignedTransaction) -> Bool {
+        (signedDate, evidence.jws) > (other.signedDate, other.evidence.jws)
+    }
+
+    fileprivate func comesBefore(_ other: SignedTransaction) -> Bool {
+        if let mine = purchaseDate, let theirs = other.purchaseDate, mine != theirs {
+            return mine < theirs
+        }
+        return (transactionID.utf8.count, transactionID)
+            < (other.transactionID.utf8.count, other.transactionID)
+    }
+}
+
+extension StatedPeriod {
+    /// The insert of this period for a subscription.
+    ///
+    /// Price and currency are written, too; only differences in them are report-only.
+    func insert(into subscription: SubscriptionKey, kinds: [FindingKind]) -> PlannedCorrection {
+        let key = TransactionKey(
+            bundleID: subscription.bundleID, environment: subscription.environment,
+            transactionID: transaction.transactionID)
+        let local = transaction.asLocal(key: key)
+        var changes: [TransactionField: FieldChange] = [:]
+        for field in TransactionField.allCases where local.value(of: field) != .null {
+            changes[field] = FieldChange(before: .null, after: local.value(of: field))
+        }
+        return PlannedCorrection(
+            target: .insertPeriod(key, of: subscription), changes: .period(changes), kinds: kinds,
+            evidence: transaction.evidence.digest, evidenceRenewal: nil,
+            appleSignedDate: transaction.signedDate,
+            reason: kinds.isEmpty
+                ? "First fill of the subscription's periods."
+                : "Takes in a period of Apple's history: transaction_missing.",
+            rules: kinds.isEmpty
+                ? [FirstFill.applied]
+                : kinds.map { AppliedRule(kind: $0, rule: TransactionMissingRule.identity) })
+    }
+}

@@ -63,3 +63,143 @@ struct OwnFaultGuard: PlanGuard {
             + "than Apple's"
     }
 }
+
+/// Counts in which way the dates that a plan corrects differ from Apple's.
+///
+/// There are only 112 time zone offsets of whole quarters of an hour, so this stays small.
+struct OwnFaults: Hashable, Sendable {
+    /// Rows that differ in the same way, with the first ids as examples.
+    struct Group: Hashable, Sendable {
+        private(set) var rows = 0
+        private(set) var examples: [String] = []
+        private static let mostExamples = 2
+
+        mutating func add(_ id: String) {
+            rows += 1
+            if examples.count < Self.mostExamples { examples.append(id) }
+        }
+
+        /// The sum of both groups; the examples of this one come first.
+        func joined(with other: Group) -> Group {
+            var sum = self
+            sum.rows += other.rows
+            sum.examples = Array((examples.prefix(1) + other.examples).prefix(Self.mostExamples))
+            return sum
+        }
+    }
+
+    /// Dates of the same period that differ, by any amount.
+    private(set) var withinOnePeriod = 0
+    private(set) var divided = Group()
+    private(set) var multiplied = Group()
+    private var offsets: [Int: Group] = [:]
+
+    mutating func add(_ correction: PlannedCorrection) {
+        guard let difference = DateDifference(of: correction) else { return }
+        let id = correction.subscription.originalTransactionID
+        switch difference.relation {
+        case .divided: divided.add(id)
+        case .multiplied: multiplied.add(id)
+        case .quarterHours(let quarters):
+            withinOnePeriod += 1
+            offsets[quarters, default: Group()].add(id)
+        case .other: withinOnePeriod += 1
+        }
+    }
+
+    /// The offset that most of the differing dates have, in quarters of an hour.
+    ///
+    /// Two offsets that are an hour apart count together, because a zone may have summer time.
+    var sharedOffset: (quarters: [Int], group: Group)? {
+        let sorted = offsets.sorted { $0.key < $1.key }
+        if let most = sorted.max(by: { $0.value.rows < $1.value.rows }), isMost(most.value) {
+            return ([most.key], most.value)
+        }
+        let pairs = sorted.compactMap { quarters, group in
+            offsets[quarters + 4].map {
+                (quarters: [quarters, quarters + 4], group.joined(with: $0))
+            }
+        }
+        guard let most = pairs.max(by: { $0.1.rows < $1.1.rows }), isMost(most.1) else {
+            return nil
+        }
+        return most
+    }
+
+    /// Whether the group has at least four fifths of the differing dates.
+    private func isMost(_ group: Group) -> Bool { group.rows * 5 >= withinOnePeriod * 4 }
+}
+
+/// In which way a date of ours differs from Apple's date for the same thing.
+struct DateDifference: Hashable, Sendable {
+    enum Relation: Hashable, Sendable {
+        /// Ours is Apple's divided by 1,000: seconds instead of milliseconds.
+        case divided
+        /// Ours is Apple's multiplied by 1,000: microseconds instead of milliseconds.
+        case multiplied
+        /// Ours is later (earlier when negative) by so many quarters of an hour, up to 14 hours.
+        case quarterHours(Int)
+        case other
+    }
+
+    let relation: Relation
+
+    /// Compares the first date of the row that the correction changes from one time to another.
+    ///
+    /// `nil` when it changes none, or the period may be another one: a renewal moves dates rightly.
+    init?(of correction: PlannedCorrection) {
+        guard case .update(let key, _) = correction.target else { return nil }
+        let changed = Self.dates.lazy.compactMap { Self.times(of: $0, in: correction) }.first
+        guard let (ours, apple) = changed else { return nil }
+        relation = Self.relation(of: ours, to: apple)
+        switch relation {
+        case .divided, .multiplied: break
+        case .quarterHours, .other:
+            guard Self.isAboutOnePeriod(correction, key.environment) else { return nil }
+        }
+    }
+
+    private static let dates: [SubscriptionField] = [
+        .expiresDate, .gracePeriodExpiresDate, .revocationDate,
+    ]
+
+    /// The columns that identify the period.
+    private static let period: [SubscriptionField] = [
+        .latestTransactionID, .webOrderLineItemID, .productID,
+    ]
+
+    private static let minutesPerQuarter: Int64 = 15
+
+    private static func times(
+        of field: SubscriptionField, in correction: PlannedCorrection
+    ) -> (ours: Timestamp, apple: Timestamp)? {
+        guard let change = correction.changes.ofSubscription[field],
+            case .time(let ours) = change.before,
+            case .time(let apple) = change.after
+        else { return nil }
+        return (ours, apple)
+    }
+
+    /// Whether the correction leaves the columns that identify the period unchanged.
+    ///
+    /// In production, filling in an empty one is no change. In the sandbox it counts as a change,
+    /// because a renewal there moves a date by minutes or by an hour, like a time zone.
+    private static func isAboutOnePeriod(
+        _ correction: PlannedCorrection, _ environment: String
+    ) -> Bool {
+        let mayBeUnknown = environment == AppStoreEnvironment.production.rawValue
+        return period.allSatisfy { field in
+            guard let change = correction.changes.ofSubscription[field] else { return true }
+            return mayBeUnknown && change.before == .null
+        }
+    }
+
+    private static func relation(of ours: Timestamp, to apple: Timestamp) -> Relation {
+        switch ValuePattern(ours: .time(ours), theirs: .time(apple)) {
+        case .secondsForMilliseconds: .divided
+        case .millisecondsForSeconds: .multiplied
+        case .offset(let minutes): .quarterHours(Int(minutes / minutesPerQuarter))
+        case .factor, nil: .other
+        }
+    }
+}

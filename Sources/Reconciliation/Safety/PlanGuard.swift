@@ -115,3 +115,177 @@ struct AccessChanges: Hashable, Sendable {
         if !ours, apple { given += 1 }
     }
 }
+
+/// `max_changes`: the plan changes more subscriptions than a night ever should.
+struct ChangeCountGuard: PlanGuard {
+    let name = GuardName.maxChanges
+
+    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+        let changes = plan.totals.changes
+        guard changes >= limits.minChanges, changes > limits.maxChanges else { return nil }
+        return "The plan changes \(changes) rows; max_changes allows \(limits.maxChanges)."
+    }
+}
+
+/// `max_change_share`: the plan changes too large a share of the rows.
+///
+/// Where only due rows were asked about, two shares are held against the limit: that of the whole
+/// table, because most due rows are due because something has changed; and that of the rows which
+/// were asked about without a sign of a change, because they stand for the rest of the table.
+///
+/// `min_changes` exempts small tables, where three rows are a large share. A share of 1 is no
+/// limit, because a first fill also inserts rows that are not in scope yet.
+struct ChangeShareGuard: PlanGuard {
+    let name = GuardName.maxChangeShare
+
+    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+        let share = limits.maxChangeShare
+        let changes = plan.totals.changes
+        if changes >= limits.minChanges, plan.passes(share, by: changes) {
+            return "The plan changes \(changes) of \(plan.coveredInWords); "
+                + "max_change_share allows \(share)."
+        }
+        let routine = plan.totals.routine?.changed ?? 0
+        guard routine >= limits.minChanges, let part = plan.routine(passes: share, by: routine)
+        else { return nil }
+        return "The plan changes \(part); max_change_share allows \(share)."
+    }
+}
+
+/// `max_same_direction_share`: the plan ends access for too many rows, or gives access to too many.
+///
+/// When most subscriptions seem to expire at once, that is an incident at Apple or in the table,
+/// and not a change of so many customers. Where only due rows were asked about, the shares are those of
+/// `max_change_share`. `min_changes` exempts small plans; a share of 1 is no
+/// limit.
+struct DirectionGuard: PlanGuard {
+    let name = GuardName.maxSameDirectionShare
+
+    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+        let (all, routine) = (plan.survey.access, plan.survey.routineAccess)
+        let sentences = [
+            sentence("ends access for", all.ended, routine.ended, plan, limits),
+            sentence("gives access to", all.given, routine.given, plan, limits),
+        ].compactMap(\.self)
+        guard !sentences.isEmpty else { return nil }
+        return sentences.joined(separator: " ")
+            + " So many at once are rather an incident at Apple's or in the table than news about "
+            + "customers: look at Apple's system status and at a few of them in the app."
+    }
+
+    private func sentence(
+        _ what: String, _ rows: Int, _ routine: Int, _ plan: SurveyedPlan, _ limits: GuardLimits
+    ) -> String? {
+        let share = limits.maxSameDirectionShare
+        var part: String?
+        if rows >= limits.minChanges, plan.passes(share, by: rows) {
+            part = "\(rows) of \(plan.coveredInWords)"
+        } else if routine >= limits.minChanges {
+            part = plan.routine(passes: share, by: routine)
+        }
+        return part.map {
+            "The plan \(what) \($0), and max_same_direction_share allows \(share)."
+        }
+    }
+}
+
+/// `max_excluded_share`: too many rows were excluded, because they belong to no configured app or
+/// are in flight.
+///
+/// Then the settings name the wrong app or environment, or something keeps rewriting the rows, and
+/// matches of the remaining rows prove little. Rows in flight only because of our own last
+/// correction are not counted.
+struct ExclusionGuard: PlanGuard {
+    let name = GuardName.maxExcludedShare
+
+    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+        let strangers = plan.totals.totals.excluded[.appNotConfigured] ?? 0
+        let inFlight = max(
+            0,
+            (plan.totals.totals.excluded[.inFlight] ?? 0) - plan.totals.inFlightByOurselves)
+        let excluded = strangers + inFlight
+        guard excluded >= max(1, limits.minChanges) else { return nil }
+        let counts = [
+            strangers > 0 ? "\(strangers) belong to no configured app" : nil,
+            inFlight > 0 ? "\(inFlight) are in flight" : nil,
+        ].compactMap(\.self).joined(separator: ", ")
+        if plan.passes(limits.maxExcludedShare, by: excluded) {
+            return "\(excluded) of \(plan.coveredInWords) were left out (\(counts)); "
+                + "max_excluded_share allows \(limits.maxExcludedShare). \(advice(strangers))"
+        }
+        return growth(of: strangers, since: plan.totals.lastRun, limits)
+    }
+
+    /// Compares with the last run: another app's rows that were added to the table also make it
+    /// larger, so their share alone may stay below the limit.
+    private func growth(of strangers: Int, since last: RunTotals?, _ limits: GuardLimits) -> String?
+    {
+        guard let last, limits.maxExcludedShare < 1 else { return nil }
+        let before = last.excluded[.appNotConfigured] ?? 0
+        let more = strangers - before
+        guard more >= max(1, limits.minChanges),
+            Double(more) > limits.maxExcludedShare * Double(last.inScope)
+        else { return nil }
+        return
+            "\(strangers) rows belong to no configured app; at the last run it were \(before) of "
+            + "\(last.inScope), and max_excluded_share allows \(limits.maxExcludedShare) more. "
+            + advice(strangers)
+    }
+
+    private func advice(_ strangers: Int) -> String {
+        strangers > 0
+            ? "Compare apps in trueup.yaml with the rows' bundle_id and environment: trueup doctor "
+                + "counts them."
+            : "Find out what rewrites these rows, or whether settle is too long."
+    }
+}
+
+/// `max_not_found_share`: Apple does not know too many of our ids.
+///
+/// Nothing is written for such rows, but many of them mean that the wrong app or environment was
+/// asked, and then the other rows must not be written either.
+struct NotFoundGuard: PlanGuard {
+    let name = GuardName.maxNotFoundShare
+
+    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+        let notFound = plan.totals.notFound
+        guard notFound >= limits.minChanges,
+            Double(notFound) > limits.maxNotFoundShare * Double(plan.covered)
+        else { return nil }
+        return "Apple did not find \(notFound) of \(plan.coveredInWords); "
+            + "max_not_found_share allows \(limits.maxNotFoundShare)."
+    }
+}
+
+/// `max_shrink_share`: the table has lost too many of its rows since the last run.
+///
+/// It objects to an empty plan, too: the rows that are left of the table may all match. A size that
+/// it objected to is not the one that the next run compares with.
+struct ShrinkGuard: PlanGuard {
+    let name = GuardName.maxShrinkShare
+
+    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+        guard let before = plan.totals.tableRowsBefore else { return nil }
+        let lost = before - plan.totals.tableRows
+        guard lost >= max(1, limits.minChanges), limits.maxShrinkShare < 1,
+            Double(lost) > limits.maxShrinkShare * Double(before)
+        else { return nil }
+        return "The table subscriptions holds \(plan.totals.tableRows) rows; at the last run it "
+            + "held \(before), so \(lost) are gone; max_shrink_share allows "
+            + "\(limits.maxShrinkShare) of them. Find out who deleted rows, or whether this is the "
+            + "right database, before anything else."
+    }
+}
+
+/// `max_verification_failures`: too many signed payloads do not verify, whatever the number of
+/// rows.
+struct VerificationGuard: PlanGuard {
+    let name = GuardName.maxVerificationFailures
+
+    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+        let failures = plan.totals.verificationFailures
+        guard failures > limits.maxVerificationFailures else { return nil }
+        return "\(failures) signed payloads could not be verified; "
+            + "max_verification_failures allows \(limits.maxVerificationFailures)."
+    }
+}

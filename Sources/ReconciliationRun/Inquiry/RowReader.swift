@@ -1,3 +1,4 @@
+import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
@@ -43,5 +44,147 @@ struct RowReader: Sendable {
                 .filter { !$0.value.standIns.isEmpty }
                 .map { ($0.key.originalTransactionID, $0.value.standIns) },
             uniquingKeysWith: { first, _ in first })
+    }
+}
+
+/// Finds our rows of a subscription that are stored under another id: the id of a later
+/// transaction, or its id before a migration.
+///
+/// No status answer contains such an id, so before a subscription is inserted these rows are
+/// searched.
+struct StandInSearch: Sendable {
+    let rows: RowReader
+
+    /// What earlier looks found, and rows under the ids before a migration.
+    func known(around item: Case) async throws(StoreError) -> [String: [SubscriptionKey]] {
+        let missing = Self.missing(in: item)
+        guard !missing.isEmpty else { return [:] }
+        var found = try await rows.standIns(
+            of: missing.map(\.originalTransactionID), in: item.app)
+        let before = missing.compactMap(\.transaction.previousOriginalTransactionID)
+        guard !before.isEmpty else { return found }
+        let held = try await rows.rows(holding: before)
+        for stated in missing {
+            let standing = held.map(\.row.key).filter {
+                $0.originalTransactionID == stated.transaction.previousOriginalTransactionID
+            }
+            found[stated.originalTransactionID, default: []] += standing
+        }
+        return found
+    }
+
+    /// Rows under the ids of later transactions that the customer's history names.
+    func listed(in item: Case) async throws(StoreError) -> [String: [SubscriptionKey]] {
+        guard case .complete(let transactions) = item.history else { return [:] }
+        let missing = Set(Self.missing(in: item).map(\.originalTransactionID))
+        let later = transactions.filter {
+            missing.contains($0.originalTransactionID)
+                && $0.transactionID != $0.originalTransactionID
+        }
+        guard !later.isEmpty else { return [:] }
+        let originals = Dictionary(
+            later.map { ($0.transactionID, $0.originalTransactionID) },
+            uniquingKeysWith: { first, _ in first })
+        var found: [String: [SubscriptionKey]] = [:]
+        for row in try await rows.rows(holding: Array(originals.keys)) {
+            guard let original = originals[row.row.key.originalTransactionID] else { continue }
+            found[original, default: []].append(row.row.key)
+        }
+        return found
+    }
+
+    /// The subscriptions of the answer that we do not hold.
+    static func missing(in item: Case) -> [StatedSubscription] {
+        guard case .answered(let answer) = item.statuses else { return [] }
+        let others = answer.subscriptions.filter {
+            $0.originalTransactionID != item.asked?.row.key.originalTransactionID
+        }
+        guard !others.isEmpty else { return [] }
+        let held = Set(item.held.map(\.row.key.originalTransactionID))
+        return others.filter { !held.contains($0.originalTransactionID) }
+    }
+}
+
+/// Reads a customer's transaction history to its end, or says that it could not.
+struct HistoryReader: Sendable {
+    let store: any AppStore
+    let tally: AnswerTally
+    let clock: RunClock
+
+    struct Reading: Sendable {
+        var history: HistoryReading
+        /// Where the next reading begins; `nil` unless this one reached the end.
+        var revision: String?
+        /// Fields of the pages that this version does not know, each once.
+        var unknowns: [UnknownValue]
+    }
+
+    /// Pages until Apple says that there is no more.
+    ///
+    /// A revision that Apple no longer accepts is dropped and the reading starts over, once. Two
+    /// pages with one revision, or an empty page that promises more, end it as incomplete.
+    func read(_ id: TransactionID, after stored: String?) async throws(RunStop) -> Reading {
+        let reading = try await page(id, from: stored)
+        guard case .restart = reading else { return reading.reading }
+        return try await page(id, from: nil).reading
+    }
+
+    private enum Outcome {
+        case reached(Reading)
+        case restart
+
+        var reading: Reading {
+            switch self {
+            case .reached(let reading): reading
+            case .restart: .incomplete("Apple refused to continue the history")
+            }
+        }
+    }
+
+    private func page(_ id: TransactionID, from start: String?) async throws(RunStop) -> Outcome {
+        var transactions: [SignedTransaction] = []
+        var unknowns: [UnknownValue] = []
+        var revision = start
+        var seen: Set<String> = start.map { [$0] } ?? []
+        for _ in 0..<RunLimits.historyPagesPerCustomer {
+            // Page after page it may take longer than all the rest of a run.
+            if clock.isPastDeadline { throw .deadlineReached }
+            let lookup = try await store.transactionHistory(of: id, after: revision)
+            tally.note(lookup)
+            switch lookup {
+            case .answered(let page):
+                tally.note(rejected: page.rejected)
+                guard page.rejected.isEmpty else {
+                    let isInvalid = page.rejected.contains { !$0.isUndetermined }
+                    return .reached(
+                        .incomplete(
+                            isInvalid
+                                ? "a transaction in it did not verify"
+                                : "whether a certificate in it is revoked could not be learned"))
+                }
+                transactions += page.transactions
+                unknowns += page.unknowns.filter { !unknowns.contains($0) }
+                guard page.hasMore else {
+                    return .reached(
+                        Reading(
+                            history: start.map { .since(revision: $0, transactions) }
+                                ?? .complete(transactions), revision: page.revision,
+                            unknowns: unknowns))
+                }
+                guard !page.transactions.isEmpty, seen.insert(page.revision).inserted else {
+                    return .reached(.incomplete("its pages repeat"))
+                }
+                revision = page.revision
+            case .restart: return .restart
+            default: return .reached(.incomplete("a page of it was not answered"))
+            }
+        }
+        return .reached(.incomplete("it has more pages than the limit"))
+    }
+}
+
+extension HistoryReader.Reading {
+    fileprivate static func incomplete(_ why: String) -> Self {
+        Self(history: .incomplete(why), revision: nil, unknowns: [])
     }
 }

@@ -1,7 +1,7 @@
 import Logging
 import Reconciliation
 import SubscriptionStore
-import Subscriptions
+package import Subscriptions
 
 /// Reads one app's notification history from its watermark, and stores what never arrived.
 ///
@@ -173,5 +173,129 @@ struct RecoverStep {
         outcome.findings = [finding]
         outcome.evidence = rejected.payload.map { [$0] } ?? []
         return outcome
+    }
+}
+
+/// Which part of an app's notification history a run reads.
+package struct RecoveryWindow: Hashable {
+    package let window: NotificationWindow
+    /// Notifications signed later than this are left to the next run.
+    package let readThrough: Timestamp
+    /// How much of the time since the watermark Apple no longer keeps.
+    package let lostMilliseconds: Int64
+    /// Up to where earlier runs had read; `nil` before the first.
+    private let watermark: Timestamp?
+
+    package init(
+        watermark: Timestamp?, now: Timestamp, environment: AppStoreEnvironment,
+        settings: RecoverSettings, settleMilliseconds: Int64
+    ) {
+        let keptDays =
+            switch environment {
+            case .production: RunLimits.notificationDaysProduction
+            case .sandbox: RunLimits.notificationDaysSandbox
+            }
+        let oldest = now.adding(
+            milliseconds: RunLimits.notificationMarginMilliseconds
+                - keptDays * Milliseconds.perDay)
+        let wanted =
+            watermark.map { $0.adding(milliseconds: -settings.overlapMilliseconds) }
+            ?? now.adding(milliseconds: -settings.lookbackMilliseconds)
+        // A watermark from the future (a clock that was set back) must not make an empty window.
+        let start = min(max(wanted, oldest), now.adding(milliseconds: -1))
+        self.watermark = watermark
+        self.window = NotificationWindow(start: start, end: now)
+        self.readThrough = now.adding(milliseconds: -settleMilliseconds)
+        self.lostMilliseconds = watermark.map { max(0, oldest.milliseconds(since: $0)) } ?? 0
+    }
+
+    /// Where the history counts as read after this run.
+    ///
+    /// An entry that does not verify may be a genuine notification that was damaged on its way, so the
+    /// watermark waits for it. It waits for days and not for ever: an entry that never verifies must
+    /// not make every later night read half a year.
+    ///
+    /// - Parameter unverifiable: How many entries of the window did not verify.
+    /// - Returns: Behind which nothing is left to be read again, but for the overlap.
+    package func watermark(afterReading unverifiable: Int) -> Timestamp {
+        guard unverifiable > 0 else { return readThrough }
+        let oldest = readThrough.adding(
+            milliseconds: -RunLimits.unverifiedHistoryDays * Milliseconds.perDay)
+        return min(readThrough, max(watermark ?? window.start, oldest))
+    }
+
+    /// What is lost for good, in a sentence; `nil` when nothing is.
+    package func shortfall(of app: AppIdentity) -> String? {
+        guard lostMilliseconds > 0 else { return nil }
+        return "The notification history of \(app.bundleID) (\(app.environment.rawValue)) was last "
+            + "read \(lostMilliseconds / Milliseconds.perDay + 1) days \(IncompleteReading.tooLate): "
+            + "notifications before \(window.start.rfc3339) cannot be recovered. A full walk "
+            + "settles the subscriptions themselves."
+    }
+}
+
+/// Decides, page by page, how a sweep through the notification history goes on.
+///
+/// It cannot loop and cannot end early unnoticed: a repeated token, an empty page that promises
+/// more, and more pages than the limit all end it as not finished.
+package struct NotificationSweep {
+    package enum Step: Hashable {
+        case nextPage
+        case finished
+        case gaveUp(String)
+    }
+
+    package private(set) var paginationToken: String?
+    private var pages = 0
+    private var restarts = 0
+    /// Brent's cycle detection: one remembered page, renewed at powers of two.
+    private var remembered: [String] = []
+    private var nextRemembering = 1
+
+    package init() {}
+
+    package mutating func pageArrived(_ lookup: Lookup<NotificationPage>) -> Step {
+        switch lookup {
+        case .answered(let page): return pageArrived(page)
+        case .restart:
+            restarts += 1
+            guard restarts <= RunLimits.notificationSweepRestarts else {
+                return .gaveUp("its page token ended \(restarts) times")
+            }
+            paginationToken = nil
+            remembered = []
+            return .nextPage
+        case .rateLimited: return .gaveUp("Apple's rate limit")
+        case .unavailable(let why), .undecodable(let why): return .gaveUp(why)
+        case .internalFault: return .gaveUp("Apple answered 5000000")
+        case .unverified(let rejected): return .gaveUp(rejected.failure.detail)
+        case .refused(let code, _, _): return .gaveUp("Apple refused it (\(code))")
+        case .transactionNotFound, .accountNotFound, .invalidID:
+            return .gaveUp("Apple answered about a transaction that was not asked for")
+        }
+    }
+
+    private mutating func pageArrived(_ page: NotificationPage) -> Step {
+        guard page.hasMore else { return .finished }
+        guard let token = page.paginationToken, !token.isEmpty else {
+            return .gaveUp("a page promises more without saying where")
+        }
+        let uuids = page.notifications.map(\.notificationUUID)
+        guard !uuids.isEmpty || !page.rejected.isEmpty else {
+            return .gaveUp("an empty page promises more")
+        }
+        guard token != paginationToken, uuids.isEmpty || uuids != remembered else {
+            return .gaveUp("its pages repeat")
+        }
+        pages += 1
+        guard pages < RunLimits.notificationPagesPerSweep else {
+            return .gaveUp("it has more pages than the limit")
+        }
+        if pages == nextRemembering {
+            remembered = uuids
+            nextRemembering *= 2
+        }
+        paginationToken = token
+        return .nextPage
     }
 }

@@ -1,5 +1,7 @@
+import Crypto
 import FoundationEssentials
 import Glibc
+import Subscriptions
 
 /// Reads folders.
 enum Folder {
@@ -43,5 +45,130 @@ enum Folder {
                     ? byte == UInt8(ascii: "-")
                     : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
             }
+    }
+}
+
+/// The digest and size of a file.
+struct FileSeal: Hashable {
+    private static let chunkBytes = 1 << 20
+
+    var sha256: String
+    var bytes: Int
+    /// Line feeds of the content, as `wc -l` counts.
+    var lines: Int
+    /// The size of a packed file's content; `nil` for a plain file.
+    var contentBytes: Int?
+
+    /// Reads a file from its beginning to its end, piece by piece.
+    static func ofFile(at path: String) throws(UnreadableFile) -> FileSeal {
+        guard path.hasSuffix(ContentFile.packedSuffix) else { return try ofPlainFile(at: path) }
+        var seal = try ofPlainFile(at: path)
+        let content = try ContentFile(opening: path, isPacked: true)
+        seal.contentBytes = content.bytes
+        seal.lines = 0
+        var offset = 0
+        while offset < content.bytes {
+            let chunk = try content.read(upTo: chunkBytes, at: offset)
+            guard !chunk.isEmpty else { break }
+            offset += chunk.count
+            var start = 0
+            while let end = chunk.firstLineFeed(from: start) {
+                seal.lines += 1
+                start = end + 1
+            }
+        }
+        return seal
+    }
+
+    private static func ofPlainFile(at path: String) throws(UnreadableFile) -> FileSeal {
+        let file = try PlainFile(path)
+        var hash = SHA256()
+        var seal = FileSeal(sha256: "", bytes: 0, lines: 0)
+        while true {
+            let chunk = try file.read(upTo: chunkBytes, at: seal.bytes)
+            if chunk.isEmpty { break }
+            hash.update(data: chunk)
+            seal.bytes += chunk.count
+            var start = 0
+            while let end = chunk.firstLineFeed(from: start) {
+                seal.lines += 1
+                start = end + 1
+            }
+        }
+        seal.sha256 = hash.finalize().hexadecimal
+        return seal
+    }
+}
+
+extension String {
+    /// 64 lowercase hexadecimal digits.
+    var isDigest: Bool {
+        utf8.count == 64
+            && utf8.allSatisfy {
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+            }
+    }
+
+    /// Whether two texts have the same bytes; `==` also treats canonically equivalent ones as
+    /// equal.
+    func isSame(as other: String?) -> Bool {
+        // Texts with the same bytes are equal; between texts in ASCII the converse holds as well.
+        guard let other, self == other else { return false }
+        return utf8Span.isKnownASCII && other.utf8Span.isKnownASCII
+            || utf8.elementsEqual(other.utf8)
+    }
+}
+
+/// Where some lines of a file stand that is sorted by digest, so that any other is found within a
+/// few of them.
+///
+/// A million lines are searched in twenty steps, each of which reads the file; with the guide it is one
+/// or two. It takes at most a mebibyte: of a longer file it keeps fewer lines.
+struct DigestGuide: Sendable {
+    private static let keptLines = 1 << 16
+
+    /// The first eight bytes of each digest, and where its line begins.
+    private var lines: [(key: UInt64, start: Int)] = []
+    /// Of so many lines one is kept.
+    private var interval = 1
+    private var seen = 0
+
+    /// Notes the next line.
+    mutating func note(_ digest: String, start: Int) {
+        defer { seen += 1 }
+        guard seen % interval == 0 else { return }
+        if lines.count == Self.keptLines {
+            lines = lines.indices.filter { $0 % 2 == 0 }.map { lines[$0] }
+            interval *= 2
+            guard seen % interval == 0 else { return }
+        }
+        lines.append((Self.key(of: digest), start))
+    }
+
+    /// The part of the file where the line of a digest begins, if there is one.
+    func part(for digest: String, ofBytes bytes: Int) -> Range<Int> {
+        let key = Self.key(of: digest)
+        // Others may begin with the same bytes, so the line may be behind one that does.
+        let first = firstIndex { $0 >= key }
+        let next = firstIndex { $0 > key }
+        let isKept = interval == 1 && first < next
+        let low = isKept ? lines[first].start : first == 0 ? 0 : lines[first - 1].start
+        return low..<max(low, next < lines.count ? lines[next].start : bytes)
+    }
+
+    /// The index of the first line whose key holds; keys that do not hold come first.
+    private func firstIndex(where holds: (UInt64) -> Bool) -> Int {
+        var low = 0
+        var high = lines.count
+        while low < high {
+            let middle = low + (high - low) / 2
+            if holds(lines[middle].key) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    private static func key(of digest: String) -> UInt64 {
+        UInt64(digest.prefix(16), radix: 16) ?? 0
     }
 }

@@ -1,3 +1,6 @@
+import Crypto
+import Subscriptions
+
 /// Compares the files of a run's folder with `manifest.json` and `SHA256SUMS`.
 struct FileCheck {
     static let manifest = "manifest.json"
@@ -95,5 +98,126 @@ struct FileCheck {
             }
         }
         return sums
+    }
+}
+
+/// What can be checked beside the corrections of a run: its findings and its plan.
+///
+/// Both rest on the same evidence as the corrections, but on no earlier run, so a second processor can
+/// check them.
+struct ListedContents: Sendable {
+    /// The problems of the findings.
+    private(set) var findings = ProblemList()
+    /// The problems of the plan.
+    private(set) var plan = ProblemList()
+    private(set) var counts = RunCounts()
+    /// The roots of the verified evidence, as `EvidenceVerifier` has them.
+    private(set) var roots: Set<EvidenceRoot> = []
+    private(set) var rehearsalRoots: Set<String> = []
+
+    /// Checks findings and plan.
+    ///
+    /// - Parameters:
+    ///   - path: The run's folder.
+    ///   - folder: Its name in messages.
+    ///   - manifest: The run's manifest.
+    ///   - trust: The trusted roots.
+    ///   - apps: The apps of this run and of those that it follows.
+    ///   - guide: Where payloads stand in the file of evidence.
+    /// - Returns: The counts and problems.
+    @concurrent
+    static func audit(
+        path: String, folder: String, manifest: ManifestRecord, trust: AuditTrust,
+        apps: KnownApps, guide: DigestGuide?
+    ) async -> ListedContents {
+        var result = ListedContents()
+        let findings = RunProblems(folder: folder, manifest: manifest)
+        let plan = RunProblems(folder: folder, manifest: manifest)
+        let verifier = EvidenceVerifier(trust: trust, manifest: manifest)
+        do throws(UnreadableFile) {
+            let evidence = try EvidenceFile(folder: path, guide: guide, verifier: verifier)
+            do throws(UnreadableFile) {
+                try await FindingCheck(
+                    folder: path, manifest: manifest,
+                    evidence: FindingEvidenceCheck(
+                        manifest: manifest, apps: apps, evidence: evidence),
+                    problems: findings
+                ).check(counts: &result.counts)
+            } catch {
+                findings.add(FindingCheck.name, error.reason)
+            }
+            do throws(UnreadableFile) {
+                try await PlanCheck(
+                    folder: path, manifest: manifest,
+                    statements: StatementCheck(
+                        runID: manifest.runID, apps: apps, evidence: evidence),
+                    problems: plan
+                ).check(counts: &result.counts)
+            } catch {
+                plan.add(PlanCheck.name, error.reason)
+            }
+        } catch {
+            findings.add(EvidenceFile.name, error.reason)
+        }
+        result.findings = findings.list
+        result.plan = plan.list
+        result.roots = verifier.roots
+        result.rehearsalRoots = verifier.rehearsalRoots
+        return result
+    }
+}
+
+/// Reads `plan.json` and `undo.json`: a head, one item a line, and in the last line the digest of
+/// all lines before it.
+struct SealedList {
+    /// Takes a problem and its line.
+    typealias Report = (_ line: Int, _ text: String) -> Void
+
+    private let lines: LineFile
+    private var hash = SHA256()
+    /// The next line, read ahead because the last line is the seal.
+    private var ahead: [UInt8]?
+
+    /// The head without the list; `nil` when the first line is no head.
+    let head: JSONRecord?
+
+    /// Opens a file and reads its head.
+    ///
+    /// - Throws: When it cannot be read.
+    init(_ path: String) throws(UnreadableFile) {
+        lines = try LineFile(path)
+        let first = try lines.next() ?? []
+        hash.update(data: first + [0x0A])
+        head = JSONRecord(first + Array("]}".utf8))
+        ahead = try lines.next()
+    }
+
+    var lineNumber: Int { lines.lineNumber - 1 }
+
+    /// The next item; `nil` at the end, after which the seal has been checked.
+    mutating func next(_ report: Report) throws(UnreadableFile) -> JSONRecord? {
+        while let line = ahead {
+            ahead = try lines.next()
+            guard ahead != nil else {
+                checkSeal(line, report)
+                return nil
+            }
+            hash.update(data: line + [0x0A])
+            let isLast = line.last != UInt8(ascii: ",")
+            let text = isLast ? line : Array(line[..<(line.count - 1)])
+            if let item = JSONRecord(text) { return item }
+            report(lineNumber, "it is not an item of the list")
+        }
+        return nil
+    }
+
+    private func checkSeal(_ last: [UInt8], _ report: Report) {
+        let digest = hash.finalize().hexadecimal
+        if !last.elementsEqual("],\"sha256\":\"\(digest)\"}".utf8) {
+            report(
+                lines.lineNumber,
+                "the last line does not state the digest of the lines before it: the list was "
+                    + "edited or cut")
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 package import Subscriptions
 
 /// The folder of one run while it is being made.
@@ -246,4 +247,157 @@ package struct FinishedReport: Hashable, Sendable {
     package var plan: PlanExcerpt?
     /// SHA-256 of `manifest.json`: the link of the chain that the next run continues.
     package var manifestDigest: String
+}
+
+/// A stored run whose report is rendered again, with the bytes that it had first.
+///
+/// It holds every file that is made from the stored run. The log is not among them: the database does
+/// not hold it, so `manifest.json` and `SHA256SUMS`, which state its digest, cannot be made either.
+package struct RenderedRun: Sendable {
+    /// The names of the files, in the order in which `README.txt` names them.
+    package static let fileNames = ReportFile.all.map(\.name)
+    /// The files of a report that only its first folder has.
+    package static let missingNames = [ReportFile.log, ReportFile.manifest, ReportFile.sums]
+
+    private let source: ReportSource
+
+    /// Reads the summary of the run.
+    ///
+    /// - Parameters:
+    ///   - record: The stored run.
+    ///   - context: What the report stated beside it; its `shownDirectory` is the report folder.
+    /// - Throws: What reading the record throws.
+    package init(_ record: any RunRecord, context: ReportContext) throws {
+        let summary = try record.summary()
+        let header = summary.header
+        let folder = ReportFolder.relativePath(ofRun: header.runID, started: header.started)
+        let directory = (context.shownDirectory ?? ".").withoutTrailingSlashes
+        source = try ReportSource(
+            record, summary, context: context, shownPath: directory + "/" + folder)
+    }
+
+    /// Renders one file, handing on its bytes as they are made.
+    ///
+    /// - Parameters:
+    ///   - name: One of `fileNames`.
+    ///   - receive: Takes the next bytes.
+    /// - Throws: `ReportError`, or what reading the record throws.
+    package func render(
+        _ name: String, to receive: @escaping ([UInt8]) throws(ReportError) -> Void
+    ) throws {
+        guard let file = ReportFile.all.first(where: { $0.name == name }) else {
+            throw ReportError.record("a report has no file \(name) that is made from a stored run")
+        }
+        var output = try OutputFile(handingTo: receive)
+        try file.write(source, &output)
+        try output.handOnRest()
+    }
+
+    /// Writes every file into a new folder.
+    ///
+    /// - Parameter directory: Must not exist.
+    /// - Throws: `.cannotCreate` (exit 73) where something stands there, `.notWritten` (exit 74), or
+    ///   what reading the record throws.
+    package func write(into directory: String) throws {
+        let path = directory.withoutTrailingSlashes
+        guard FileSystem.entry(at: path) == .nothing else {
+            throw ReportError.cannotCreate("\(path) exists already; nothing was written")
+        }
+        try FileSystem.makeFolders(path)
+        for file in ReportFile.all {
+            var output = try OutputFile(
+                creating: path + "/" + file.name, mayBePacked: file.mayBePacked)
+            try file.write(source, &output)
+            _ = try output.close(named: file.name)
+        }
+        try FileSystem.synchronize(folder: path)
+    }
+}
+
+/// Whether a run could write its report, as far as that shows without making or changing anything.
+package enum ReportFolderCheck {
+    /// Refuses a folder that a run would refuse, with the run's own words where it can.
+    ///
+    /// - Parameters:
+    ///   - directory: The report folder; a run would make it where there is none.
+    ///   - database: Whose run it would be; `nil` where it cannot be told.
+    ///   - now: When it would begin: reports stand in a folder for each day.
+    /// - Throws: What a run would end with: `.cannotCreate`, `.otherDatabase` or `.busy`.
+    package static func refuse(
+        _ directory: String, for database: ReportingDatabase?, at now: Timestamp
+    ) throws(ReportError) {
+        guard try isFolder(directory) else { return }
+        let lock = directory + "/" + ReportFolderClaim.lockName
+        try refuseLock(lock)
+        if let database { try ReportFolderClaim.refuseOther(directory, than: database) }
+        if let holder = holder(of: lock) {
+            throw ReportFolderClaim.busy(directory, holder: holder)
+        }
+        _ = try isFolder(directory + "/" + now.utcDay)
+        try ReportFolder.refuseObstacle(at: directory + "/" + ReportFolder.latest)
+        do throws(ReportError) {
+            _ = try RunIndex.read(in: directory)
+        } catch {
+            throw .cannotCreate(error.description)
+        }
+    }
+
+    /// Whether the folder is there already; refuses one that could not be made or written to.
+    private static func isFolder(_ path: String) throws(ReportError) -> Bool {
+        var partial = path.hasPrefix("/") ? "/" : ""
+        var above = path.hasPrefix("/") ? "/" : "."
+        for component in path.split(separator: "/") {
+            partial += component
+            var status = stat()
+            guard unsafe stat(partial, &status) == 0 else {
+                let code = errno
+                // A link that leads nowhere is in the way of the folder.
+                guard code == ENOENT, FileSystem.entry(at: partial) == .nothing else {
+                    let reason = code == ENOENT ? EEXIST : code
+                    throw .cannotCreate(
+                        FileSystem.sentence("cannot create the folder", partial, reason))
+                }
+                try refuseUnwritable(above)
+                return false
+            }
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw .cannotCreate(
+                    FileSystem.sentence("cannot create the folder", partial, EEXIST))
+            }
+            above = partial
+            partial += "/"
+        }
+        try refuseUnwritable(above)
+        return true
+    }
+
+    private static func refuseUnwritable(_ folder: String) throws(ReportError) {
+        guard unsafe access(folder, W_OK | X_OK) != 0 else { return }
+        throw .cannotCreate(FileSystem.sentence("cannot write to the folder", folder, errno))
+    }
+
+    /// The run opens it to write, and follows no link.
+    private static func refuseLock(_ path: String) throws(ReportError) {
+        switch FileSystem.entry(at: path) {
+        case .nothing: return
+        case .folder: throw cannotOpen(path, EISDIR)
+        case .link: throw cannotOpen(path, ELOOP)
+        case .other:
+            guard unsafe access(path, R_OK | W_OK) != 0 else { return }
+            throw cannotOpen(path, errno)
+        }
+    }
+
+    private static func cannotOpen(_ path: String, _ code: Int32) -> ReportError {
+        .cannotCreate(FileSystem.sentence("cannot open the lock", path, code))
+    }
+
+    /// Who writes into the folder at this moment; a run that begins meanwhile looks again.
+    private static func holder(of path: String) -> String? {
+        let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard number >= 0 else { return nil }
+        defer { close(number) }
+        guard flock(number, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
+        return ReportFolderClaim.note(in: number)
+    }
 }

@@ -225,3 +225,174 @@ extension EarlierRun {
         }
     }
 }
+
+/// A drawing of one number over the nights, with the same in words.
+struct NightBars {
+    /// What is counted, as the caption names it.
+    let title: String
+    /// The oldest first; `nil` where nothing ran or nothing was counted.
+    let values: [(day: String, value: Int64?)]
+    /// The day of the first run that is known; days before it have no mark, as nothing is missing there.
+    let first: String
+    /// How a value is written.
+    let text: (Int64) -> String
+
+    private static let slot = 10
+    private static let height = 48
+
+    /// Adds the drawing; `number` tells those of the page apart.
+    func append(number: Int, to page: inout Markup) {
+        let highest = values.compactMap(\.value).max() ?? 0
+        page.element("figure") { figure in
+            figure.element("figcaption") { caption in
+                caption.element("b", title)
+                caption.text(": " + words(highest))
+            }
+            let width = values.count * Self.slot
+            figure.element(
+                "svg",
+                [
+                    .init("viewBox", "0 0 \(width) \(Self.height + 4)"), .init("role", "img"),
+                    .init("preserveAspectRatio", "none"),
+                    .init("aria-labelledby", "t\(number) d\(number)"),
+                ]
+            ) { drawing in
+                drawing.element("title", [.init("id", "t\(number)")], title)
+                drawing.element("desc", [.init("id", "d\(number)")], description)
+                for (index, night) in values.enumerated() where night.day >= first {
+                    append(night.value, at: index, of: highest, to: &drawing)
+                }
+                drawing.shape(
+                    "line",
+                    [
+                        .named("base"), .init("x1", "0"), .init("y1", "\(Self.height)"),
+                        .init("x2", "\(width)"), .init("y2", "\(Self.height)"),
+                    ])
+            }
+        }
+        page.lineFeed()
+    }
+
+    /// A bar; where there is no value a short mark below the line, so that it is no zero.
+    private func append(
+        _ value: Int64?, at index: Int, of highest: Int64, to drawing: inout Markup
+    ) {
+        let left = index * Self.slot + 1
+        guard let value else {
+            drawing.shape(
+                "line",
+                [
+                    .named("gap"), .init("x1", "\(left)"), .init("y1", "\(Self.height + 3)"),
+                    .init("x2", "\(left + Self.slot - 2)"), .init("y2", "\(Self.height + 3)"),
+                ])
+            return
+        }
+        guard value > 0, highest > 0 else { return }
+        let share = Double(value) / Double(highest)
+        let tall = max(1, Int((share * Double(Self.height - 2)).rounded()))
+        drawing.shape(
+            "rect",
+            [
+                .named(index == values.count - 1 ? "last" : "bar"), .init("x", "\(left)"),
+                .init("y", "\(Self.height - tall)"), .init("width", "\(Self.slot - 2)"),
+                .init("height", "\(tall)"),
+            ])
+    }
+
+    private func words(_ highest: Int64) -> String {
+        let now = values.last?.value.map(text) ?? "not counted"
+        guard let peak = values.last(where: { $0.value == highest }), highest > 0 else {
+            return now + " this time"
+        }
+        return "\(now) this time; most \(text(highest)) on \(peak.day)"
+    }
+
+    /// Every value, for those who do not see the drawing.
+    private var description: String {
+        let held = values.filter { $0.day >= first }
+        let before = held.count < values.count ? ["no run before \(first)"] : []
+        return (before + held.map { "\($0.day): \($0.value.map(text) ?? "not counted")" })
+            .joined(separator: "; ")
+    }
+}
+
+/// The nights of a job up to a run, a run a night.
+struct PageHistory {
+    /// A UTC day and what ran.
+    struct Night {
+        let day: String
+        /// `nil` where nothing ran.
+        let run: EarlierRun?
+    }
+
+    static let calendarNights = 90
+    static let chartNights = 30
+
+    /// The oldest first; the last one is the run's own.
+    let nights: [Night]
+    /// The newest complete run before, with which totals are compared.
+    let previous: EarlierRun?
+
+    init(_ source: ReportSource) throws {
+        let own = EarlierRun(source.summary)
+        let days = (0..<Self.calendarNights).reversed().map { age in
+            own.started.adding(milliseconds: -Int64(age) * Milliseconds.perDay)
+        }
+        let first = days.first.map(\.startOfDay) ?? own.started
+        var byDay: [String: EarlierRun] = [:]
+        var previous: EarlierRun?
+        try source.record.forEachEarlierRun(since: first) { run in
+            let day = run.started.utcDay
+            if run.weight >= byDay[day]?.weight ?? 0 { byDay[day] = run }
+            if run.isWhole { previous = run }
+        }
+        byDay[own.started.utcDay] = own
+        nights = days.map { Night(day: $0.utcDay, run: byDay[$0.utcDay]) }
+        self.previous = previous
+    }
+
+    /// The last nights for a chart.
+    var recent: ArraySlice<Night> { nights.suffix(Self.chartNights) }
+
+    /// Nights without a run since the first that has one.
+    var missing: Int { nights.drop { $0.run == nil }.filter { $0.run == nil }.count }
+    /// The first day with a run; the run's own where there is no earlier one.
+    var first: String { nights.first { $0.run != nil }?.day ?? "" }
+    /// Nights with a run.
+    var held: Int { nights.filter { $0.run != nil }.count }
+}
+
+extension EarlierRun {
+    /// The run itself, as a later one will see it.
+    init(_ summary: RunSummary) {
+        var kinds: [String: Int] = [:]
+        for count in summary.findings { kinds[count.kind.rawValue, default: 0] += count.findings }
+        self.init(
+            runID: summary.header.runID, started: summary.header.started,
+            exitStatus: summary.conclusion.exitStatus,
+            isNarrowed: !summary.header.leavesOutNothingOfItsApps, totals: summary.totals,
+            calls: summary.conclusion.calls.reduce(0) { $0 + $1.calls },
+            coverage: summary.conclusion.coverage,
+            figures: RunFigures(kinds: kinds, money: summary.money))
+        for count in summary.conclusion.calls {
+            callsByEndpoint[count.endpoint, default: 0] += count.calls
+        }
+        measures = summary.measures
+    }
+
+    /// Whether it came to the end of the whole job, so that its numbers can be held against others.
+    var isWhole: Bool {
+        guard let exitStatus, !isNarrowed else { return false }
+        return [.ok, .findings, .incomplete, .guarded, .empty, .stale].contains(exitStatus)
+    }
+
+    /// Of several runs of a day a whole one stands for it, else one that came to its end.
+    fileprivate var weight: Int { isWhole ? 2 : exitStatus != nil ? 1 : 0 }
+}
+
+extension Timestamp {
+    /// Midnight UTC.
+    fileprivate var startOfDay: Timestamp {
+        adding(milliseconds: -unixMilliseconds.floorDivided(by: Milliseconds.perDay).remainder)
+    }
+}

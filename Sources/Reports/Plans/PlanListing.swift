@@ -97,3 +97,143 @@ package enum PlanListing {
         }
     }
 }
+
+extension PlanListing {
+    /// About two lines of the summary.
+    private static let mostCharacters = 165
+
+    /// What says most of a row that is inserted or deleted, in this order.
+    private static let telling = [
+        "product_id", "status", "expires_date", "grace_period_expires_date", "revocation_date",
+        "purchase_date",
+    ]
+
+    /// The same as `line`, with as many columns as two lines of the summary hold.
+    ///
+    /// - Parameters:
+    ///   - correction: What is planned.
+    ///   - fate: What became of it; said unless it is still planned.
+    /// - Returns: One line, safe on a terminal.
+    static func brief(of correction: PlannedCorrection, fate: CorrectionFate) -> String {
+        let named = correction.changes.named
+        var shown = named
+        if correction.action == .update {
+            // That Apple signed it later is true of every change.
+            let others = named.filter { $0.column != "signed_date" }
+            if !others.isEmpty { shown = others }
+            // What the correction is for, before what is written with it.
+            var reasons: [String] = []
+            for column in correction.kinds.flatMap(\.columns)
+            where !reasons.contains(column.rawValue) {
+                reasons.append(column.rawValue)
+            }
+            shown =
+                reasons.compactMap { reason in shown.first { $0.column == reason } }
+                + shown.filter { !reasons.contains($0.column) }
+        } else {
+            let chosen = telling.compactMap { column in named.first { $0.column == column } }
+            if !chosen.isEmpty { shown = chosen }
+        }
+        var room = mostCharacters - line(of: correction, fate: fate, telling: []).count
+        var told: [String] = []
+        for change in shown {
+            let words = words(of: change, in: correction)
+            room -= words.count + 2
+            guard told.isEmpty || room >= 0 else { break }
+            told.append(words)
+        }
+        let more = named.count - told.count
+        if more > 0 { told.append(more.of("more column")) }
+        return line(of: correction, fate: fate, telling: told)
+    }
+}
+
+extension FindingKind {
+    /// The columns of a row that findings of this kind are about.
+    fileprivate var columns: [SubscriptionField] {
+        switch self {
+        case .accessMissing, .accessUnpaid, .status, .refundReversalMissed, .revocationMissed:
+            [.status]
+        case .graceMissed: [.status, .gracePeriodExpiresDate]
+        case .expiry: [.expiresDate]
+        case .product: [.productID]
+        case .renewalPreference: [.autoRenewStatus, .autoRenewProductID]
+        case .revocationDate: [.revocationDate]
+        case .latestTransaction: [.latestTransactionID, .webOrderLineItemID]
+        case .ownership: [.inAppOwnershipType]
+        case .identity: [.appAccountToken]
+        default: []
+        }
+    }
+}
+
+/// The changes of a plan that matter most, for the summary of a check.
+package struct PlanExcerpt: Hashable, Sendable {
+    /// How many changes have a line of their own.
+    static let mostLines = 20
+
+    /// Which changes are shown first.
+    private enum Part: Int, CaseIterable {
+        case changedRows, newRows, deletedRows, periods, filledRows, filledPeriods
+
+        init(of correction: PlannedCorrection) {
+            self =
+                switch correction.action {
+                case _ where correction.transactionID != nil:
+                    correction.isFill ? .filledPeriods : .periods
+                case .update where correction.isFill: .filledRows
+                case .update: .changedRows
+                case .insert: .newRows
+                case .delete: .deletedRows
+                }
+        }
+    }
+
+    private var counts = PlanListing.Counts()
+    private var lines: [String] = []
+    private var changes = 0
+    private let runID: String
+
+    /// Reads the plan to its end, and keeps the first lines of each part.
+    ///
+    /// - Throws: What the record throws.
+    init(of record: any RunRecord, runID: String) throws {
+        self.runID = runID
+        var counts = PlanListing.Counts()
+        var kept: [Part: [String]] = [:]
+        var changes = 0
+        try record.forEachPlanned { correction, fate in
+            counts.add(correction)
+            changes += 1
+            let part = Part(of: correction)
+            if kept[part, default: []].count < Self.mostLines {
+                kept[part, default: []].append(PlanListing.brief(of: correction, fate: fate))
+            }
+        }
+        self.counts = counts
+        lines = Array(Part.allCases.flatMap { kept[$0] ?? [] }.prefix(Self.mostLines))
+        self.changes = changes
+    }
+
+    /// A part of the summary; empty where nothing would be changed.
+    func block(_ palette: Palette) -> [String] {
+        guard changes > 0 else { return [] }
+        var block = [palette.paint("PLAN", .heading)]
+        block += counts.sentence.wrapped(to: palette.columns, firstMargin: "  ", margin: "  ")
+        for line in lines {
+            block += line.wrapped(to: palette.columns, firstMargin: "  ", margin: "      ")
+        }
+        let more = changes - lines.count
+        if more > 0 {
+            let command = ShellCommand.text(["trueup", "show", "plan", runID])
+            block += "\(more.grouped) more: `\(command)`".wrapped(
+                to: palette.columns, firstMargin: "  ", margin: "  ")
+        }
+        return block
+    }
+}
+
+extension PlannedCorrection {
+    /// Whether it mends no finding: it fills what was empty, or takes in a period with the first fill.
+    fileprivate var isFill: Bool { kinds.isEmpty && undoOf == nil }
+}

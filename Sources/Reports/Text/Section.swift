@@ -1,3 +1,5 @@
+package import Subscriptions
+
 /// A part of the summary: a heading with aligned columns, or with lines of text.
 struct Section {
     /// A line of a table.
@@ -99,5 +101,152 @@ extension Ink {
         case .notable: "33"
         case .alarming: "1;31"
         }
+    }
+}
+
+/// The summary for people: `summary.txt` and the terminal.
+package enum SummaryText {
+    /// The most columns that a line takes where no terminal is narrower.
+    package static let columns = 100
+
+    /// Renders the summary.
+    ///
+    /// The first line says what happened and the exit status; causes come before lines. Sections without content are left
+    /// out, apart from the tie-out.
+    /// `reportPath` is the run's folder, `nil` where there is none; `notice` says that another root
+    /// than Apple's was trusted; `plan` is what a check would change. `isColoured` adds ANSI colours for a
+    /// terminal; a file has none. `columns` is the width of a narrower terminal: lines are wrapped once,
+    /// where they are made.
+    package static func render(
+        _ summary: RunSummary, reportPath: String?, notice: String? = nil,
+        plan: PlanExcerpt? = nil, isColoured: Bool = false, columns: Int? = nil
+    ) -> String {
+        let columns = min(columns ?? Self.columns, Self.columns)
+        let palette = Palette(isColoured: isColoured, columns: columns)
+        let headline = Headline(summary)
+        var blocks = [
+            headline.text.wrapped(to: columns).map { palette.paint($0, headline.ink) },
+            SummarySections.run(summary, notice: notice, columns: columns),
+        ]
+        let causes = CauseLines(summary).lines(palette)
+        if !causes.isEmpty { blocks.append(causes) }
+        if let proposal = plan?.block(palette), !proposal.isEmpty { blocks.append(proposal) }
+        let sections: [Section] = [
+            SummarySections.tieOut(summary.totals), SummarySections.undecided(summary),
+            SummarySections.coverage(summary), SummarySections.remainingRisk(summary),
+            SummarySections.findings(summary), SummarySections.corrections(summary),
+            SummarySections.money(summary.money), SummarySections.business(summary),
+            SummarySections.calls(summary),
+            SummarySections.evidence(summary), SummarySections.limits(summary),
+            SummarySections.liftedGuards(summary), SummarySections.acknowledged(summary),
+            SummarySections.messages(summary),
+            SummarySections.next(summary),
+        ]
+        for section in sections where !section.isEmpty { blocks.append(section.lines(palette)) }
+        if let reportPath { blocks.append(["Report   \(reportPath.onOneLine)"]) }
+        return blocks.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
+    }
+}
+
+extension Int {
+    /// With thousands separators: `12,345`.
+    var grouped: String {
+        let digits = String(magnitude)
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0 && (digits.count - index) % 3 == 0 { text += "," }
+            text.append(digit)
+        }
+        return (self < 0 ? "-" : "") + text
+    }
+
+    /// The number with its noun: `1 row`, `12,345 rows`.
+    func of(_ noun: String) -> String { grouped + " " + (self == 1 ? noun : noun + "s") }
+}
+
+extension Int64 {
+    /// Milliunits as an amount with the currency's decimals: `1,234.56`, in yen `2,697`.
+    func amount(in currency: String) -> String {
+        let amount = DecimalAmount(milliunits: self, currency: currency)
+        return amount.text(units: Int(amount.units).grouped)
+    }
+}
+
+extension Timestamp {
+    /// To the second, for people: `2026-11-20 03:17:04`.
+    var readable: String {
+        String(rfc3339.prefix { $0 != "." }.map { $0 == "T" ? " " : $0 })
+    }
+
+    /// For example `2 h 3 min`, `2 min 36 s`, `0.8 s`.
+    func duration(until end: Timestamp) -> String {
+        let milliseconds = max(0, end.milliseconds(since: self))
+        let seconds = Int(milliseconds / 1000)
+        switch seconds {
+        case ..<10: return "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
+        case ..<60: return "\(seconds) s"
+        case ..<3600: return "\(seconds / 60) min \(seconds % 60) s"
+        default: return "\((seconds / 3600).grouped) h \(seconds / 60 % 60) min"
+        }
+    }
+}
+
+extension String {
+    /// Safe on a terminal: control characters and marks that turn the direction become blanks.
+    var onOneLine: String {
+        var text = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{200E}", "\u{200F}", "\u{2028}",
+                "\u{2029}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}":
+                text.append(" ")
+            default: text.append(scalar)
+            }
+        }
+        return String(text)
+    }
+
+    func padded(to width: Int, atRight: Bool = false) -> String {
+        let blanks = String(repeating: " ", count: Swift.max(0, width - count))
+        return atRight ? blanks + self : self + blanks
+    }
+
+    var withoutTrailingBlanks: String {
+        var text = Substring(self)
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+
+    /// The words; what stands between two grave accents is one word.
+    private var unbreakableWords: [String] {
+        var words: [String] = []
+        var isInCommand = false
+        for word in onOneLine.split(separator: " ") {
+            if isInCommand, let last = words.popLast() {
+                words.append(last + " " + word)
+            } else {
+                words.append(String(word))
+            }
+            if !word.filter({ $0 == "`" }).count.isMultiple(of: 2) { isInCommand.toggle() }
+        }
+        // An accent without its other one encloses nothing.
+        return isInCommand ? onOneLine.split(separator: " ").map(String.init) : words
+    }
+
+    /// Lines of at most so many columns, broken between words; a command is never broken.
+    func wrapped(to columns: Int, firstMargin: String = "", margin: String = "") -> [String] {
+        var lines: [String] = []
+        var line = firstMargin
+        var isEmpty = true
+        for word in unbreakableWords {
+            if !isEmpty && line.count + 1 + word.count > columns {
+                lines.append(line)
+                line = margin
+                isEmpty = true
+            }
+            line += isEmpty ? word : " " + word
+            isEmpty = false
+        }
+        return lines + [line]
     }
 }

@@ -160,3 +160,363 @@ extension Severity {
         }
     }
 }
+
+extension SummarySections {
+    /// From how many purchases on that are not in the table it is likely that the table holds only a part
+    /// of them, and from which share of the judged rows.
+    private static let partialTable = (findings: 5, share: 0.05)
+
+    /// What to do where many purchases of known customers are not in the table; `nil` where they are
+    /// few.
+    static func importAdvice(_ summary: RunSummary) -> String? {
+        let missing = summary.findings.filter {
+            $0.kind == .missingLocally && $0.state != .corrected && $0.state != .acknowledged
+        }.reduce(0) { $0 + $1.findings }
+        let judged = summary.totals.matched + summary.totals.discrepant
+        guard missing >= partialTable.findings,
+            Double(missing) >= Double(judged) * partialTable.share
+        else { return nil }
+        return
+            "\(missing.of("purchase")) of your customers \(missing == 1 ? "is" : "are") not in the "
+            + "table (missing_locally). If the table holds only a part of your subscriptions, import "
+            + "the rest first: `trueup import FILE`. One cause explains all of them then; do not work "
+            + "through them one by one. If the table is meant to be whole, a run that writes inserts "
+            + "them."
+    }
+
+    /// What to do about the exit status.
+    ///
+    /// A run is incomplete for several reasons, and only rows that were undecided are asked again by
+    /// themselves.
+    static func advice(_ summary: RunSummary) -> [String] {
+        let status = summary.conclusion.exitStatus
+        // An empty table does not make what Apple's history shows of it any less.
+        if status == .empty, summary.conclusion.statuses.contains(.findings) {
+            return [status, .findings].compactMap(\.advice)
+        }
+        guard status == .incomplete else { return [status.advice].compactMap(\.self) }
+        let totals = summary.totals
+        var sentences: [String] = []
+        if totals.undecidedCount > 0 {
+            sentences.append(
+                "Run the job again: rows that were not judged are asked again. undecided.csv names "
+                    + "them.")
+        }
+        if let strangers = totals.excluded[.appNotConfigured], strangers > 0 {
+            let (they, their) = strangers == 1 ? ("it", "its") : ("they", "their")
+            sentences.append(
+                "\(strangers.of("row")) \(strangers == 1 ? "belongs" : "belong") to no configured "
+                    + "app, and no run will ask about \(strangers == 1 ? "it" : "them"): add \(their) "
+                    + "app (bundle_id and environment) to apps in the settings, or correct these "
+                    + "columns where \(they) \(strangers == 1 ? "names" : "name") the wrong one. The "
+                    + "job stays incomplete until then.")
+        }
+        return sentences.isEmpty ? [status.advice].compactMap(\.self) : sentences
+    }
+}
+
+extension RunSummary {
+    /// What is known of the ids where the list of those that Apple does not find is empty.
+    var answersAboutIDs: String {
+        let questions = conclusion.calls.filter {
+            $0.endpoint != "notification_history" && $0.calls > 0
+        }
+        guard !questions.isEmpty else { return "Apple was asked about no id." }
+        guard questions.contains(where: { ["ok", "not_found"].contains($0.result) }) else {
+            return "Not one question about an id was answered, so nothing is known of them."
+        }
+        return "Apple found every id that it answered about."
+    }
+}
+
+extension SummarySections {
+    /// List prices, by who is harmed; what was really paid is known to the accounts only.
+    static func money(_ totals: [MoneyTotal]) -> Section {
+        var section = Section(
+            title: "LIST PRICES OF PERIODS CONCERNED", headings: ["amount", "currency", "periods"],
+            numbers: [1, 3])
+        for total in totals.sortedForReading {
+            section.rows.append(
+                .init([
+                    total.direction.meaning, total.amount.amount(in: total.currency),
+                    total.currency.onOneLine, total.findings.grouped,
+                ]))
+        }
+        return section
+    }
+
+    /// Calls to Apple by endpoint, with every result that is not the usual one.
+    static func calls(_ summary: RunSummary) -> Section {
+        let forecast = summary.conclusion.coverage?.forecast
+        let unknown = "unknown"
+        var section = Section(
+            title: "CALLS TO APPLE",
+            headings: ["calls"] + (forecast == nil ? [] : ["forecast"]) + ["by result"],
+            numbers: forecast == nil ? [1] : [1, 2])
+        var endpoints: [String: [String: Int]] = [:]
+        for count in summary.conclusion.calls {
+            endpoints[count.endpoint, default: [:]][count.result, default: 0] += count.calls
+        }
+        for endpoint in (forecast?.calls ?? [:]).keys where endpoints[endpoint] == nil {
+            endpoints[endpoint] = [:]
+        }
+        for (endpoint, results) in endpoints.sorted(by: { $0.key < $1.key }) {
+            let total = results.values.reduce(0, +)
+            let expected = forecast?.calls[endpoint]
+            guard total > 0 || expected ?? 0 > 0 else { continue }
+            let named = results.filter { $0.value > 0 }
+                .sorted { ($0.key == "ok" ? 0 : 1, $0.key) < ($1.key == "ok" ? 0 : 1, $1.key) }
+                .map { "\($0.key) \($0.value.grouped)" }
+            section.rows.append(
+                .init(
+                    [endpoint, total.grouped]
+                        + (forecast == nil ? [] : [expected?.grouped ?? unknown])
+                        + [named.joined(separator: ", ")]))
+        }
+        if section.rows.count > 1 {
+            let all = summary.conclusion.calls.reduce(0) { $0 + $1.calls }
+            // A sum of what is known is no forecast of all.
+            let isWhole = section.rows.allSatisfy { !$0.cells.contains(unknown) }
+            var expected: [String] = []
+            if let known = forecast?.calls.values.reduce(0, +) {
+                expected = [known.grouped + (isWhole ? "" : " or more")]
+            }
+            section.rows.append(.init(["all", all.grouped] + expected + [""], isSum: true))
+        }
+        if let milliseconds = forecast?.milliseconds {
+            let started = summary.header.started
+            let taken = started.duration(until: summary.conclusion.ended)
+            let expected = started.duration(until: started.adding(milliseconds: milliseconds))
+            section.sentences.append(
+                "The run took \(taken); the calls of the forecast take \(expected) at the rate that "
+                    + "the settings allow.")
+        }
+        return section
+    }
+
+    /// What the evidence takes: bytes for each signed statement, as kept and as Apple sent it.
+    static func evidence(_ summary: RunSummary) -> Section {
+        let cost = summary.evidence
+        var section = Section(
+            title: "EVIDENCE KEPT", headings: ["statements", "bytes each", "as received"],
+            numbers: [1, 2, 3])
+        guard cost.statements > 0 else { return section }
+        let statements = Int64(cost.statements)
+        section.rows.append(
+            .init([
+                "signed by Apple", cost.statements.grouped,
+                Int(cost.storedBytes / statements).grouped,
+                Int(cost.receivedBytes / statements).grouped,
+            ]))
+        return section
+    }
+
+    static func limits(_ summary: RunSummary) -> Section {
+        Section(title: "LIMITS REACHED", sentences: summary.conclusion.limits)
+    }
+
+    /// Which guards were lifted, and why.
+    static func liftedGuards(_ summary: RunSummary) -> Section {
+        var section = Section(title: "GUARDS LIFTED", headings: ["by", "why"])
+        for lift in summary.liftedGuards {
+            section.rows.append(
+                .init(
+                    [
+                        lift.name.rawValue, lift.actor.onOneLine,
+                        lift.reason.onOneLine + (lift.breach == nil ? " (not necessary)" : ""),
+                    ], ink: .notable))
+        }
+        return section
+    }
+
+    private static let mostAcknowledged = 20
+
+    /// Acknowledged findings: they no longer count; by whom and why.
+    static func acknowledged(_ summary: RunSummary) -> Section {
+        var section = Section(
+            title: "ACKNOWLEDGED", headings: ["kind", "id", "by", "until", "why"])
+        for finding in summary.acknowledged.prefix(mostAcknowledged) {
+            section.rows.append(
+                .init([
+                    finding.findingID, finding.kind.rawValue,
+                    (finding.originalTransactionID ?? "").onOneLine, finding.actor.onOneLine,
+                    finding.until.map { String($0.rfc3339.prefix(10)) } ?? "",
+                    finding.reason.onOneLine,
+                ]))
+        }
+        let more = summary.acknowledged.count - mostAcknowledged
+        if more > 0 { section.sentences = ["\(more.grouped) more: summary.json names them all"] }
+        return section
+    }
+
+    static func messages(_ summary: RunSummary) -> Section {
+        Section(title: "MESSAGES", sentences: summary.conclusion.messages)
+    }
+
+    /// What to do next, as far as the exit status says.
+    static func next(_ summary: RunSummary) -> Section {
+        var sentences: [String] = []
+        if let sentence = importAdvice(summary) { sentences.append(sentence) }
+        sentences += advice(summary)
+        let absent = summary.findings.filter { $0.kind == .notFound }
+        let count = absent.reduce(0) { $0 + $1.findings }
+        if count > 0 {
+            let new = absent.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
+            sentences.append(
+                "Apple does not find \(count.of("id")), \(new.grouped) of them new: not_found.csv "
+                    + "says since when. Access is never removed for it; check them before you decide."
+            )
+        }
+        // What is corrected every night comes back every night, until its cause is corrected.
+        for cause in summary.conclusion.causes where cause.isMendedAgain {
+            sentences.append(
+                "\(cause.cause): also on \(cause.earlierDays) of the 7 days before. Mend the cause; "
+                    + "correcting the rows each night hides it.")
+        }
+        if summary.corrections[.applied, default: 0] > 0 {
+            sentences.append(
+                "corrections.jsonl holds every change with its evidence, corrections.csv the changes "
+                    + "of values, undo.json the way back.")
+        }
+        return Section(title: "NEXT", sentences: sentences)
+    }
+}
+
+extension CauseCluster {
+    /// Whether a recurring failure, of delivery or of our own, is only corrected row by row.
+    fileprivate var isMendedAgain: Bool {
+        guard earlierDays > 0, let delivery, delivery != .unknown else { return false }
+        return corrections + notifications > 0
+    }
+}
+
+extension SummarySections {
+    /// Why Apple was asked, how many rows nobody had to ask about, and what is left.
+    static func coverage(_ summary: RunSummary) -> Section {
+        var section = Section(
+            title: "QUESTIONS", headings: ["rows", "left", "why"], numbers: [1, 2])
+        guard let coverage = summary.conclusion.coverage else { return section }
+        for reason in QuestionReason.allCases {
+            let (asked, left) = (coverage.asked[reason] ?? 0, coverage.left[reason] ?? 0)
+            guard asked > 0 || left > 0 else { continue }
+            section.rows.append(
+                .init(
+                    [reason.rawValue, asked.grouped, left.grouped, reason.meaning],
+                    ink: left > 0 ? .notable : .plain))
+        }
+        func add(_ name: String, _ rows: Int, _ meaning: String) {
+            guard rows != 0 else { return }
+            section.rows.append(.init([name, rows.grouped, "", meaning]))
+        }
+        add("beside", coverage.askedBeside ?? 0, "judged by the answer to another row's question")
+        add("settled", coverage.settledByNotification, "by a notification that agrees; no call")
+        guard let table = coverage.table else {
+            if let unasked = coverage.unasked {
+                add("not asked", unasked, "there was no reason to ask")
+            }
+            return section
+        }
+        let totals = summary.totals
+        add("no question", coverage.withoutQuestion(totals), "judged without asking Apple")
+        add("excluded", totals.excludedCount, "left out: \"NOT JUDGED\" says why")
+        add("not reached", coverage.notReached(totals), "the run ended before")
+        add("before", table.judgedBefore, "judged by earlier runs of the same round")
+        add(
+            "not asked", table.notAsked,
+            summary.header.narrowing.isEmpty
+                ? "there was no reason to ask" : "no reason to ask, or left out by the narrowing")
+        add("inserted", table.inserted, "by this run")
+        if table.gone > 0 {
+            section.rows.append(
+                .init(["gone", "-" + table.gone.grouped, "", "deleted from the table meanwhile"]))
+        }
+        section.rows.append(
+            .init(["table", table.rows.grouped, "", "the sum: rows as the run ended"], isSum: true))
+        return section
+    }
+
+    /// What the sample says about the rows that nobody asked about.
+    static func remainingRisk(_ summary: RunSummary) -> Section {
+        var section = Section(title: "REMAINING RISK")
+        guard let coverage = summary.conclusion.coverage, let quiet = coverage.quiet else {
+            return section
+        }
+        if let sample = coverage.sample {
+            section.sentences.append(
+                "With 95 % confidence at most \(sample.bound.grouped) of the "
+                    + "\(quiet.grouped) rows that no reason named differ from Apple: of "
+                    + "\(sample.drawn.grouped) drawn at random \(sample.outcome). It holds for the "
+                    + "moment of the run and for rows that Apple answers about.")
+            if let tie = sample.tieOut { section.sentences.append(tie) }
+        } else if quiet > 0 {
+            section.sentences.append(
+                "\((coverage.unasked ?? quiet).of("row")) \(coverage.unasked == 1 ? "was" : "were") not "
+                    + "asked about, and no sample says how many of them differ.")
+        }
+        if let oldest = coverage.oldestCheck {
+            section.sentences.append(
+                "Apple's oldest word about a row is of \(oldest.readable) UTC.")
+        }
+        return section
+    }
+}
+
+extension RunCoverage {
+    /// Rows that the run did not reach before it ended.
+    func notReached(_ totals: RunTotals) -> Int { totals.undecided[.deadline] ?? 0 }
+
+    /// Rows with a verdict for which Apple was not asked, and no notification spoke.
+    func withoutQuestion(_ totals: RunTotals) -> Int {
+        totals.inScope - askedRows - settledByNotification - totals.excludedCount
+            - notReached(totals)
+    }
+}
+
+extension RunCoverage.Sample {
+    /// How many of the drawn rows the sample itself had to ask about, and what became of the others;
+    /// `nil` where all were asked about, or it is not stored.
+    fileprivate var tieOut: String? {
+        guard let judgedBy, judgedBy.otherQuestion > 0 || judgedBy.notification > 0 else {
+            return nil
+        }
+        var parts = ["\(judgedBy.ownQuestion.grouped) judged by a question of the sample"]
+        if judgedBy.otherQuestion > 0 {
+            parts.append(
+                "\(judgedBy.otherQuestion.grouped) by the answer to another question, as about the "
+                    + "same customer")
+        }
+        if judgedBy.notification > 0 {
+            parts.append("\(judgedBy.notification.grouped) by a notification, without a call")
+        }
+        if let notJudged, notJudged > 0 { parts.append("\(notJudged.grouped) not judged") }
+        return "Of the \(drawn.grouped) drawn: " + parts.joined(separator: ", ") + "."
+    }
+
+    /// What was found of the drawn rows, as the end of a sentence.
+    fileprivate var outcome: String {
+        let differ = "\(differing.grouped) \(differing == 1 ? "differs" : "differ")"
+        guard let notJudged else {
+            // Earlier versions counted both together.
+            return "\(differ) or \(differing == 1 ? "was" : "were") not judged"
+        }
+        guard notJudged > 0 else { return differ }
+        return "\(differ) and \(notJudged.grouped) \(notJudged == 1 ? "was" : "were") not judged; "
+            + "the bound counts \(notJudged == 1 ? "it as if it" : "those as if they") differed"
+    }
+}
+
+extension QuestionReason {
+    /// In a few words, for people.
+    var meaning: String {
+        switch self {
+        case .notification: "a notification says something newer"
+        case .heldBack: "undecided before, or its correction was not written"
+        case .changed: "somebody wrote to the row since it was judged"
+        case .clock: "its period, grace or retry day has passed"
+        case .never: "never judged before"
+        case .sample: "drawn at random from the rest"
+        case .sweep: "Apple's last word is getting old"
+        case .round: "every row is asked about"
+        }
+    }
+}

@@ -1,5 +1,5 @@
 import GRDB
-import Subscriptions
+package import Subscriptions
 
 /// Reads and writes the lines of the agenda: what is owed, and the questions of one pass.
 struct AgendaLines {
@@ -135,5 +135,334 @@ struct AgendaLines {
         for line in lines {
             try statement.execute(arguments: [passID, line.turn] + line.key.arguments)
         }
+    }
+}
+
+/// What a run's end does with the agenda, for a chunk of the rows that its pass has looked at.
+///
+/// A line leaves when what follows from a verified statement about its own row is done: the row
+/// agrees, or its correction is written, or what cannot be corrected is in the report. Everything
+/// else stays, or comes back. docs/delta.md lists each way off the agenda.
+struct AgendaUpdate: Sendable {
+    let run: RunReference
+    let started: Timestamp
+    let ended: Timestamp
+    /// Whether the guard accepted how many rows the table has: rows that are not in it may otherwise
+    /// come back.
+    let acceptsTable: Bool
+
+    /// Does it for a source of rows of `trueup_pass_rows`, named `p`.
+    func make(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
+        try noteChecks(rows, arguments, db)
+        try takeOff(rows, arguments, db)
+        try holdBack(rows, arguments, db)
+    }
+
+    private func noteChecks(
+        _ rows: String, _ arguments: StatementArguments, _ db: Database
+    ) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_checks (
+                    bundle_id, environment, original_transaction_id, asked_at,
+                    \(CheckRecord.columns.dropFirst().joined(separator: ", ")), customer, paid_group)
+                SELECT p.bundle_id, p.environment, p.original_transaction_id, ?, p.signed_date,
+                    p.clock, ifnull(p.is_lasting, 0), p.agreed, p.account, p.customer,
+                    p.paid_group
+                FROM \(rows)
+                WHERE p.agreed IS NOT NULL AND p.verdict IN (\(VerdictCode.match.rawValue),
+                    \(VerdictCode.discrepancy.rawValue), \(VerdictCode.inserted.rawValue))
+                ON CONFLICT DO UPDATE SET asked_at = excluded.asked_at,
+                    signed_date = excluded.signed_date,
+                    -- What is judged without a statement leaves the date on which the last one ends.
+                    clock = CASE WHEN excluded.signed_date IS NULL THEN ifnull(excluded.clock,
+                        CASE WHEN trueup_checks.clock > excluded.asked_at
+                            THEN trueup_checks.clock END) ELSE excluded.clock END,
+                    is_lasting = excluded.is_lasting, agreed = excluded.agreed,
+                    account = ifnull(excluded.account, trueup_checks.account),
+                    customer = excluded.customer, paid_group = excluded.paid_group
+                WHERE ifnull(trueup_checks.signed_date, 0) <= ifnull(excluded.signed_date, ?)
+                """
+        ).execute(
+            arguments: [started.unixMilliseconds] + arguments + [ended.unixMilliseconds])
+    }
+
+    /// Corrections of the row `p` that are neither written nor replaced.
+    private static let isUnwritten = """
+        EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+            WHERE c.pass_id = p.pass_id AND c.bundle_id = p.bundle_id
+                AND c.environment = p.environment
+                AND c.original_transaction_id = p.original_transaction_id
+                AND c.superseded_by IS NULL AND c.fate <> 'applied')
+        """
+
+    /// That Apple's answer about the row `p` may be wrong once: it holds no verified statement about
+    /// the row, or one that is older than the statement for which Apple was asked.
+    private static let isDoubtful = """
+        (p.is_doubtful = 1 OR p.asked_because IS NOT NULL AND EXISTS (
+            SELECT 1 FROM trueup_agenda AS d WHERE d.bundle_id = p.bundle_id
+                AND d.environment = p.environment
+                AND d.original_transaction_id = p.original_transaction_id
+                AND d.rests_on > p.signed_date))
+        """
+
+    /// A statement answers nothing that rests on a younger one.
+    private func takeOff(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM trueup_agenda
+                WHERE (bundle_id, environment, original_transaction_id) IN (
+                    SELECT p.bundle_id, p.environment, p.original_transaction_id FROM \(rows)
+                    JOIN trueup_agenda AS a ON a.bundle_id = p.bundle_id
+                        AND a.environment = p.environment
+                        AND a.original_transaction_id = p.original_transaction_id
+                    WHERE (p.verdict IN (\(VerdictCode.match.rawValue),
+                                \(VerdictCode.discrepancy.rawValue),
+                                \(VerdictCode.inserted.rawValue))
+                            -- A subscription without a row: it was answered, or the row is gone.
+                            OR p.verdict = \(VerdictCode.noted.rawValue)
+                                AND (a.reason = \(QuestionReason.notification.rank) OR ?))
+                        AND p.is_doubtful = 0 AND NOT \(Self.isUnwritten)
+                        AND (a.rests_on IS NULL OR p.signed_date IS NULL
+                            OR a.rests_on <= p.signed_date))
+                """
+        ).execute(arguments: arguments + [acceptsTable])
+    }
+
+    private func holdBack(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
+        let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
+        let noted = VerdictCode.noted.rawValue
+        // A row that is undecided, or whose correction is not written, is asked about in each run.
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_agenda (
+                    bundle_id, environment, original_transaction_id, reason, turn, since, attempts,
+                    doubts)
+                SELECT p.bundle_id, p.environment, p.original_transaction_id,
+                    CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END,
+                    CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END * 2,
+                    ?, 1, p.verdict <> \(VerdictCode.undecided.rawValue) AND NOT \(Self.isUnwritten)
+                FROM \(rows)
+                WHERE p.verdict = \(VerdictCode.undecided.rawValue) OR \(Self.isUnwritten)
+                    OR \(Self.isDoubtful)
+                ON CONFLICT DO UPDATE SET attempts = attempts + 1,
+                    doubts = CASE excluded.doubts WHEN 0 THEN 0 ELSE doubts + 1 END,
+                    not_before = CASE WHEN excluded.doubts = 1
+                        AND doubts >= \(RestingQuestions.runsInARow) THEN ? END
+                """
+        ).execute(
+            arguments: [started.unixMilliseconds] + arguments + [
+                RestingQuestions.end(after: started).unixMilliseconds
+            ])
+    }
+}
+
+/// What a run took off the agenda before it was killed in its conclusion, of a checkpoint that no run
+/// resumes.
+///
+/// The conclusion works in chunks before the run's last transaction, and only that one lets its
+/// findings count. So every row with a finding of such a checkpoint is asked about again.
+struct UnconcludedQuestions: Sendable {
+    let passID: Int64
+    private let began: Int64
+
+    /// The dropped checkpoints whose newest run did not come to its end.
+    static func all(_ db: Database) throws -> [UnconcludedQuestions] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT p.pass_id, p.began FROM trueup_passes AS p
+                WHERE p.state = 'dropped' AND p.mode = '\(RunMode.apply.rawValue)'
+                    AND (SELECT r.ended FROM trueup_runs AS r WHERE r.pass_id = p.pass_id
+                        ORDER BY r.run_seq DESC LIMIT 1) IS NULL
+                """
+        ).map {
+            UnconcludedQuestions(passID: $0.integer(at: 0) ?? 0, began: $0.integer(at: 1) ?? 0)
+        }
+    }
+
+    /// Puts the questions of a chunk of rows back; returns where the next chunk begins.
+    func putBack(from start: StoredKey, _ db: Database) throws -> StoredKey? {
+        let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
+        let reason =
+            "CASE p.verdict WHEN \(VerdictCode.noted.rawValue) THEN \(named) ELSE \(held) END"
+        try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO trueup_agenda (
+                    bundle_id, environment, original_transaction_id, reason, turn, since)
+                SELECT p.bundle_id, p.environment, p.original_transaction_id,
+                    \(reason), \(reason) * 2, ?
+                FROM (SELECT * FROM trueup_pass_rows
+                    WHERE pass_id = ? AND (bundle_id, environment, original_transaction_id)
+                        >= \(start.marks)
+                    ORDER BY bundle_id, environment, original_transaction_id
+                    LIMIT \(StoreLimits.rowsPerChunk)) AS p
+                WHERE p.verdict IN (\(VerdictCode.discrepancy.rawValue), \(VerdictCode.noted.rawValue))
+                    AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                        INDEXED BY trueup_pass_findings_by_outcome
+                        WHERE f.pass_id = p.pass_id AND f.outcome_bundle_id = p.bundle_id
+                            AND f.outcome_environment = p.environment
+                            AND f.outcome_original_transaction_id = p.original_transaction_id)
+                """
+        ).execute(arguments: [began, passID] + start.arguments)
+        let next = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT original_transaction_id, environment, bundle_id FROM trueup_pass_rows
+                    WHERE pass_id = ? AND (bundle_id, environment, original_transaction_id)
+                        >= \(start.marks)
+                    ORDER BY bundle_id, environment, original_transaction_id
+                    LIMIT 1 OFFSET \(StoreLimits.rowsPerChunk)
+                    """), arguments: [passID] + start.arguments)
+        return try next.next().map(StoredKey.init)
+    }
+}
+
+/// What must be asked, and why: durable lines for what is owed whoever asks, and the questions that one
+/// pass found among the rows (docs/delta.md).
+///
+/// Lines are put there by `record(_:of:in:run:)` and by `schedule`, and leave with the conclusion of a
+/// run that works off the agenda.
+extension SQLiteStore {
+    /// Reads every row with its last check, once, and puts those for which `due` names a reason
+    /// among the questions of the pass, together with a sample of the others.
+    ///
+    /// A pass is scheduled once; later calls return what the first one found. `level` says how many
+    /// rows to sweep tonight, given how many reach the allowed age in so many days, 0 being overdue.
+    /// `due` says why Apple must be asked about a row, given the last rows that the sweep takes.
+    package func schedule(
+        _ request: ScheduleRequest, in pass: OpenPass, run: RunHeader,
+        level: @escaping @Sendable ([Int: Int]) -> Int,
+        due: @escaping @Sendable (ScheduledRow, SweepEnds) -> QuestionReason?
+    ) async throws(StoreError) -> ScheduleCounts {
+        let doing = "finding out who must be asked about"
+        let passID = pass.passID
+        if let known = try await read(doing, { db in try ScheduledPass(db, passID).counts() }) {
+            return known
+        }
+        var counts = ScheduleCounts()
+        counts.seed = request.seed
+        let ends = try await read(doing) { db in
+            try SweepOrder(db: db, request: request).ends(level: level)
+        }
+        counts.oldestCheck = try await read(doing) { db in try SweepOrder.oldestCheck(db) }
+        let changed = try await read(doing) { db in
+            try ChangedPeriods(db: db).rows(readsHistories: request.readsHistories)
+        }
+        let scan = TableScan(request: request, ends: ends, changedPeriods: changed, due: due)
+        var draw = SampleDraw(request.sample, seed: request.seed)
+        var position: StoredKey?
+        repeat {
+            let start = position
+            let chunk = try await read(doing) { db in try scan.chunk(after: start, db) }
+            counts.rows += chunk.rows
+            counts.quiet += chunk.quiet.count
+            for line in chunk.lines { counts.due[line.reason, default: 0] += 1 }
+            for key in chunk.quiet { draw.offer(key) }
+            var lines = chunk.lines
+            if draw.mayTakeEarly { lines += Self.sample(draw.take(), &counts) }
+            try await ask(lines, in: passID, doing)
+            position = chunk.next
+        } while position != nil
+        try await ask(Self.sample(draw.take(), &counts), in: passID, doing)
+        let found = counts
+        try await write(doing) { db in try ScheduledPass(db, passID).note(found) }
+        return counts
+    }
+
+    private static func sample(
+        _ keys: [SubscriptionKey], _ counts: inout ScheduleCounts
+    ) -> [AgendaLine] {
+        guard !keys.isEmpty else { return [] }
+        counts.due[.sample, default: 0] += keys.count
+        return keys.map {
+            AgendaLine(
+                key: $0, reason: .sample, turn: AgendaLine.turn(.sample, isEntitling: false))
+        }
+    }
+
+    private func ask(
+        _ lines: [AgendaLine], in passID: Int64, _ doing: String
+    ) async throws(StoreError) {
+        for start in stride(from: 0, to: lines.count, by: StoreLimits.rowsPerChunk) {
+            let some = Array(lines[start..<min(lines.count, start + StoreLimits.rowsPerChunk)])
+            try await write(doing) { db in try AgendaLines(db: db, passID: passID).ask(some) }
+        }
+    }
+
+    /// The next lines of a part of the agenda in their order, settled ones included; fewer than
+    /// `limit` only at the end.
+    package func lines(
+        of part: AgendaPart, after position: AgendaPosition?, limit: Int, in pass: OpenPass
+    ) async throws(StoreError) -> [AgendaLine] {
+        try await read("reading what must be asked") { db in
+            try AgendaLines(db: db, passID: pass.passID).lines(
+                of: part, after: position, limit: limit)
+        }
+    }
+
+    /// What the run has asked and what it leaves, by reason; `bound` is left to the caller.
+    package func coverage(
+        kind: RunCoverage.Kind, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> RunCoverage {
+        try await read("counting what was asked") { db in
+            try ScheduledPass(db, pass.passID).coverage(kind: kind)
+        }
+    }
+
+    /// Adds to the pass's findings those that earlier reports of the job left open and that this
+    /// pass did not look at, so that they are not forgotten.
+    ///
+    /// What the pass has found itself gets no second line.
+    package func carryOpenFindings(
+        in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) {
+        try await inChunks("taking over open findings", from: "") { first, db in
+            try CarriedFindings(
+                db: db, passID: pass.passID, job: run.job, narrowing: TextList.encode(run.narrowing)
+            ).carry(from: first)
+        }
+    }
+}
+
+/// When a question comes again whose answer may be wrong once: in each of the next three runs, then
+/// once a week.
+struct RestingQuestions: Sendable {
+    let run: RunHeader
+
+    /// How many runs in a row ask again before the question rests in between.
+    static let runsInARow = 3
+
+    private static let daysOfRest: Int64 = 7
+
+    /// When a question that begins to rest comes again: from the beginning of a day, so that a job that
+    /// starts some minutes earlier than last week asks it, too.
+    static func end(after time: Timestamp) -> Timestamp {
+        let (days, _) = time.unixMilliseconds.floorDivided(by: Milliseconds.perDay)
+        return Timestamp(unixMilliseconds: 0).adding(
+            milliseconds: (days &+ daysOfRest)
+                .multipliedReportingOverflow(by: Milliseconds.perDay).partialValue)
+    }
+
+    /// That a line has rested long enough at the time `now`, in SQL; under a clock that was set back,
+    /// too.
+    static func isOver(at now: Timestamp) -> String {
+        "(not_before <= \(now.unixMilliseconds) OR not_before > \(end(after: now).unixMilliseconds))"
+    }
+
+    /// Gives a chunk of the questions that have rested long enough to the run that begins.
+    ///
+    /// - Returns: Whether there may be more.
+    func wakeUp(_ db: Database) throws -> Bool {
+        guard run.judgesRows else { return false }
+        try db.execute(
+            sql: """
+                UPDATE trueup_agenda SET not_before = NULL
+                WHERE (bundle_id, environment, original_transaction_id) IN (
+                    SELECT bundle_id, environment, original_transaction_id FROM trueup_agenda
+                    WHERE not_before IS NOT NULL AND \(Self.isOver(at: run.started))
+                    LIMIT \(StoreLimits.scatteredRowsPerChunk))
+                """)
+        return db.changesCount == StoreLimits.scatteredRowsPerChunk
     }
 }

@@ -155,3 +155,152 @@ struct ScheduledPass {
         return counts
     }
 }
+
+/// The rows of a sample: of all rows that are offered, those whose numbers are the smallest.
+///
+/// The numbers follow from the seed and the key, so that the same seed draws the same rows, and any
+/// set of rows is as probable as any other of its size.
+struct SampleDraw: Sendable {
+    private let seed: UInt64
+    private let size: SampleSize
+    private var drawn: [(number: UInt64, key: SubscriptionKey)] = []
+    private var bound = UInt64.max
+    /// The digest of the app of the last key, which nearly all keys share.
+    private var app: (bundleID: String, environment: String, digest: ValuesDigest)?
+
+    init(_ size: SampleSize, seed: UInt64) {
+        self.size = size
+        self.seed = seed
+        if case .share(let share) = size { bound = Self.bound(of: share) }
+    }
+
+    private static func bound(of share: Double) -> UInt64 {
+        guard share > 0 else { return 0 }
+        guard share < 1 else { return .max }
+        return UInt64(exactly: (share * 0x1p64).rounded(.down)) ?? .max
+    }
+
+    mutating func offer(_ key: SubscriptionKey) {
+        let number = number(of: key)
+        guard number < bound else { return }
+        drawn.append((number, key))
+        guard case .rows(let rows) = size, drawn.count >= 2 * max(rows, 512) else { return }
+        keep(rows)
+    }
+
+    /// The drawn rows so far, in no order; only with a share they may be taken out in between.
+    mutating func take() -> [SubscriptionKey] {
+        if case .rows(let rows) = size { keep(rows) }
+        defer { drawn = [] }
+        return drawn.map(\.key)
+    }
+
+    var mayTakeEarly: Bool { if case .share = size { true } else { false } }
+
+    private mutating func keep(_ rows: Int) {
+        drawn.sort { $0.number < $1.number }
+        guard drawn.count > rows else { return }
+        drawn.removeSubrange(rows...)
+        bound = drawn.last?.number ?? 0
+    }
+
+    /// SplitMix64's finishing mix over the digest of the key: neighbours get unrelated numbers.
+    private mutating func number(of key: SubscriptionKey) -> UInt64 {
+        var digest = digest(ofAppOf: key)
+        digest.add(key.originalTransactionID)
+        var z = (digest.bits ^ seed) &+ 0x9E37_79B9_7F4A_7C15
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    private mutating func digest(ofAppOf key: SubscriptionKey) -> ValuesDigest {
+        if let app, app.bundleID == key.bundleID, app.environment == key.environment {
+            return app.digest
+        }
+        var digest = ValuesDigest()
+        digest.add(key.bundleID)
+        digest.add(key.environment)
+        app = (key.bundleID, key.environment, digest)
+        return digest
+    }
+}
+
+/// Which rows have Apple's oldest words, and how many of them tonight's sweep takes.
+struct SweepOrder {
+    let db: Database
+    let request: ScheduleRequest
+
+    func ends(level: ([Int: Int]) -> Int) throws -> SweepEnds {
+        let rows = try histograms()
+        return SweepEnds(
+            lasting: try end(isLasting: true, after: level(rows.lasting)),
+            ended: try end(isLasting: false, after: level(rows.ended)))
+    }
+
+    private func end(isLasting: Bool, after rows: Int) throws -> SweepPlace? {
+        guard rows > 0 else { return nil }
+        let place = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT bundle_id, environment, original_transaction_id,
+                    ifnull(signed_date, asked_at)
+                FROM trueup_checks
+                WHERE is_lasting = ?1 AND \(Self.waitsForSweep)
+                ORDER BY ifnull(signed_date, asked_at), bundle_id, environment,
+                    original_transaction_id
+                LIMIT 1 OFFSET ?3
+                """, arguments: [isLasting, request.allowedAge(isLasting: isLasting), rows - 1])
+        return place.map {
+            SweepPlace(
+                asOf: $0.time(at: 3) ?? Timestamp(unixMilliseconds: 0),
+                key: SubscriptionKey($0, at: 0))
+        }
+    }
+
+    /// How many rows reach the allowed age in so many days, without those whose clock asks before: of
+    /// those that entitle or are in billing retry, and of the others.
+    ///
+    /// Reads the whole table in its own order: along the index SQLite looks each row up, and to group
+    /// by the day it sorts them.
+    private func histograms() throws -> (lasting: [Int: Int], ended: [Int: Int]) {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT is_lasting, ifnull(signed_date, asked_at), clock
+                FROM trueup_checks NOT INDEXED
+                """)
+        let columns = ColumnsInPlace(of: statement)
+        let cursor = try Row.fetchCursor(statement)
+        var lasting: [Int: Int] = [:]
+        var ended: [Int: Int] = [:]
+        while try cursor.next() != nil {
+            guard let asOf = columns.integer(at: 1) else { continue }
+            let isLasting = columns.integer(at: 0) == 1
+            let reached = Timestamp(unixMilliseconds: asOf).adding(
+                milliseconds: request.allowedAge(isLasting: isLasting))
+            let clock = columns.integer(at: 2)
+            guard clock.map({ $0 > reached.unixMilliseconds }) ?? true else { continue }
+            let left = reached.milliseconds(since: request.now) / Milliseconds.perDay
+            let day = Int(clamping: max(0, left))
+            if isLasting { lasting[day, default: 0] += 1 } else { ended[day, default: 0] += 1 }
+        }
+        return (lasting, ended)
+    }
+
+    /// That no clock asks about the row before its word reaches the allowed age, `?2`.
+    private static let waitsForSweep = """
+        (clock IS NULL OR clock > ifnull(signed_date, asked_at) + ?2)
+        """
+
+    /// When the oldest word was signed.
+    static func oldestCheck(_ db: Database) throws -> Timestamp? {
+        try [true, false].compactMap { isLasting in
+            try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT min(ifnull(signed_date, asked_at)) FROM trueup_checks
+                    WHERE is_lasting = ?
+                    """, arguments: [isLasting])
+        }.min().map(Timestamp.init(unixMilliseconds:))
+    }
+}

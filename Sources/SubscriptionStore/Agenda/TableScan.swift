@@ -128,3 +128,234 @@ private struct KeyReader {
             originalTransactionID: columns.plainText(at: 0) ?? row.requiredText(at: 0))
     }
 }
+
+/// The checks beside the rows that a scan reads: both tables are read once, in the order of their key.
+///
+/// To look each check up costs several times what reading does.
+struct CheckScan {
+    private let cursor: RowCursor
+    private let columns: ColumnsInPlace
+    private var isAtEnd: Bool
+
+    /// - Parameters:
+    ///   - relation: `>` or `>=`.
+    ///   - start: The key that the rows of the scan relate to so.
+    ///   - db: The database.
+    /// - Throws: What reading it throws.
+    init(_ relation: String, _ start: StoredKey, _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT bundle_id, environment, original_transaction_id,
+                    \(CheckRecord.columns(of: "c"))
+                FROM trueup_checks AS c
+                WHERE (c.bundle_id, c.environment, c.original_transaction_id)
+                    \(relation) \(start.marks)
+                ORDER BY c.bundle_id, c.environment, c.original_transaction_id
+                """)
+        columns = ColumnsInPlace(of: statement)
+        cursor = try Row.fetchCursor(statement, arguments: start.arguments)
+        isAtEnd = try cursor.next() == nil
+    }
+
+    /// The check of the next row of the scan; `nil` without one.
+    ///
+    /// - Parameters:
+    ///   - row: A row, after all rows that were asked for before.
+    ///   - key: Its columns of the key, in the order of the primary key.
+    /// - Returns: What was noted when the row was judged.
+    /// - Throws: What reading the database throws.
+    mutating func record(of row: ColumnsInPlace, key: [Int]) throws -> CheckRecord? {
+        // A key that is no text sorts after all that are, and no check has one.
+        guard key.allSatisfy({ row.kind(at: $0) == .text }) else { return nil }
+        while !isAtEnd {
+            let order = order(with: row, key)
+            if order == 0 { return CheckRecord(columns, at: 3) }
+            if order > 0 { return nil }
+            isAtEnd = try cursor.next() == nil
+        }
+        return nil
+    }
+
+    private func order(with row: ColumnsInPlace, _ key: [Int]) -> Int {
+        for (index, other) in key.enumerated() {
+            let order = columns.order(at: index, with: row, at: other)
+            if order != 0 { return order }
+        }
+        return 0
+    }
+}
+
+extension CheckRecord {
+    /// Reads `columns`, the first of them at an index; `nil` without a record.
+    fileprivate init?(_ columns: ColumnsInPlace, at index: Int) {
+        guard let asked = columns.integer(at: index),
+            let agreed = columns.integer(at: index + 4)
+        else { return nil }
+        func time(_ offset: Int) -> Timestamp? {
+            columns.integer(at: index + offset).map(Timestamp.init(unixMilliseconds:))
+        }
+        self.init(
+            check: RowCheck(
+                signedDate: time(1), clock: time(2),
+                isLasting: columns.integer(at: index + 3) == 1,
+                values: ValuesDigest(bits: UInt64(bitPattern: agreed)),
+                account: columns.integer(at: index + 5).map {
+                    AccountDigest(bits: UInt64(bitPattern: $0))
+                }),
+            askedAt: Timestamp(unixMilliseconds: asked))
+    }
+}
+
+/// Rows with an open finding about their stored periods, where these have changed since, and rows
+/// whose key another one has by now.
+///
+/// The values of the row itself say nothing of them: without this, a finding that the company has mended
+/// would stay open until a sweep or the sample reaches the row.
+struct ChangedPeriods {
+    let db: Database
+
+    private static let kinds: String = {
+        let kinds = FindingKind.allCases.filter { $0.neededLook == .periods }
+        return "(" + kinds.map { "'\($0.rawValue)'" }.joined(separator: ", ") + ")"
+    }()
+
+    private static let isOpen = """
+        h.state IN \(FindingLook.unresolved) AND h.original_transaction_id IS NOT NULL
+        """
+
+    private static func isOfRow(_ table: String) -> String {
+        """
+        \(table).bundle_id = h.bundle_id AND \(table).environment = h.environment
+            AND \(table).original_transaction_id = h.original_transaction_id
+        """
+    }
+
+    /// - Parameter readsHistories: Whether a question may lead to reading the history: only that
+    ///   closes a finding about a period that is not the current one.
+    /// - Returns: Keys of rows that are worth a question.
+    /// - Throws: What reading the database throws.
+    func rows(readsHistories: Bool) throws -> Set<SubscriptionKey> {
+        try (readsHistories ? comparedRows() : []).union(rowsWithOtherPrice())
+            .union(DoubledKeys(db: db).unreported())
+    }
+
+    /// By the digest that stood as the history was last compared with the periods.
+    private func comparedRows() throws -> Set<SubscriptionKey> {
+        let noted = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT DISTINCT h.bundle_id, h.environment, h.original_transaction_id,
+                    r.periods, r.periods_sha256
+                FROM trueup_findings AS h
+                JOIN trueup_history_revisions AS r ON \(Self.isOfRow("r"))
+                WHERE \(Self.isOpen) AND h.kind IN \(Self.kinds)
+                    AND r.periods IS NOT NULL AND r.periods_sha256 IS NOT NULL
+                """)
+        var changed: Set<SubscriptionKey> = []
+        for row in noted {
+            let key = SubscriptionKey(row, at: 0)
+            let agreed = PeriodsDigest(
+                periods: row.number(at: 3) ?? 0, sha256: row.requiredText(at: 4))
+            if try PeriodsDigest(HeldRows(db: db).periods(of: key)) != agreed {
+                changed.insert(key)
+            }
+        }
+        return changed
+    }
+
+    /// The price of the current period stands in every answer, so a history may never have been read.
+    private func rowsWithOtherPrice() throws -> Set<SubscriptionKey> {
+        let found = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT h.bundle_id, h.environment, h.original_transaction_id, f.transaction_id,
+                    f.field, f.local_value
+                FROM trueup_findings AS h
+                JOIN trueup_pass_findings AS f ON f.pass_id = h.last_pass_id
+                    AND f.outcome_bundle_id = h.bundle_id
+                    AND f.outcome_environment = h.environment
+                    AND f.outcome_original_transaction_id = h.original_transaction_id
+                    AND f.finding_id = h.finding_id
+                    AND (f.superseded_by IS NULL OR f.is_carried = 1)
+                JOIN subscriptions AS s ON \(Self.isOfRow("s"))
+                    AND s.latest_transaction_id = f.transaction_id
+                WHERE \(Self.isOpen) AND h.kind = '\(FindingKind.price.rawValue)'
+                """)
+        var changed: Set<SubscriptionKey> = []
+        for row in found {
+            let key = SubscriptionKey(row, at: 0)
+            let period = TransactionKey(
+                bundleID: key.bundleID, environment: key.environment,
+                transactionID: row.requiredText(at: 3))
+            // `price:` or `currency:`, and the transaction.
+            let column = row.requiredText(at: 4).prefix { $0 != ":" }
+            let value = try FieldValueText.value(row.requiredText(at: 5))
+            if try StandingRow.period(period, db)?[String(column)] != value {
+                changed.insert(key)
+            }
+        }
+        return changed
+    }
+}
+
+/// Dates what was asked under a clock that was ahead as asked before the run.
+///
+/// A time that is still to come would count as judged in every walk over the table that begins before
+/// it. It is done before the run is recorded: what a killed process leaves, the next run does again.
+struct ChecksOfAnotherClock: Sendable {
+    let run: RunHeader
+
+    private static let rowsPerChunk = 2000
+    private static let key = "bundle_id, environment, original_transaction_id"
+    private var began: Int64 { run.started.unixMilliseconds }
+
+    /// Whether the clock went back since an earlier run, and something is dated after this one.
+    ///
+    /// A check notes nothing, and may be asked about a time that is long past.
+    func isNeeded(_ db: Database) throws -> Bool {
+        guard run.mode == .apply else { return false }
+        return try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM trueup_runs WHERE started > ?1)
+                    AND (EXISTS (SELECT 1 FROM trueup_checks WHERE asked_at > ?1)
+                        OR EXISTS (SELECT 1 FROM trueup_rounds WHERE began > ?1))
+                """, arguments: [began]) ?? false
+    }
+
+    /// Dates those of a chunk; returns the key with which the next one begins.
+    func date(from start: StoredKey, _ db: Database) throws -> StoredKey? {
+        try db.execute(
+            sql: "UPDATE trueup_rounds SET began = ?1 WHERE began > ?1", arguments: [began])
+        let found = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT original_transaction_id, environment, bundle_id FROM trueup_checks
+                WHERE (\(Self.key)) >= \(start.marks)
+                ORDER BY \(Self.key) LIMIT 1 OFFSET \(Self.rowsPerChunk)
+                """, arguments: start.arguments)
+        let next = try found.next().map(StoredKey.init)
+        try db.execute(
+            sql: """
+                UPDATE trueup_checks SET asked_at = ?
+                WHERE (\(Self.key)) >= \(start.marks)
+                    \(next.map { "AND (\(Self.key)) < \($0.marks)" } ?? "") AND asked_at > ?
+                """,
+            arguments: [began &- 1] + start.arguments + (next?.arguments ?? []) + [began])
+        return next
+    }
+}
+
+/// What a run covered, as it is stored with the run.
+enum CoverageText {
+    static func encode(_ coverage: RunCoverage?) throws -> String? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return try coverage.map { String(decoding: try encoder.encode($0), as: UTF8.self) }
+    }
+
+    /// `nil` for runs of versions that did not count it.
+    static func decode(_ text: String?) throws -> RunCoverage? {
+        try text.map { try JSONDecoder().decode(RunCoverage.self, from: Data($0.utf8)) }
+    }
+}

@@ -1,5 +1,6 @@
+import Foundation
 import GRDB
-import Subscriptions
+package import Subscriptions
 import Synchronization
 
 /// Commits every transaction of a copy of the books on their server, before the copy commits it.
@@ -119,5 +120,221 @@ struct CopyMark {
                 """
         ).execute(
             arguments: [state.number, state.generation, state.transaction, state.schema])
+    }
+}
+
+/// The port to a database on a server that holds the books; a run then works on a copy of them.
+///
+/// All methods block. What stands on the server counts: a copy that is not of its generation is made
+/// anew.
+package protocol BooksServer: Sendable {
+    /// Where the books are, for messages.
+    var place: String { get }
+
+    /// Which books stand there; `nil` for none.
+    func state() throws(StoreError) -> BooksState?
+
+    /// Keeps everybody else from writing these books until `release`, or until nothing was heard of
+    /// the holder for a while.
+    ///
+    /// - Throws: `.busy`, naming who has them.
+    func claim() throws(StoreError)
+
+    /// Lets others write; nothing happens where somebody else has taken the books over.
+    func release()
+
+    /// Begins books beside those that stand there; they count once `conclude` is called.
+    func begin(identity: String, schema: Int) throws(StoreError) -> BooksState
+
+    /// Puts the books that were begun in the place of those that stood there.
+    func conclude(_ state: BooksState) throws(StoreError)
+
+    /// Makes the changes of one transaction, all or none, if the books are in this state.
+    ///
+    /// - Returns: The state that they are in then.
+    /// - Throws: `.busy` where they are in another state, because somebody else changed them.
+    func commit(_ changes: [BooksChange], to state: BooksState) throws(StoreError) -> BooksState
+
+    /// Reads the books as they are at one moment, whatever is written meanwhile.
+    func reading<Value>(_ body: (any BooksReading) throws -> Value) throws -> Value
+}
+
+/// The books on a server at one moment.
+package protocol BooksReading {
+    /// Which books stand there; `nil` for none.
+    var state: BooksState? { get }
+
+    /// Rows of a table in the order of its key, values in the order of its columns.
+    ///
+    /// - Parameters:
+    ///   - table: Which.
+    ///   - key: Rows with greater keys; `nil` from the first on.
+    ///   - limit: How many at most.
+    /// - Returns: The rows.
+    /// - Throws: `StoreError` where they cannot be read.
+    func rows(
+        of table: BooksTable, after key: [BooksValue]?, limit: Int
+    ) throws(StoreError) -> [[BooksValue]]
+}
+
+/// The tables of the books that a server holds.
+package enum BooksTables {
+    /// Not part of them: the identity, which the server has for itself; which state a copy is of; and
+    /// what the next reading of the company's table makes anew, because every reading writes each of
+    /// its rows.
+    static let left: Set = ["trueup_database", "trueup_books_copy", "trueup_company_rows"]
+
+    /// SQLite's own table of the highest numbers that were ever given, which no trigger can watch.
+    static let sequences = BooksTable(
+        name: "sqlite_sequence",
+        columns: [
+            BooksColumn(name: "name", form: .text), BooksColumn(name: "seq", form: .integer),
+        ],
+        key: ["name"])
+
+    /// All tables that a version of the schema has.
+    package static func made(byVersion version: Int) throws(StoreError) -> [BooksTable] {
+        do {
+            return try SchemaParts.model(ofVersion: version).read { try watched($0) + [sequences] }
+        } catch {
+            throw StoreError(error, doing: "making the tables of schema \(version)")
+        }
+    }
+
+    /// All but the sequences, by name.
+    static func watched(_ db: Database) throws -> [BooksTable] {
+        let names = try String.fetchAll(
+            db,
+            sql: """
+                SELECT name FROM main.sqlite_master
+                WHERE type = 'table' AND name NOT GLOB 'sqlite_*'
+                    AND (name GLOB 'trueup_*' OR name IN ('subscriptions', 'transactions'))
+                ORDER BY name
+                """)
+        return try names.filter { !left.contains($0) }.map { try table($0, db) }
+    }
+
+    private static func table(_ name: String, _ db: Database) throws -> BooksTable {
+        var columns: [BooksColumn] = []
+        var key: [(position: Int64, name: String)] = []
+        for row in try Row.fetchAll(db, sql: "PRAGMA main.table_info(\(name))") {
+            let column = row.requiredText(at: 1)
+            guard let form = BooksColumn.Form(rawValue: row.requiredText(at: 2)) else {
+                throw StoreError.inconsistent(
+                    "The column \(column) of \(name) has a type that no books have.")
+            }
+            columns.append(BooksColumn(name: column, form: form))
+            if let position = row.integer(at: 5), position > 0 { key.append((position, column)) }
+        }
+        guard !key.isEmpty else {
+            let number = BooksColumn(name: "rowid", form: .integer)
+            return BooksTable(name: name, columns: [number] + columns, key: ["rowid"])
+        }
+        return BooksTable(
+            name: name, columns: columns, key: key.sorted { $0.position < $1.position }.map(\.name))
+    }
+}
+
+extension BooksValue {
+    init(_ value: DatabaseValue) {
+        switch value.storage {
+        case .null: self = .null
+        case .int64(let number): self = .integer(number)
+        case .double(let number): self = .real(number)
+        case .string(let text): self = .text(text)
+        case .blob(let bytes): self = .blob([UInt8](bytes))
+        }
+    }
+
+    var stored: DatabaseValue {
+        switch self {
+        case .null: .null
+        case .integer(let number): number.databaseValue
+        case .real(let number): number.databaseValue
+        case .text(let text): text.databaseValue
+        case .blob(let bytes): Data(bytes).databaseValue
+        }
+    }
+}
+
+/// Notes in temporary tables which rows of the books a connection changes in a transaction.
+///
+/// By triggers, and not by SQLite's sessions, which not every SQLite has. They belong to the
+/// connection: nothing of them is in the file.
+struct ChangeCapture: Sendable {
+    private struct Watched: Sendable {
+        let table: BooksTable
+        /// Where the keys are noted.
+        let notes: String
+
+        /// The rows behind the noted keys, once each: first the keys, then the rows' columns.
+        var look: String {
+            let key = table.key.map { "n.\($0)" }.joined(separator: ", ")
+            let columns = table.columns.map { "t.\($0.name)" }.joined(separator: ", ")
+            let names = table.key.joined(separator: ", ")
+            let match = table.key.map { "t.\($0) = n.\($0)" }.joined(separator: " AND ")
+            return """
+                SELECT \(key), \(columns) FROM (SELECT DISTINCT \(names) FROM temp.\(notes)) AS n
+                LEFT JOIN main.\(table.name) AS t ON \(match)
+                """
+        }
+
+        /// The statements that make its table and triggers.
+        var making: String {
+            let names = table.key.joined(separator: ", ")
+            let new = table.key.map { "NEW.\($0)" }.joined(separator: ", ")
+            let old = table.key.map { "OLD.\($0)" }.joined(separator: ", ")
+            let moves = table.key.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")
+            return """
+                CREATE TEMP TABLE \(notes) (\(names));
+                CREATE TEMP TRIGGER \(notes)_insert AFTER INSERT ON main.\(table.name)
+                BEGIN INSERT INTO \(notes) VALUES (\(new)); END;
+                CREATE TEMP TRIGGER \(notes)_update AFTER UPDATE ON main.\(table.name)
+                BEGIN INSERT INTO \(notes) VALUES (\(new)); END;
+                CREATE TEMP TRIGGER \(notes)_move AFTER UPDATE ON main.\(table.name)
+                WHEN \(moves)
+                BEGIN INSERT INTO \(notes) VALUES (\(old)); END;
+                CREATE TEMP TRIGGER \(notes)_delete AFTER DELETE ON main.\(table.name)
+                BEGIN INSERT INTO \(notes) VALUES (\(old)); END;
+                """
+        }
+    }
+
+    private let watched: [Watched]
+
+    /// Begins to watch what a connection changes.
+    init(_ db: Database) throws {
+        watched = try BooksTables.watched(db).enumerated().map { index, table in
+            Watched(table: table, notes: "trueup_changed_\(index)")
+        }
+        for watched in watched { try db.execute(sql: watched.making) }
+    }
+
+    /// What was changed since the last call, as it stands now; within the transaction that did it.
+    func takeChanges(_ db: Database) throws -> [BooksChange] {
+        let touched = watched.enumerated().map { index, watched in
+            "SELECT \(index) WHERE EXISTS (SELECT 1 FROM temp.\(watched.notes))"
+        }
+        let indices = try Int.fetchAll(
+            db.cachedStatement(sql: touched.joined(separator: " UNION ALL ")))
+        var changes: [BooksChange] = []
+        for watched in indices.map({ watched[$0] }) {
+            var change = BooksChange(table: watched.table)
+            let keys = watched.table.key.count
+            // A key column of a row that is there is never NULL.
+            let first = watched.table.columns.firstIndex { $0.name == watched.table.key[0] } ?? 0
+            let rows = try Row.fetchCursor(db.cachedStatement(sql: watched.look))
+            while let row = try rows.next() {
+                let values = Array(row.databaseValues).map(BooksValue.init)
+                if values[keys + first] == .null {
+                    change.deleted.append(Array(values[..<keys]))
+                } else {
+                    change.rows.append(Array(values[keys...]))
+                }
+            }
+            try db.cachedStatement(sql: "DELETE FROM temp.\(watched.notes)").execute()
+            changes.append(change)
+        }
+        return changes
     }
 }

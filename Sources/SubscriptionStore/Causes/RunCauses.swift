@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Subscriptions
+package import Subscriptions
 
 /// The clusters of causes that a run reports.
 struct RunCauses {
@@ -59,5 +59,198 @@ struct RunCauses {
                 sequence, (today - Self.daysBefore) * Self.day, today * Self.day, cause.bundleID,
                 cause.environment, cause.cause,
             ]) ?? 0
+    }
+}
+
+/// Why planned corrections were held back: the subscription that continues the access they end
+/// is not in the table.
+struct HeldBackCauses: Sendable {
+    let run: RunReference
+
+    private var chunks: PassChunks {
+        PassChunks(
+            table: "trueup_pass_corrections", number: "correction_id", passID: run.passID,
+            rowsPerChunk: StoreLimits.rowsPerChunk)
+    }
+
+    /// Where the corrections of the pass begin.
+    func first(_ db: Database) throws -> Int64? { try chunks.first(db) }
+
+    /// Stores the reason as the cause of the findings that these corrections would have resolved;
+    /// returns where the next chunk begins.
+    func write(from first: Int64, _ db: Database) throws -> Int64? {
+        let next = try chunks.next(after: first, db)
+        let held = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT f.finding_seq, c.continued_by FROM trueup_pass_corrections AS c
+                    JOIN trueup_pass_findings AS f ON f.pass_id = c.pass_id
+                        AND f.outcome_bundle_id = c.bundle_id
+                        AND f.outcome_environment = c.environment
+                        AND f.outcome_original_transaction_id = c.original_transaction_id
+                        AND f.correction_id = c.correction_id
+                    WHERE c.correction_id >= ? AND c.correction_id < ? AND \(chunks.isOfPass("c"))
+                        AND c.fate = 'held_back' AND c.superseded_by IS NULL
+                        AND f.superseded_by IS NULL
+                    """),
+            arguments: [first, next ?? Int64.max, run.passID])
+        for row in held {
+            guard let reason = Self.reason(row.requiredText(at: 1)) else { continue }
+            try db.cachedStatement(
+                sql: "INSERT OR REPLACE INTO trueup_run_finding_causes VALUES (?, ?, ?)"
+            ).execute(arguments: [run.sequence, row.integer(at: 0), reason])
+        }
+        return next
+    }
+
+    /// The cause, from a correction's `continued_by`; `nil` when it waits for no subscription.
+    static func reason(_ continuedBy: String) -> String? {
+        TextList.decode(continuedBy).first.map(VetoCause.heldBack(until:))
+    }
+}
+
+/// The findings of a pass with what may tell their cause.
+extension SQLiteStore {
+    /// The parts of the notification histories that the pass has read to their end; nothing of an
+    /// app whose history was not read.
+    package func historyRead(
+        in pass: OpenPass
+    ) async throws(StoreError) -> [AppIdentity: NotificationWindow] {
+        try await read("reading how far the notification history was read") { db in
+            var windows: [AppIdentity: NotificationWindow] = [:]
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT bundle_id, environment, read_from, read_through
+                    FROM trueup_pass_history WHERE pass_id = ?
+                    """,
+                arguments: [pass.passID])
+            while let row = try rows.next() {
+                guard let environment = AppStoreEnvironment(rawValue: row.requiredText(at: 1)),
+                    let start = row.time(at: 2), let end = row.time(at: 3)
+                else { continue }
+                let app = AppIdentity(bundleID: row.requiredText(at: 0), environment: environment)
+                windows[app] = NotificationWindow(start: start, end: end)
+            }
+            return windows
+        }
+    }
+
+    /// Findings of the pass in the order in which they were staged, with the notifications of
+    /// their subscriptions.
+    package func findingsToExplain(
+        after sequence: Int64?, limit: Int, in pass: OpenPass
+    ) async throws(StoreError) -> [FindingToExplain] {
+        try await read("reading findings to explain") { db in
+            try ExplanationPage(db: db, passID: pass.passID).findings(
+                after: sequence, limit: limit)
+        }
+    }
+
+    /// Keeps the causes of findings, by sequence number, for this run's report.
+    ///
+    /// They count once the run is concluded; a run killed before that leaves none behind.
+    package func explain(
+        _ causes: [Int64: String], in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) {
+        try await write("storing the causes of findings") { db in
+            let reference = try RunReference(run, in: pass, db)
+            let statement = try db.cachedStatement(
+                sql: "INSERT OR REPLACE INTO trueup_run_finding_causes VALUES (?, ?, ?)")
+            for (sequence, cause) in causes.sorted(by: { $0.key < $1.key }) {
+                try statement.execute(arguments: [reference.sequence, sequence, cause])
+            }
+        }
+    }
+}
+
+/// Reads findings in the order in which they were staged, with their subscription's notifications.
+struct ExplanationPage {
+    let db: Database
+    let passID: Int64
+
+    /// Of one subscription; nobody has so many in the time that Apple keeps them.
+    private static let notificationsPerSubscription = 500
+
+    func findings(after sequence: Int64?, limit: Int) throws -> [FindingToExplain] {
+        let start = try sequence.map { $0 + 1 } ?? first()
+        guard let start else { return [] }
+        let counts = CountedAmount.isCounted(
+            among: "(SELECT * FROM trueup_pass_findings WHERE superseded_by IS NULL) AS g")
+        // By row number: an index would have SQLite sort the whole pass for each page.
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(Finding.columns), f.finding_seq,
+                    CASE WHEN c.fate IN ('planned', 'applied') THEN f.correction_id END,
+                    f.changed_at, f.action,
+                    CASE WHEN c.fate = 'held_back' THEN c.continued_by ELSE '' END, (\(counts))
+                FROM trueup_pass_findings AS f NOT INDEXED
+                LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                WHERE f.finding_seq >= ? AND f.pass_id = ? AND f.superseded_by IS NULL
+                    AND f.is_carried = 0
+                ORDER BY f.finding_seq LIMIT ?
+                """)
+        var page: [FindingToExplain] = []
+        let rows = try Row.fetchCursor(statement, arguments: [start, passID, limit])
+        let next = Finding.columnCount
+        while let row = try rows.next() {
+            var finding = try Finding(row)
+            finding.changedAt = row.time(at: next + 2)
+            finding.action = FindingAction(rawValue: row.requiredText(at: next + 3)) ?? .none
+            if let reason = HeldBackCauses.reason(row.requiredText(at: next + 4)) {
+                finding.action = .refused
+                finding.cause = reason
+            }
+            var item = FindingToExplain(
+                sequence: row.integer(at: next) ?? 0, finding: finding,
+                correction: row.integer(at: next + 1), notifications: [])
+            item.countsAmount = row.integer(at: next + 5) == 1
+            page.append(item)
+        }
+        var known: (key: SubscriptionKey, notifications: [TracedNotification])?
+        for index in page.indices {
+            guard let key = page[index].finding.key else { continue }
+            if known?.key != key { known = (key, try notifications(of: key)) }
+            page[index].notifications = known?.notifications ?? []
+        }
+        return page
+    }
+
+    /// Findings of earlier passes are kept; their rows must not be read through each time.
+    private func first() throws -> Int64? {
+        try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT min(finding_seq) FROM trueup_pass_findings
+                WHERE pass_id = ? AND superseded_by IS NULL
+                """,
+            arguments: [passID])
+    }
+
+    private func notifications(of key: SubscriptionKey) throws -> [TracedNotification] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT notification_uuid, notification_type, subtype, signed_date, attempts,
+                    received_at, is_reported
+                FROM trueup_pass_deliveries
+                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                    AND original_transaction_id = ?
+                ORDER BY signed_date DESC, notification_uuid LIMIT ?
+                """)
+        var found: [TracedNotification] = []
+        let rows = try Row.fetchCursor(
+            statement,
+            arguments: [passID] + key.arguments + [Self.notificationsPerSubscription])
+        while let row = try rows.next() {
+            found.append(
+                TracedNotification(
+                    notificationUUID: row.requiredText(at: 0),
+                    notificationType: row.requiredText(at: 1), subtype: row.text(at: 2),
+                    signedDate: row.time(at: 3) ?? Timestamp(unixMilliseconds: 0),
+                    originalTransactionID: key.originalTransactionID,
+                    sendAttempts: SendAttemptText.decode(row.requiredText(at: 4)),
+                    receivedAt: row.time(at: 5), isReported: row.integer(at: 6) == 1))
+        }
+        return found
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+import GRDB
 package import Subscriptions
 
 /// What a reading of the company's table changed in the copy.
@@ -76,5 +78,436 @@ package struct CopyRefresh: Hashable, Sendable {
                     + "15 digits. Correct the column, or take such rows out of the table.")
         }
         return remarks
+    }
+}
+
+/// Makes rows of the copy equal to what was read in the company's table.
+///
+/// A row is only written where a mapped value differs, so that its version rises only then. Columns
+/// that are not mapped stay: they are our bookkeeping. So does a value that was written as Apple
+/// stated it, where the company's column keeps and shows less of it.
+struct CopyWriter {
+    let db: Database
+    let mapping: TableMapping
+    /// The number of the reading.
+    let refresh: Int64
+
+    /// Longer keys fit no index of a server on which the books may stand (PostgreSQL's have 2,704
+    /// bytes a line), and one such row must not end every night.
+    static let longestKeyBytes = 1000
+
+    /// Every row is marked as seen, because the two databases do not sort keys alike.
+    func take(_ rows: ArraySlice<CompanyRow>) throws -> CopyRefresh {
+        var counts = CopyRefresh()
+        var doubled = DoubledKeys(db: db)
+        for row in rows {
+            guard row.key.byteCount <= Self.longestKeyBytes else {
+                counts.overlong &+= 1
+                counts.firstOverlong = counts.firstOverlong ?? row.key
+                continue
+            }
+            try take(row, &counts)
+            try doubled.note(row)
+        }
+        return counts
+    }
+
+    private func take(_ row: CompanyRow, _ counts: inout CopyRefresh) throws {
+        counts.doubled &+= Int64(row.twins)
+        if row.twins > 0 { counts.firstDoubled = counts.firstDoubled ?? row.key }
+        guard try mark(row) else {
+            // Keys that the company's database sorts apart and we read alike.
+            counts.doubled &+= 1
+            counts.firstDoubled = counts.firstDoubled ?? row.key
+            return
+        }
+        counts.rows &+= 1
+        if let (field, shown) = row.unreadable.min(by: { $0.key.rawValue < $1.key.rawValue }) {
+            counts.unreadable &+= 1
+            counts.firstUnreadable =
+                counts.firstUnreadable
+                ?? "\(field.rawValue) \"\(shown.prefix(40))\" of \(row.key.originalTransactionID)"
+        }
+        let fields = mapping.read.map(\.field).filter { !TableMapping.key.contains($0) }
+        var values = fields.map { stored($0, of: row) }
+        guard !fields.isEmpty else { return try insertKey(row.key, &counts) }
+        let names = fields.map(\.rawValue)
+        let read = try db.cachedStatement(
+            sql: "SELECT \(names.joined(separator: ", ")) FROM subscriptions WHERE \(Self.isKey)")
+        // Compared while it is at the cursor, where nothing has been repaired.
+        let cursor = try Row.fetchCursor(read, arguments: row.key.arguments)
+        let isHeld: Bool
+        let isSame: Bool
+        if let held = try cursor.next() {
+            isHeld = true
+            let known = Array(held.databaseValues)
+            for (index, field) in fields.enumerated()
+            where isReading(values[index], of: known[index], in: field) {
+                values[index] = known[index]
+            }
+            isSame = known == values
+        } else {
+            isHeld = false
+            isSame = false
+        }
+        guard !isSame else { return }
+        if isHeld {
+            counts.changed &+= 1
+            let sets = names.map { "\($0) = ?" }.joined(separator: ", ")
+            try db.cachedStatement(sql: "UPDATE subscriptions SET \(sets) WHERE \(Self.isKey)")
+                .execute(arguments: StatementArguments(values) + row.key.arguments)
+        } else {
+            counts.inserted &+= 1
+            let marks = Array(repeating: "?", count: names.count + 3).joined(separator: ", ")
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO subscriptions (
+                        bundle_id, environment, original_transaction_id,
+                        \(names.joined(separator: ", "))) VALUES (\(marks))
+                    """
+            ).execute(arguments: row.key.arguments + StatementArguments(values))
+        }
+    }
+
+    /// Whether the company's column shows what the copy holds, as well as it can.
+    private func isReading(
+        _ read: DatabaseValue, of held: DatabaseValue, in field: SubscriptionField
+    ) -> Bool {
+        guard read != held, let read = field.form.value(read), let held = field.form.value(held)
+        else { return false }
+        return mapping.isReading(read, of: held, in: field)
+    }
+
+    private static let isKey =
+        "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
+
+    private func insertKey(_ key: SubscriptionKey, _ counts: inout CopyRefresh) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO subscriptions (
+                    bundle_id, environment, original_transaction_id) VALUES (?, ?, ?)
+                """
+        ).execute(arguments: key.arguments)
+        counts.inserted &+= Int64(db.changesCount)
+    }
+
+    /// - Returns: `false` where this reading has seen the key before.
+    private func mark(_ row: CompanyRow) throws -> Bool {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_company_rows VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET refresh = excluded.refresh, version = excluded.version
+                WHERE refresh <> excluded.refresh
+                """
+        ).execute(arguments: row.key.arguments + [refresh, row.version])
+        return db.changesCount == 1
+    }
+
+    /// An unreadable value is kept as something that has not the column's type here either, so that
+    /// everybody who reads the row sees that it is unreadable.
+    private func stored(_ field: SubscriptionField, of row: CompanyRow) -> DatabaseValue {
+        guard let shown = row.unreadable[field] else {
+            return (row.values[field] ?? .null).databaseValue
+        }
+        if field.form == .text { return Data(shown.utf8).databaseValue }
+        // SQLite takes text for a number where it looks like one.
+        return (Double(shown) == nil ? shown : "\"\(shown)\"").databaseValue
+    }
+}
+
+extension FieldForm {
+    /// A stored value; `nil` where it has not the column's type.
+    fileprivate func value(_ stored: DatabaseValue) -> FieldValue? {
+        switch (self, stored.storage) {
+        case (.time, .int64(let number)): .time(Timestamp(unixMilliseconds: number))
+        case (.integer, .int64(let number)): .integer(number)
+        case (.text, .string(let text)): .text(text)
+        default: nil
+        }
+    }
+}
+
+extension SubscriptionKey {
+    fileprivate var byteCount: Int {
+        bundleID.utf8.count + environment.utf8.count + originalTransactionID.utf8.count
+    }
+}
+
+/// Keys that several rows of the company's own table have: the copy holds one row of each.
+struct DoubledKeys {
+    let db: Database
+    private lazy var areAny: Bool? = try? Bool.fetchOne(
+        db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_company_doubled)")
+
+    init(db: Database) { self.db = db }
+
+    /// Whether the row `s` is one of several, in the table that it is a copy of.
+    static let isDoubled = """
+        EXISTS (SELECT 1 FROM trueup_company_doubled AS c
+            WHERE c.bundle_id = s.bundle_id AND c.environment = s.environment
+                AND c.original_transaction_id = s.original_transaction_id)
+        """
+
+    /// Notes what a reading met; nearly always that is nothing.
+    mutating func note(_ row: CompanyRow) throws {
+        if row.twins > 0 {
+            try db.cachedStatement(
+                sql: "INSERT OR IGNORE INTO trueup_company_doubled VALUES (?, ?, ?)"
+            ).execute(arguments: row.key.arguments)
+            areAny = true
+        } else if areAny ?? true {
+            try forget(row.key)
+        }
+    }
+
+    func forget(_ key: SubscriptionKey) throws {
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM trueup_company_doubled
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                """
+        ).execute(arguments: key.arguments)
+    }
+
+    func contains(_ key: SubscriptionKey) throws -> Bool {
+        try Row.fetchOne(
+            db,
+            sql: """
+                SELECT 1 FROM trueup_company_doubled
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                """, arguments: key.arguments) != nil
+    }
+
+    /// Keys of which no report says yet that several rows have them.
+    ///
+    /// The values of the row itself say nothing of it.
+    func unreported() throws -> Set<SubscriptionKey> {
+        let found = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT c.bundle_id, c.environment, c.original_transaction_id
+                FROM trueup_company_doubled AS c
+                WHERE NOT EXISTS (SELECT 1 FROM trueup_findings AS h
+                    WHERE h.bundle_id = c.bundle_id AND h.environment = c.environment
+                        AND h.original_transaction_id = c.original_transaction_id
+                        AND h.kind = '\(FindingKind.duplicateLocal.rawValue)'
+                        AND h.state IN \(FindingLook.unresolved))
+                """)
+        return Set(found.map { SubscriptionKey($0, at: 0) })
+    }
+}
+
+/// The copy of the company's own table, where a mapping names one.
+extension SQLiteStore {
+    /// What the copy is of; `nil` where the rows stand here alone.
+    package func copyState() throws(StoreError) -> CopyState? {
+        do {
+            return try stream("reading what the rows are a copy of") { db in
+                try Row.fetchOne(
+                    db, sql: "SELECT table_name, refreshed_at, row_count FROM trueup_company"
+                ).map { row in
+                    CopyState(
+                        table: row.requiredText(at: 0), refreshedAt: row.time(at: 1),
+                        rows: row.integer(at: 2))
+                }
+            }
+        } catch {
+            throw StoreError(error, doing: "reading what the rows are a copy of")
+        }
+    }
+
+    /// Why a refusal was not written, in sentences.
+    package var companyRemarks: [String] { company?.remarks ?? [] }
+
+    /// How much of a second the company's columns keep; known once the copy was refreshed.
+    package var companyPrecision: TimePrecision { company?.database.precision ?? TimePrecision() }
+
+    /// Makes the books ready for a run over the company's own table: the mapping holds, both ledgers
+    /// agree, and the copy is as the table is now.
+    ///
+    /// - Parameters:
+    ///   - mode: A check makes nothing in the company's database.
+    ///   - now: When.
+    ///   - apps: Whose rows are read, as far as columns tell apps apart; `nil` for all.
+    ///   - shown: The line of an entry of the ledger as a report shows it.
+    ///   - goesOn: Told after each page how many rows were read, of about how many; `false` stops.
+    /// - Returns: What was read; `nil` without a table elsewhere.
+    /// - Throws: 78 where the schema changed, where the table was restored behind the books, or where
+    ///   these books are not those of this table: no row was touched.
+    package func refreshCopy(
+        for mode: RunMode, at now: Timestamp, of apps: Set<AppIdentity>? = nil,
+        filling shown: (Int64) -> String? = { _ in nil },
+        whileAllowed goesOn: (_ rows: Int64, _ expected: Int64?) -> Bool = { _, _ in true }
+    ) async throws(StoreError) -> CopyRefresh? {
+        guard let company else {
+            guard let state = try copyState() else { return nil }
+            throw .schema(
+                "The rows in \(file.path) are a copy of your table \(state.table), and "
+                    + "`store.subscriptions` does not name it any more. Nothing was read or "
+                    + "written. Put the setting back, or name another file in `store.url`.")
+        }
+        try await blocking { () throws(StoreError) in
+            try company.database.check(mayWrite: mode == .apply)
+        }
+        let refresh = try await beginRefresh(of: company)
+        try await takeOver(from: company, filling: shown)
+        let apps = apps?.sorted()
+        company.unread.reading(apps)
+        let expected = try await expectedRows(of: apps)
+        var counts = CopyRefresh()
+        var cursor: CompanyCursor?
+        repeat {
+            let position = cursor
+            let page = try await blocking { () throws(StoreError) in
+                try company.database.rows(
+                    after: position, limit: StoreLimits.rowsPerChunk, of: apps)
+            }
+            for rows in page.rows.chunked(by: StoreLimits.scatteredRowsPerChunk) {
+                let read = try await write("copying rows of \(company.mapping.table)") { db in
+                    try CopyWriter(db: db, mapping: company.mapping, refresh: refresh).take(rows)
+                }
+                counts.add(read)
+            }
+            cursor = page.next
+            guard goesOn(counts.rows, expected) || cursor == nil else {
+                counts.isWhole = false
+                return counts
+            }
+        } while cursor != nil
+        counts.keyless = try await blocking { () throws(StoreError) in
+            try company.database.keylessRows(of: apps)
+        }
+        counts.deleted = try await deleteUnseen(by: refresh, of: apps)
+        let rows = apps == nil ? counts.rows : try await expectedRows(of: nil)
+        try await write("noting that \(company.mapping.table) was read") { db in
+            try db.execute(
+                sql: "UPDATE trueup_company SET refreshed_at = ?, row_count = ?",
+                arguments: [now.unixMilliseconds, rows])
+        }
+        return counts
+    }
+
+    /// The number of this reading.
+    func beginRefresh(of company: CompanyLink) async throws(StoreError) -> Int64 {
+        let path = file.path
+        let table = company.mapping.table.description
+        return try await write("beginning to read \(table)") { db in
+            if let known = try String.fetchOne(db, sql: "SELECT table_name FROM trueup_company") {
+                guard known == table else {
+                    throw StoreError.schema(
+                        "The books \(path) are those of your table \(known), not of \(table). "
+                            + "Nothing was read or written. Correct `store.subscriptions.table`, "
+                            + "or name another file in `store.books`.")
+                }
+                try db.execute(sql: "UPDATE trueup_company SET refresh = refresh + 1")
+            } else {
+                let hasRows =
+                    try Bool.fetchOne(
+                        db,
+                        sql: """
+                            SELECT EXISTS (SELECT 1 FROM subscriptions)
+                                OR EXISTS (SELECT 1 FROM transactions)
+                            """) ?? false
+                guard !hasRows else {
+                    throw StoreError.schema(
+                        "The books \(path) hold rows of their own, which would be replaced by a "
+                            + "copy of \(table). Nothing was read or written. Name another file in "
+                            + "`store.books`.")
+                }
+                try db.execute(
+                    sql: "INSERT INTO trueup_company VALUES (1, ?, ?, 1, NULL, NULL)",
+                    arguments: [table, try Ledger(db: db).head().number])
+            }
+            return try Int64.fetchOne(db, sql: "SELECT refresh FROM trueup_company") ?? 1
+        }
+    }
+
+    /// How many rows the copy holds, which the table will hold about now; `nil` for none.
+    private func expectedRows(of apps: [AppIdentity]?) async throws(StoreError) -> Int64? {
+        try await read("counting the rows of the copy") { db in
+            var rows: Int64 = 0
+            for app in apps ?? [] {
+                rows &+=
+                    try Int64.fetchOne(
+                        db,
+                        sql: """
+                            SELECT count(*) FROM trueup_company_rows
+                            WHERE bundle_id = ? AND environment = ?
+                            """,
+                        arguments: [app.bundleID, app.environment.rawValue]) ?? 0
+            }
+            if apps == nil {
+                rows =
+                    try Int64.fetchOne(db, sql: "SELECT count(*) FROM trueup_company_rows") ?? 0
+            }
+            return rows == 0 ? nil : rows
+        }
+    }
+
+    /// Deletes rows of the copy that a complete reading did not meet.
+    private func deleteUnseen(
+        by refresh: Int64, of apps: [AppIdentity]?
+    ) async throws(StoreError) -> Int64 {
+        var deleted: Int64 = 0
+        var last: SubscriptionKey?
+        let places = (apps ?? []).map { _ in "(?, ?)" }.joined(separator: ", ")
+        let isRead = apps == nil ? "" : "AND (bundle_id, environment) IN (VALUES \(places))"
+        let ids = (apps ?? []).flatMap { [$0.bundleID, $0.environment.rawValue] }
+        guard apps?.isEmpty != true else { return 0 }
+        while true {
+            let position =
+                last
+                ?? SubscriptionKey(
+                    bundleID: "", environment: "", originalTransactionID: "")
+            let keys = try await read("looking for rows that are gone") { db in
+                try Row.fetchAll(
+                    db,
+                    sql: """
+                        SELECT bundle_id, environment, original_transaction_id
+                        FROM trueup_company_rows
+                        WHERE refresh <> ? AND (bundle_id, environment, original_transaction_id)
+                            >= (?, ?, ?) \(isRead)
+                        ORDER BY bundle_id, environment, original_transaction_id LIMIT ?
+                        """,
+                    arguments: [refresh] + position.arguments + StatementArguments(ids)
+                        + [StoreLimits.scatteredRowsPerChunk]
+                ).map { SubscriptionKey($0, at: 0) }
+            }
+            guard let end = keys.last else { return deleted }
+            try await write("deleting rows that are gone from the copy") { db in
+                for key in keys {
+                    try db.cachedStatement(
+                        sql: """
+                            DELETE FROM subscriptions WHERE bundle_id = ? AND environment = ?
+                                AND original_transaction_id = ?
+                            """
+                    ).execute(arguments: key.arguments)
+                    try CompanyRowMark(db: db, key: key).forget()
+                }
+            }
+            deleted &+= Int64(keys.count)
+            last = end
+        }
+    }
+
+    /// Runs calls that block outside the few threads that tasks share.
+    func blocking<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: Result { () throws(StoreError) in try work() })
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension Array {
+    /// Pieces of at most so many elements, in order.
+    fileprivate func chunked(by size: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: Swift.max(1, size)).map {
+            self[$0..<Swift.min(count, $0 + Swift.max(1, size))]
+        }
     }
 }

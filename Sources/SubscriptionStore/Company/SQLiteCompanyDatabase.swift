@@ -260,3 +260,336 @@ extension CompanyLiteral {
         }
     }
 }
+
+/// The books whose corrections stand in a ledger of the company's file.
+package struct LedgerOwner: Hashable, Sendable {
+    /// The identity of the books, which they keep for ever.
+    package var identity: String
+    /// Where they were when they took the ledger.
+    package var path: String
+
+    package init(identity: String, path: String) {
+        self.identity = identity
+        self.path = path
+    }
+}
+
+/// Our ledger in the company's file, and whose it is.
+///
+/// Entries are numbered by the books that write them, so two books in one ledger would each take
+/// the other's entries for their own.
+extension SQLiteCompanyDatabase {
+    /// The table of our ledger in the company's file.
+    static let ledger = "trueup_corrections"
+    /// Whose it is: the row with the greatest number says so, the others said so before.
+    private static let owners = "trueup_books"
+
+    /// Throws `.schema` where the ledger is that of other books.
+    func refuseOtherBooks() throws(StoreError) {
+        guard let books else { return }
+        let owner = try perform("reading whose ledger is in \(path)") { db in
+            try Self.owner(db)
+        }
+        guard let owner, owner.identity != books.identity else { return }
+        throw .schema(
+            "The ledger `\(Self.ledger)` in \(path) is that of other books, \(owner.path). Nothing "
+                + "was read or written. Name those in `store.books`: two books would each correct "
+                + "behind the other's back. Where they are lost, declare with "
+                + "`trueup restored --reason TEXT` that \(books.path) takes their place.")
+    }
+
+    /// Makes the ledger where there is none, and notes whose it is.
+    func makeLedger() throws(StoreError) {
+        try perform("making the ledger in \(path)") { [books] db in
+            if try db.tableExists(Self.ledger) {
+                let columns = try db.columns(in: Self.ledger).map(\.name)
+                guard columns == ["entry", "digest", "run_id", "written_at", "content"] else {
+                    throw StoreError.schema(
+                        "The table `\(Self.ledger)` of \(self.path) is not our ledger. Nothing was "
+                            + "read or written. Rename the table.")
+                }
+                guard try books != nil && Self.owner(db) == nil else { return }
+            }
+            try db.inTransaction(.immediate) {
+                try db.execute(
+                    sql: """
+                        CREATE TABLE IF NOT EXISTS \(Self.ledger) (
+                            entry INTEGER PRIMARY KEY,
+                            digest TEXT NOT NULL,
+                            run_id TEXT NOT NULL,
+                            written_at INTEGER NOT NULL,
+                            content TEXT NOT NULL
+                        )
+                        """)
+                if let books, try Self.owner(db) == nil {
+                    try Self.note(books, db)
+                }
+                return .commit
+            }
+        }
+    }
+
+    package func adoptLedger(
+        reason: String, by actor: String, at now: Timestamp
+    ) throws(StoreError) -> String? {
+        guard let books else { return nil }
+        return try perform("declaring whose ledger is in \(path)") { db in
+            var former: String?
+            try db.inTransaction(.immediate) {
+                guard let owner = try Self.owner(db), owner.identity != books.identity else {
+                    return .rollback
+                }
+                former = owner.path
+                try Self.note(books, reason: reason, by: actor, at: now, db)
+                return .commit
+            }
+            return former
+        }
+    }
+
+    private static func owner(_ db: Database) throws -> LedgerOwner? {
+        guard try db.tableExists(owners) else { return nil }
+        return try Row.fetchOne(
+            db, sql: "SELECT identity, path FROM \(owners) ORDER BY number DESC LIMIT 1"
+        ).map { LedgerOwner(identity: $0.requiredText(at: 0), path: $0.requiredText(at: 1)) }
+    }
+
+    private static func note(
+        _ books: LedgerOwner, reason: String? = nil, by actor: String? = nil,
+        at now: Timestamp? = nil, _ db: Database
+    ) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS \(owners) (
+                    number INTEGER PRIMARY KEY,
+                    identity TEXT NOT NULL,
+                    path TEXT NOT NULL,
+                    declared_at INTEGER,
+                    reason TEXT,
+                    actor TEXT
+                )
+                """)
+        try db.execute(
+            sql: """
+                INSERT INTO \(owners) (identity, path, declared_at, reason, actor)
+                VALUES (?, ?, ?, ?, ?)
+                """,
+            arguments: [books.identity, books.path, now?.unixMilliseconds, reason, actor])
+    }
+}
+
+extension SQLiteCompanyDatabase {
+    package func check(mayWrite: Bool) throws(StoreError) {
+        guard let table = try tables(named: mapping.table.name).first else {
+            throw .schema(
+                "There is no table `\(mapping.table)` in \(path). Nothing was read or written. "
+                    + "Correct `store.subscriptions.table`, or undo the change of the schema.")
+        }
+        for name in mapping.namedColumns where table.column(name) == nil {
+            throw .schema(
+                "The table `\(mapping.table)` of \(path) has no column `\(name)`. Nothing was read "
+                    + "or written. Correct `store.subscriptions`, or undo the change of the schema."
+            )
+        }
+        for (field, mapped) in mapping.read {
+            guard case .column(let name, let form) = mapped, let type = table.column(name)?.type
+            else { continue }
+            let affinity = SQLiteAffinity(of: type)
+            guard affinity.holds(form) else {
+                throw doesNotHold(field, name, "is \(type.uppercased())")
+            }
+            // Without a type only the values tell.
+            guard affinity == .any, let other = try otherValues(in: name, of: field, form)
+            else { continue }
+            throw doesNotHold(field, name, "holds \(other) values")
+        }
+        try refuseOtherBooks()
+        guard mayWrite else { return }
+        if let obstacle = mapping.obstacleToWriting(to: table) {
+            throw .schema(
+                "`\(mapping.table)` of \(path): \(obstacle). Nothing was read or written.")
+        }
+        try makeLedger()
+    }
+
+    private func doesNotHold(
+        _ field: SubscriptionField, _ name: String, _ found: String
+    ) -> StoreError {
+        .schema(
+            "The column `\(name)` of the table `\(mapping.table)` of \(path) \(found), which does "
+                + "not hold \(field.rawValue) in the form that `store.subscriptions` states. Nothing "
+                + "was read or written. Correct the form, or undo the change of the schema.")
+    }
+
+    private static let valuesLookedAt = 1000
+
+    /// The type of the values in a column without a type, where all of the first have another than
+    /// its form: no row would be found by such a key, and no word be read.
+    private func otherValues(
+        in name: String, of field: SubscriptionField, _ form: ColumnForm
+    ) throws(StoreError) -> String? {
+        let isNumber: Bool
+        switch (field, form) {
+        case (.originalTransactionID, .integer), (.bundleID, .integer): isNumber = true
+        case (.originalTransactionID, _), (.bundleID, _), (.environment, _), (.status, .text):
+            isNumber = false
+        default: return nil
+        }
+        let column = statements.quoted(name)
+        let types = try perform("looking at values of \(mapping.table)") { db in
+            try String.fetchSet(
+                db,
+                sql: """
+                    SELECT typeof(v) FROM (SELECT \(column) AS v FROM \(statements.table)
+                        WHERE \(column) IS NOT NULL LIMIT \(Self.valuesLookedAt))
+                    """)
+        }
+        let holding: Set = isNumber ? ["integer"] : ["text", "blob"]
+        return types.isDisjoint(with: holding) ? types.min() : nil
+    }
+
+    package func tables() throws(StoreError) -> [CompanyTableDescription] {
+        try tables(named: nil)
+    }
+
+    private func tables(
+        named name: String?
+    ) throws(StoreError) -> [CompanyTableDescription] {
+        let isWritable = DatabaseFile(path: path).isWritable
+        return try perform("reading the schema of \(path)") { db in
+            try SQLiteSchemaReader(db: db, isWritable: isWritable).tables(named: name)
+        }
+    }
+}
+
+/// The schema of a company's SQLite file, before there is a mapping.
+package struct SQLiteCompanySchema: CompanySchema {
+    private let path: String
+    private let connection: DatabaseQueue
+
+    package init(path: String) throws(StoreError) {
+        self.path = path
+        connection = try SQLiteCompanyDatabase.connect(path)
+    }
+
+    package func tables() throws(StoreError) -> [CompanyTableDescription] {
+        let isWritable = DatabaseFile(path: path).isWritable
+        do {
+            return try connection.read { db in
+                try SQLiteSchemaReader(db: db, isWritable: isWritable).tables()
+            }
+        } catch {
+            throw StoreError(error, doing: "reading the schema of \(path)")
+        }
+    }
+
+    package func words(
+        of column: String, in table: CompanyTableName
+    ) throws(StoreError) -> [String] {
+        do {
+            return try connection.read { db in
+                try String.fetchAll(
+                    db, sql: MappedStatements.words(of: column, in: table, for: .sqlite))
+            }
+        } catch {
+            throw StoreError(error, doing: "reading words of \(path)")
+        }
+    }
+}
+
+private struct SQLiteSchemaReader {
+    let db: Database
+    let isWritable: Bool
+
+    /// A view over a table that is gone, or a table of a module that this program lacks, has no
+    /// columns to tell of: it is left out of the list, and a failure where it is the one asked for.
+    func tables(named name: String? = nil) throws -> [CompanyTableDescription] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT name, type FROM sqlite_master
+                WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                    AND name NOT LIKE 'trueup\\_%' ESCAPE '\\' AND (?1 IS NULL OR name = ?1)
+                ORDER BY name
+                """,
+            arguments: [name]
+        ).compactMap { row in
+            do {
+                return try describe(row.requiredText(at: 0), isView: row.text(at: 1) == "view")
+            } catch let error as DatabaseError
+                where error.resultCode == .SQLITE_ERROR && name == nil
+            {
+                return nil
+            }
+        }
+    }
+
+    private func describe(_ name: String, isView: Bool) throws -> CompanyTableDescription {
+        let found = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)
+                WHERE hidden <> 1 ORDER BY cid
+                """,
+            arguments: [name])
+        let columns = found.map { row in
+            CompanyColumn(
+                name: row.requiredText(at: 0), type: row.requiredText(at: 1).lowercased(),
+                isNullable: row.integer(at: 2) == 0, hasDefault: row.text(at: 3) != nil,
+                // Computed when it is read, or when it is stored.
+                isGenerated: [2, 3].contains(row.integer(at: 5)))
+        }
+        let primaryKey = found.filter { ($0.integer(at: 4) ?? 0) > 0 }
+            .sorted { ($0.integer(at: 4) ?? 0) < ($1.integer(at: 4) ?? 0) }
+            .map { $0.requiredText(at: 0) }
+        let indexes = try Row.fetchAll(
+            db, sql: #"SELECT name, "unique", partial FROM pragma_index_list(?)"#, arguments: [name]
+        ).map { row in
+            CompanyIndex(
+                columns: try String?.fetchAll(
+                    db, sql: "SELECT name FROM pragma_index_info(?) ORDER BY seqno",
+                    arguments: [row.requiredText(at: 0)]
+                ).map { $0 ?? "" },
+                isUnique: row.integer(at: 1) == 1, isWhole: row.integer(at: 2) == 0)
+        }
+        return CompanyTableDescription(
+            name: CompanyTableName(name: name), isView: isView, columns: columns,
+            primaryKey: primaryKey, indexes: indexes,
+            rights: CompanyRights(
+                maySelect: true, updatable: isWritable ? Set(columns.map(\.name)) : [],
+                insertable: isWritable ? Set(columns.map(\.name)) : []))
+    }
+}
+
+/// How SQLite prefers to store the values of a column, by its declared type.
+private enum SQLiteAffinity {
+    case any, text, integer, real, numeric
+    /// Declared as a number, where others of its affinity are dates.
+    case decimal
+
+    init(of type: String) {
+        let type = type.uppercased()
+        self =
+            if type.contains("INT") {
+                .integer
+            } else if ["CHAR", "CLOB", "TEXT"].contains(where: type.contains) {
+                .text
+            } else if type.isEmpty || type.contains("BLOB") {
+                .any
+            } else if ["REAL", "FLOA", "DOUB"].contains(where: type.contains) {
+                .real
+            } else if ["NUMERIC", "DECIMAL", "NUMBER"].contains(where: type.contains) {
+                .decimal
+            } else {
+                .numeric
+            }
+    }
+
+    func holds(_ form: ColumnForm) -> Bool {
+        switch form {
+        case .text, .uuid, .timestamptz, .timestamp: ![.integer, .real, .decimal].contains(self)
+        case .integer, .milliseconds, .seconds: self != .text
+        case .boolean: self != .real
+        }
+    }
+}

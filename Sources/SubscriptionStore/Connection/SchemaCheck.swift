@@ -133,3 +133,297 @@ struct SchemaCheck {
         }
     }
 }
+
+/// What a database of ours has lost of its schema, and how it is put back.
+struct SchemaDamage {
+    let path: String
+    let version: Int
+
+    private static let companyTables: [(name: String, textColumns: [String])] = [
+        (
+            "subscriptions",
+            SubscriptionField.stored.filter { $0.form == .text }.map(\.rawValue)
+        ),
+        (
+            "transactions", TransactionField.allCases.filter { $0.form == .text }.map(\.rawValue)
+        ),
+    ]
+
+    /// - Throws: `.schema`, naming what is missing or different and what restores it.
+    func refuse(_ db: Database) throws {
+        guard version > 0, try !isWhole(db) else { return }
+        let model = try SchemaParts.model(ofVersion: version)
+        try refuseTables(db, model)
+        try refuseShapes(db, model)
+        let missing = try model.read(SchemaParts.init).missing(in: SchemaParts(db))
+        guard !missing.isEmpty else { return }
+        let names = missing.map { "the " + $0.description }.joined(separator: ", ")
+        let concernsLedger = missing.contains { $0.table == "trueup_ledger" }
+        throw StoreError.schema(
+            "The database \(path) lacks what keeps it safe, or has it changed: \(names). Somebody "
+                + "rebuilt a table or removed them. Nothing was written. Run `trueup init` to "
+                + "put them back, or paste what follows into `sqlite3 \(path)` while no service "
+                + "writes"
+                + (concernsLedger
+                    ? ", then run `trueup verify --database` to check the ledger." : ".")
+                + "\n" + missing.map(\.restoring).joined(separator: "\n"))
+    }
+
+    /// - Returns: what was put back, in words.
+    func restore(_ db: Database) throws -> [String] {
+        guard try !isWhole(db) else { return [] }
+        let missing = try SchemaParts.made(byVersion: version).missing(in: SchemaParts(db))
+        try SchemaParts.restore(missing, db)
+        return missing.map(\.description)
+    }
+
+    /// Whether nothing of a schema of this version is missing or different.
+    private func isWhole(_ db: Database) throws -> Bool {
+        try version == Migration.newest && SchemaDigest(db) == .newest
+    }
+
+    private func refuseTables(_ db: Database, _ model: DatabaseQueue) throws {
+        let names = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        let missing = try model.read { try String.fetchSet($0, sql: names) }
+            .subtracting(String.fetchSet(db, sql: names)).sorted()
+        guard !missing.isEmpty else { return }
+        let list = missing.map { "`\($0)`" }.joined(separator: ", ")
+        throw StoreError.schema(
+            "The database \(path) has lost \(missing.count == 1 ? "the table" : "the tables") "
+                + "\(list). Nothing was written. Restore a backup.")
+    }
+
+    private func refuseShapes(_ db: Database, _ model: DatabaseQueue) throws {
+        for (table, columns) in Self.companyTables {
+            let (expected, named, definition) = try model.read { model in
+                (
+                    try TableShape(of: table, columns: columns, model),
+                    try TableShape.columns(of: table, model),
+                    try String.fetchOne(
+                        model, sql: "SELECT sql FROM sqlite_master WHERE name = ?",
+                        arguments: [table]) ?? ""
+                )
+            }
+            let found = try TableShape(of: table, columns: columns, db)
+            guard let difference = found.difference(from: expected) else { continue }
+            throw StoreError.schema(
+                """
+                In the database \(path) \(difference): a row that moved could be overwritten. \
+                Nothing was written. While no service writes, paste this into `sqlite3 \(path)`; \
+                it changes nothing where two rows would have one key, and keeps the table as it \
+                was under another name. Then run `trueup init`.
+                \(try TableShape.rebuild(table, as: definition, with: named, db))
+                """)
+        }
+    }
+}
+
+/// All that is ours of a database's schema, as one digest.
+///
+/// Opening a database asks whether its schema is whole. That nothing at all is different shows by
+/// one query; only where something is, a model is made and compared part by part, which takes longer
+/// than the rest of the opening. The company's own additions to our tables are such a difference.
+package struct SchemaDigest: Hashable, Sendable {
+    private let sha256: String
+
+    /// The digest of the newest schema; a test says what it must be.
+    package static let newest = SchemaDigest(
+        sha256: "3d8d7fe9820cfba2ba2213131e5bd57f539c41d3cd41454032c782f0ecaa51b1")
+
+    private init(sha256: String) { self.sha256 = sha256 }
+
+    /// The digest of a model.
+    package static func made(byVersion version: Int) throws -> SchemaDigest {
+        try SchemaParts.model(ofVersion: version).read(SchemaDigest.init)
+    }
+
+    /// The digest of what a database has.
+    init(_ db: Database) throws {
+        let text = try String.fetchOne(
+            db,
+            sql: """
+                SELECT group_concat(type || x'1F' || name || x'1F' || tbl_name || x'1F' || sql, x'1E')
+                FROM (SELECT * FROM sqlite_master
+                    WHERE sql IS NOT NULL AND (tbl_name IN ('subscriptions', 'transactions')
+                        OR tbl_name GLOB 'trueup_*')
+                    ORDER BY type, name)
+                """)
+        sha256 = Hexadecimal.sha256(of: (text ?? "").utf8)
+    }
+}
+
+extension SchemaDigest: CustomStringConvertible {
+    package var description: String { sha256 }
+}
+
+/// The triggers and indexes of a database, to be compared with what the migrations make.
+///
+/// SQLite's way to change a table (create, copy, drop, rename) takes its triggers and indexes away
+/// without a word, and with them what makes a row's version rise and the ledger last.
+struct SchemaParts {
+    struct Part: Hashable {
+        let type: String
+        let name: String
+        let table: String
+        let sql: String
+
+        var description: String { "\(type) `\(name)` of `\(table)`" }
+
+        /// The statements that put it back.
+        var restoring: String { "DROP \(type) IF EXISTS \(name);\n\(sql);" }
+
+        /// The statement without what SQLite changes when a table is renamed to and fro.
+        fileprivate var essence: [Substring] {
+            sql.filter { !"\"`[]".contains($0) }.split(whereSeparator: \.isWhitespace)
+        }
+    }
+
+    private let byName: [String: Part]
+
+    /// What the first `version` migrations make.
+    static func made(byVersion version: Int) throws -> SchemaParts {
+        try model(ofVersion: version).read(SchemaParts.init)
+    }
+
+    /// A database in memory with the schema of a version and no rows.
+    static func model(ofVersion version: Int) throws -> DatabaseQueue {
+        let model = try DatabaseQueue()
+        try model.write { db in
+            for step in Migration.all where step.number <= version { try db.execute(sql: step.sql) }
+        }
+        return model
+    }
+
+    /// What a database has.
+    init(_ db: Database) throws {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT type, name, tbl_name, sql FROM sqlite_master
+                WHERE type IN ('trigger', 'index') AND sql IS NOT NULL
+                """)
+        let parts = rows.map { row in
+            Part(
+                type: row.requiredText(at: 0), name: row.requiredText(at: 1),
+                table: row.requiredText(at: 2), sql: row.requiredText(at: 3))
+        }
+        byName = Dictionary(parts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Parts of this schema that are missing or different in another; extra parts are ignored.
+    func missing(in other: SchemaParts) -> [Part] {
+        byName.values.filter { part in
+            guard let found = other.byName[part.name] else { return true }
+            return found.type != part.type || found.table != part.table
+                || found.essence != part.essence
+        }.sorted { ($0.table, $0.type, $0.name) < ($1.table, $1.type, $1.name) }
+    }
+
+    /// Puts back what `missing(in:)` names.
+    static func restore(_ parts: [Part], _ db: Database) throws {
+        for part in parts {
+            try db.execute(sql: part.restoring)
+        }
+    }
+}
+
+/// What compare-and-set relies on in a table of the company's: its primary key, and that text is
+/// equal only where it is the same byte for byte.
+struct TableShape {
+    private let table: String
+    /// In the order of the primary key.
+    private let key: [String]
+    /// Text columns that take different texts for the same, or that name a collation of their own.
+    private let looseColumns: [String]
+
+    init(of table: String, columns: [String], _ db: Database) throws {
+        self.table = table
+        key = try String.fetchAll(
+            db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk",
+            arguments: [table])
+        // An older database has not all of today's columns yet; whether it may lack one is no matter
+        // of its shape.
+        let present = try Self.columns(of: table, db)
+        looseColumns = try columns.filter(present.contains).filter {
+            try Self.isLoose($0, of: table, db)
+        }
+    }
+
+    /// The names of a table's columns.
+    static func columns(of table: String, _ db: Database) throws -> Set<String> {
+        try String.fetchSet(
+            db, sql: "SELECT name FROM pragma_table_info(?)", arguments: [table])
+    }
+
+    /// Asks SQLite itself: a column of a subquery brings its collation along.
+    private static func isLoose(
+        _ column: String, of table: String, _ db: Database
+    ) throws -> Bool {
+        do {
+            return try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT x = 'A' OR x = 'a ' FROM (
+                        SELECT \(column) AS x FROM \(table) WHERE 0 UNION ALL SELECT 'a')
+                    """) ?? false
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            // A collation that this program does not have.
+            return true
+        }
+    }
+
+    /// What is not as expected, in words; `nil` where all is.
+    func difference(from expected: TableShape) -> String? {
+        if key != expected.key {
+            let found = key.isEmpty ? "none" : "(\(key.joined(separator: ", ")))"
+            return "the primary key of `\(table)` is \(found) instead of "
+                + "(\(expected.key.joined(separator: ", ")))"
+        }
+        guard !looseColumns.isEmpty else { return nil }
+        let names = looseColumns.map { "`\($0)`" }.joined(separator: ", ")
+        return "the collation of \(names) in `\(table)` is not BINARY: texts that differ count as "
+            + "equal"
+    }
+
+    /// Statements that make the table as it must be, with its rows and the company's own columns,
+    /// and that leave it as it is where two rows have one key; `columns` are those of the definition.
+    static func rebuild(
+        _ table: String, as definition: String, with columns: Set<String>, _ db: Database
+    ) throws -> String {
+        let own = try Row.fetchAll(
+            db, sql: "SELECT name, type, \"notnull\", dflt_value FROM pragma_table_info(?)",
+            arguments: [table])
+        let names = own.map { $0.requiredText(at: 0) }
+        let additional = own.filter { row in
+            !columns.contains(row.requiredText(at: 0))
+        }.map { row in
+            "    \"\(row.requiredText(at: 0))\" \(row.requiredText(at: 1))"
+                + (row.integer(at: 2) == 1 ? " NOT NULL" : "")
+                + (row.text(at: 3).map { " DEFAULT \($0)" } ?? "") + ",\n"
+        }.joined()
+        let keyLine = "    PRIMARY KEY ("
+        let before = try unusedName("\(table)_before", db)
+        let parts = definition.split(separator: keyLine, maxSplits: 1)
+        let list = names.map { "\"\($0)\"" }.joined(separator: ", ")
+        return """
+            PRAGMA legacy_alter_table = ON;
+            BEGIN IMMEDIATE;
+            ALTER TABLE \(table) RENAME TO \(before);
+            \(parts.joined(separator: additional + keyLine));
+            INSERT OR ROLLBACK INTO \(table) (\(list))
+            SELECT \(list) FROM \(before);
+            COMMIT;
+            """
+    }
+
+    private static func unusedName(_ name: String, _ db: Database) throws -> String {
+        var candidate = name
+        for number in 2... {
+            let taken = try Int.fetchOne(
+                db, sql: "SELECT 1 FROM sqlite_master WHERE name = ?", arguments: [candidate])
+            guard taken != nil else { break }
+            candidate = "\(name)_\(number)"
+        }
+        return candidate
+    }
+}

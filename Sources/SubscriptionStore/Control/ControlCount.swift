@@ -125,3 +125,354 @@ enum MeasureText {
         try text.map { try JSONDecoder().decode(Value.self, from: Data($0.utf8)) }
     }
 }
+
+/// Measures how late the notifications came that a run read of Apple's history first.
+struct DeliveryCount {
+    let db: Database
+    let run: RunReference
+    let started: Timestamp
+
+    /// `nil` where the run read none.
+    func delays() throws -> DeliveryDelays? {
+        // How each was sent is only kept of notifications about a subscription.
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT n.signed_date, n.verdict, d.received_at, d.attempts, i.recovered_at
+                FROM trueup_pass_notifications AS n
+                JOIN trueup_pass_deliveries AS d ON d.pass_id = n.pass_id
+                    AND d.bundle_id = n.bundle_id AND d.environment = n.environment
+                    AND d.original_transaction_id = n.original_transaction_id
+                    AND d.signed_date = n.signed_date
+                    AND d.notification_uuid = n.notification_uuid
+                LEFT JOIN trueup_notifications AS i ON i.notification_uuid = n.notification_uuid
+                WHERE n.pass_id = ? AND n.staged_by = ?
+                """, arguments: [run.passID, run.sequence])
+        var (arrived, recovered) = (DelayTally(), DelayTally())
+        var (underway, read) = (0, 0)
+        while let row = try rows.next() {
+            read += 1
+            guard let signed = row.time(at: 0) else { continue }
+            if ["missed", "lost"].contains(row.requiredText(at: 1)) {
+                let brought = row.time(at: 4) ?? started
+                recovered.add(milliseconds: brought.milliseconds(since: signed))
+            } else if let came = row.time(at: 2) ?? Self.delivered(row.requiredText(at: 3)) {
+                arrived.add(milliseconds: came.milliseconds(since: signed))
+            } else {
+                underway += 1
+            }
+        }
+        guard read > 0 else { return nil }
+        return DeliveryDelays(
+            arrived: arrived.figures, recovered: recovered.figures, underway: underway)
+    }
+
+    /// When Apple's first successful attempt was.
+    private static func delivered(_ attempts: String) -> Timestamp? {
+        SendAttemptText.decode(attempts).filter(\.isSuccess).map(\.attemptDate).min()
+    }
+}
+
+/// Which apps' totals are kept apart: all, unless the rows name more strange ones than anybody reads.
+struct ControlGroups: Hashable {
+    /// The configured apps, as bundle id and environment.
+    let configured: Set<[String]>
+    /// Whether the apps that are not configured count as one.
+    var joinsOthers = false
+
+    /// More of them than these are joined.
+    static let othersKeptApart = 20
+    /// The name of the others where they count as one.
+    static let others = ["", ""]
+
+    init(_ apps: [AppIdentity]) {
+        configured = Set(apps.map { [$0.bundleID, $0.environment.rawValue] })
+    }
+
+    /// Under which app rows of an app count.
+    func group(of app: [String]) -> [String] {
+        joinsOthers && !configured.contains(app) ? Self.others : app
+    }
+
+    /// The same sums by group.
+    func joined(_ sums: [[String]: ControlSums]) -> [[String]: ControlSums] {
+        Dictionary(sums.map { (group(of: $0.key), $0.value) }, uniquingKeysWith: +)
+    }
+}
+
+/// Sums by app, collected row by row.
+///
+/// Held are a few numbers for each app and currency, however many rows there are.
+struct GroupedSums {
+    private(set) var groups: ControlGroups
+    private var tallies: [[String]: Tally] = [:]
+    /// The app of the rows that come, with what was counted of it since they began: neighbours nearly
+    /// always have the same.
+    private var bundleID = ""
+    private var environment = ""
+    private var current = Tally()
+
+    init(_ groups: ControlGroups) { self.groups = groups }
+
+    private struct Tally {
+        /// By group of a status, 0 to 5.
+        var statuses = [0, 0, 0, 0, 0, 0]
+        var prices: [CurrencyCode: (periods: Int, amount: Int128)] = [:]
+
+        mutating func add(_ other: Tally) {
+            for index in statuses.indices { statuses[index] &+= other.statuses[index] }
+            for (currency, price) in other.prices {
+                let known = prices[currency] ?? (0, 0)
+                prices[currency] = (
+                    known.periods &+ price.periods, known.amount &+ price.amount
+                )
+            }
+        }
+
+        /// An amount that no column of 64 bits holds stands as the largest that one does.
+        var sums: ControlSums {
+            var sums = ControlSums()
+            for (group, rows) in statuses.enumerated() where rows > 0 {
+                sums.add(rows: rows, ofStatus: group)
+            }
+            for (currency, price) in prices {
+                sums.add(
+                    periods: price.periods, amount: Int64(clamping: price.amount),
+                    in: currency.text)
+            }
+            return sums
+        }
+    }
+
+    /// Adds a row whose first columns are bundle id and environment.
+    mutating func add(status: Int64?, of row: ColumnsInPlace) {
+        turn(to: row)
+        current.statuses[ControlSums.group(ofStatus: status)] &+= 1
+    }
+
+    /// Adds a period whose first columns are bundle id and environment.
+    mutating func add(price: (currency: CurrencyCode, amount: Int64), of row: ColumnsInPlace) {
+        turn(to: row)
+        let known = current.prices[price.currency] ?? (0, 0)
+        current.prices[price.currency] = (
+            known.periods &+ 1, known.amount &+ Int128(price.amount)
+        )
+    }
+
+    private mutating func turn(to row: ColumnsInPlace) {
+        guard !row.holds(bundleID, at: 0) || !row.holds(environment, at: 1) else { return }
+        keep()
+        bundleID = row.shownText(at: 0)
+        environment = row.shownText(at: 1)
+    }
+
+    private mutating func keep() {
+        defer { current = Tally() }
+        guard current.statuses.contains(where: { $0 > 0 }) || !current.prices.isEmpty else {
+            return
+        }
+        tallies[groups.group(of: [bundleID, environment]), default: Tally()].add(current)
+        guard !groups.joinsOthers,
+            tallies.keys.count(where: { !groups.configured.contains($0) })
+                > ControlGroups.othersKeptApart
+        else { return }
+        groups.joinsOthers = true
+        var joined: [[String]: Tally] = [:]
+        for (app, tally) in tallies { joined[groups.group(of: app), default: Tally()].add(tally) }
+        tallies = joined
+    }
+
+    /// What was counted, by group.
+    var sums: [[String]: ControlSums] {
+        mutating get {
+            keep()
+            return tallies.mapValues(\.sums)
+        }
+    }
+}
+
+/// What entries of the ledger changed of the control totals, by app.
+struct LedgerEffects {
+    let db: Database
+
+    /// - Parameters:
+    ///   - first: The newest entry that is already counted.
+    ///   - last: The last one that counts.
+    /// - Returns: By bundle id and environment.
+    /// - Throws: What reading the database throws.
+    func sums(after first: Int64, through last: Int64) throws -> [[String]: ControlSums] {
+        var effects: [[String]: ControlSums] = [:]
+        guard first < last else { return effects }
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
+                WHERE l.entry > ? AND l.entry <= ? ORDER BY l.entry
+                """, arguments: [first, last])
+        while let row = try rows.next() {
+            let entry = try LedgerEntry(row)
+            let app = [entry.subscription.bundleID, entry.subscription.environment]
+            switch entry.changes {
+            case .subscription(let changes):
+                addStatus(changes[.status], entry.rowAction, to: &effects[app, default: .init()])
+            case .period(let changes):
+                try addPrice(changes, of: entry, to: &effects[app, default: .init()])
+            case .ledger: continue
+            }
+        }
+        return effects
+    }
+
+    private func addStatus(
+        _ change: FieldChange?, _ action: RowAction, to sums: inout ControlSums
+    ) {
+        let before = ControlSums.group(ofStatus: change?.before.integer)
+        let after = ControlSums.group(ofStatus: change?.after.integer)
+        // A row that is inserted without a status stands there all the same.
+        guard change != nil || action != .update else { return }
+        if action != .insert { sums.add(rows: -1, ofStatus: before) }
+        if action != .delete { sums.add(rows: 1, ofStatus: after) }
+    }
+
+    private func addPrice(
+        _ changes: [TransactionField: FieldChange], of entry: LedgerEntry,
+        to sums: inout ControlSums
+    ) throws {
+        let (price, currency) = (changes[.price], changes[.currency])
+        var standing: Row?
+        if entry.rowAction == .update {
+            guard price != nil || currency != nil else { return }
+            // What a correction leaves as it is stands in the row.
+            standing = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT price, currency FROM transactions
+                        WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
+                        """),
+                arguments: [
+                    entry.subscription.bundleID, entry.subscription.environment,
+                    entry.transactionID,
+                ])
+        }
+        func add(_ periods: Int, _ side: KeyPath<FieldChange, FieldValue>) {
+            let amount = price.map { $0[keyPath: side].integer } ?? standing?.integer(at: 0)
+            let code = currency.map { $0[keyPath: side].text } ?? standing?.text(at: 1)
+            let (value, _) = (amount ?? 0).multipliedReportingOverflow(by: Int64(periods))
+            sums.add(
+                periods: periods, amount: value, in: ControlSums.group(ofCurrency: code))
+        }
+        if entry.rowAction != .insert { add(-1, \.before) }
+        if entry.rowAction != .delete { add(1, \.after) }
+    }
+}
+
+extension FieldValue {
+    fileprivate var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
+    fileprivate var text: String? { if case .text(let text) = self { text } else { nil } }
+}
+
+/// Adds up the company's tables by app: each table read once, in its own order, in a transaction that
+/// only reads.
+///
+/// SQLite would sort all periods to group them by currency, which costs several times what reading does.
+struct TableSums {
+    let db: Database
+    let groups: ControlGroups
+
+    /// What stands in both tables now.
+    func count() throws -> GroupedSums {
+        var sums = GroupedSums(groups)
+        try read("SELECT x.bundle_id, x.environment, x.status FROM subscriptions AS x") { row in
+            sums.add(status: row.integer(at: 2), of: row)
+        }
+        try read(
+            "SELECT x.bundle_id, x.environment, x.currency, x.price FROM transactions AS x"
+        ) { row in
+            sums.add(price: Self.price(row, currency: 2, price: 3), of: row)
+        }
+        return sums
+    }
+
+    /// Both sides of the rows that the pass has judged.
+    func judged(inPass passID: Int64) throws -> [[String]: JudgedTotals] {
+        var before = GroupedSums(groups)
+        var apple = GroupedSums(groups)
+        var after = GroupedSums(groups)
+        try read(
+            """
+            SELECT p.bundle_id, p.environment, p.our_status, p.apple_status, s.status,
+                p.apple_currency, p.apple_price, x.currency, x.price
+            FROM trueup_pass_rows AS p
+            LEFT JOIN subscriptions AS s ON s.bundle_id = p.bundle_id
+                AND s.environment = p.environment
+                AND s.original_transaction_id = p.original_transaction_id
+            LEFT JOIN transactions AS x ON x.bundle_id = s.bundle_id
+                AND x.environment = s.environment AND x.transaction_id = s.latest_transaction_id
+            WHERE p.pass_id = ? AND p.verdict IN (
+                \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue))
+                AND p.our_status IS NOT NULL
+            """, [passID]
+        ) { row in
+            before.add(status: row.integer(at: 2), of: row)
+            apple.add(status: row.integer(at: 3), of: row)
+            after.add(status: row.integer(at: 4), of: row)
+            guard row.kind(at: 3) != .null else { return }
+            apple.add(price: Self.price(row, currency: 5, price: 6), of: row)
+            after.add(price: Self.price(row, currency: 7, price: 8), of: row)
+        }
+        let (ours, stated, standing) = (before.sums, apple.sums, after.sums)
+        return ours.reduce(into: [:]) { totals, app in
+            totals[app.key] = JudgedTotals(
+                before: app.value, apple: stated[app.key] ?? ControlSums(),
+                after: standing[app.key] ?? ControlSums())
+        }
+    }
+
+    private func read(
+        _ sql: String, _ arguments: StatementArguments = [],
+        _ body: (ColumnsInPlace) throws -> Void
+    ) throws {
+        let statement = try db.cachedStatement(sql: sql)
+        let cursor = try Row.fetchCursor(statement, arguments: arguments)
+        let columns = ColumnsInPlace(of: statement)
+        while try cursor.next() != nil { try body(columns) }
+    }
+
+    private static func price(
+        _ row: ColumnsInPlace, currency: Int, price: Int
+    ) -> (currency: CurrencyCode, amount: Int64) {
+        let code =
+            row.kind(at: currency) == .text
+            ? row.withText(at: currency) { CurrencyCode($0) } : CurrencyCode.none
+        return (code, row.kind(at: price) == .integer ? row.integer(at: price) ?? 0 : 0)
+    }
+}
+
+/// Three capital letters in one number, or none.
+struct CurrencyCode: Hashable {
+    private let letters: UInt32
+
+    static let none = CurrencyCode(letters: 0)
+
+    private init(letters: UInt32) { self.letters = letters }
+
+    init(_ bytes: Span<UInt8>) {
+        var letters: UInt32 = 0
+        for index in bytes.indices {
+            let isLetter = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(bytes[index])
+            guard isLetter, bytes.count == 3 else {
+                self = .none
+                return
+            }
+            letters = letters << 8 | UInt32(bytes[index])
+        }
+        self.letters = letters
+    }
+
+    /// Empty for none.
+    var text: String {
+        guard letters != 0 else { return "" }
+        let bytes = [letters >> 16, letters >> 8, letters].map { UInt8(truncatingIfNeeded: $0) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,6 +1,6 @@
 import Crypto
 import GRDB
-import Subscriptions
+package import Subscriptions
 
 /// Reads plans: their identity, what made them, and their corrections as the report lists them.
 struct PlanReader {
@@ -110,5 +110,504 @@ struct PlanReader {
         head.jobFile = header.jobFile
         head.guards = header.guards
         return head
+    }
+}
+
+/// The plan of a pass in numbers, for the guards.
+struct PlanCount {
+    let db: Database
+    let passID: Int64
+
+    func totals() throws -> PlanTotals {
+        var totals = RunTotals()
+        var notFound = 0
+        var doubtful = 0
+        let verdicts = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT verdict, ifnull(reason, ''), count(*), sum(is_absent), sum(is_doubtful)
+                FROM trueup_pass_rows WHERE pass_id = ? GROUP BY verdict, reason
+                """,
+            arguments: [passID])
+        while let row = try verdicts.next() {
+            try totals.add(
+                row.number(at: 2) ?? 0, code: row.integer(at: 0) ?? 0,
+                reason: row.requiredText(at: 1))
+            notFound += row.number(at: 3) ?? 0
+            if row.integer(at: 0) == VerdictCode.discrepancy.rawValue {
+                doubtful += row.number(at: 4) ?? 0
+            }
+        }
+        let changes = try changes()
+        totals.filled = changes.filled
+        let failures = try Int.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) FROM trueup_pass_findings
+                WHERE pass_id = ? AND superseded_by IS NULL AND is_carried = 0
+                    AND kind = 'verification_failed'
+                """,
+            arguments: [passID])
+        let rows = try Int.fetchOne(db, sql: "SELECT count(*) FROM subscriptions")
+        let before = try Int.fetchOne(
+            db, sql: "SELECT rows FROM trueup_table_sizes ORDER BY run_seq DESC LIMIT 1")
+        var plan = PlanTotals(
+            totals: totals, changes: changes.subscriptions, notFound: notFound,
+            verificationFailures: failures ?? 0, tableRows: rows ?? 0,
+            tableRowsBefore: before)
+        plan.doubtful = doubtful
+        plan.inFlightByOurselves = try inFlightByOurselves()
+        plan.lastRun = try lastRun()
+        let scheduled = try scheduledRows()
+        if let scheduled {
+            plan.tableCoverage = scheduled
+        } else if try asksOnlyWhatIsOwed() {
+            plan.tableCoverage = plan.tableRows
+        } else if let earlier = try rowsOfRoundBefore() {
+            plan.tableCoverage = totals.inScope &+ earlier
+        }
+        plan.routine = try scheduled.map { _ in try routine() }
+        return plan
+    }
+
+    /// Subscriptions that the plan changes, and those of them that it only fills.
+    ///
+    /// The second are counted as the run's summary counts them (`RunSummaryReader`): of updates none mends a finding.
+    private func changes() throws -> (subscriptions: Int, filled: Int) {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT count(*), ifnull(sum(mends = 0), 0) FROM (
+                    SELECT max(CASE WHEN target IN ('update', 'update_period') AND undo_of IS NULL
+                        THEN kinds <> '' END) AS mends
+                    FROM trueup_pass_corrections
+                    WHERE pass_id = ? AND superseded_by IS NULL
+                        AND fate IN ('planned', 'applied')
+                    GROUP BY bundle_id, environment, original_transaction_id)
+                """,
+            arguments: [passID])
+        return (row?.number(at: 0) ?? 0, row?.number(at: 1) ?? 0)
+    }
+
+    /// Rows in the table, or of the apps that a run is for alone, of which only the due ones were asked
+    /// about.
+    ///
+    /// `nil` for a run that asks about every row, and for one that is narrowed otherwise, which leaves
+    /// out also rows that are due.
+    private func scheduledRows() throws -> Int? {
+        let pass = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT scheduled_rows, narrowing FROM trueup_passes
+                WHERE pass_id = ? AND scheduled_rows IS NOT NULL
+                """,
+            arguments: [passID])
+        guard let pass else { return nil }
+        let narrowing = TextList.decode(pass.requiredText(at: 1))
+        return narrowing.isEmpty || RunHeader.isForAppsAlone(narrowing) ? pass.number(at: 0) : nil
+    }
+
+    /// Whether the pass asks about rows of the whole table, but not about every one: as a job does
+    /// that only reads notifications.
+    private func asksOnlyWhatIsOwed() throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT narrowing = '' AND covers_every_row = 0 FROM trueup_passes
+                WHERE pass_id = ?
+                """,
+            arguments: [passID]) ?? false
+    }
+
+    /// Rows that earlier runs of the round have judged and this pass has not; `nil` where the pass goes
+    /// on with no round.
+    func rowsOfRoundBefore() throws -> Int? {
+        try Int.fetchOne(
+            db,
+            sql: """
+                SELECT (SELECT count(*) FROM subscriptions AS s
+                    JOIN trueup_checks AS k ON k.bundle_id = s.bundle_id
+                        AND k.environment = s.environment
+                        AND k.original_transaction_id = s.original_transaction_id
+                        AND k.asked_at >= o.began
+                    WHERE NOT \(PassStaging.isSettled))
+                FROM trueup_passes AS w JOIN trueup_rounds AS o ON o.job = w.job
+                WHERE w.pass_id = ? AND w.covers_every_row = 1 AND w.mode = 'apply'
+                    AND w.narrowing = '' AND o.began < w.began
+                """,
+            arguments: [passID, passID])
+    }
+
+    func routine() throws -> RoutineRows {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT count(*), ifnull(sum(EXISTS (
+                    SELECT 1 FROM trueup_pass_corrections AS c WHERE c.pass_id = p.pass_id
+                        AND c.bundle_id = p.bundle_id AND c.environment = p.environment
+                        AND c.original_transaction_id = p.original_transaction_id
+                        AND c.superseded_by IS NULL AND c.fate IN ('planned', 'applied'))), 0)
+                FROM trueup_pass_rows AS p
+                WHERE p.pass_id = ? AND p.asked_because IN (\(Self.routineReasons))
+                    AND p.verdict IN (\(VerdictCode.match.rawValue),
+                        \(VerdictCode.discrepancy.rawValue))
+                """,
+            arguments: [passID])
+        return RoutineRows(judged: row?.number(at: 0) ?? 0, changed: row?.number(at: 1) ?? 0)
+    }
+
+    private static let routineReasons = QuestionReason.allCases.filter(\.isRoutine)
+        .map { String($0.rank) }.joined(separator: ", ")
+
+    /// Rows in flight whose `signed_date` is what a correction of ours wrote.
+    private func inFlightByOurselves() throws -> Int {
+        try Int.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) FROM trueup_pass_rows AS p
+                JOIN subscriptions AS s ON s.bundle_id = p.bundle_id
+                    AND s.environment = p.environment
+                    AND s.original_transaction_id = p.original_transaction_id
+                WHERE p.pass_id = ? AND p.verdict = \(VerdictCode.excluded.rawValue)
+                    AND p.reason = '\(ExclusionReason.inFlight.rawValue)'
+                    AND EXISTS (SELECT 1 FROM trueup_ledger AS l
+                        WHERE l.bundle_id = p.bundle_id AND l.environment = p.environment
+                            AND l.original_transaction_id = p.original_transaction_id
+                            AND l.apple_signed_date = s.signed_date)
+                """,
+            arguments: [passID]) ?? 0
+    }
+
+    /// What the last complete run of the same job tied out to: for the same apps, where the pass is
+    /// for some apps alone.
+    private func lastRun() throws -> RunTotals? {
+        let narrowing =
+            try String.fetchOne(
+                db, sql: "SELECT narrowing FROM trueup_passes WHERE pass_id = ?",
+                arguments: [passID]) ?? ""
+        let isForAppsAlone = RunHeader.isForAppsAlone(TextList.decode(narrowing))
+        let sequence = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT r.run_seq FROM trueup_runs AS r
+                JOIN trueup_passes AS p ON p.pass_id = ? AND p.job = r.job
+                WHERE r.closes_pass = 1 AND r.narrowing = ? AND r.pass_id <> p.pass_id
+                ORDER BY r.run_seq DESC LIMIT 1
+                """,
+            arguments: [passID, isForAppsAlone ? narrowing : ""])
+        return try sequence.map { try RunSummaryReader.totals(of: $0, db) }
+    }
+}
+
+/// Takes the corrections of an earlier run's plan up into a pass of their own.
+///
+/// The corrections are read from the database, which stores the plan under its digest, not from
+/// the file: the file only says which plan was approved.
+struct PlanStaging {
+    let db: Database
+    let run: RunReference
+    let plan: String
+
+    /// The numbers of the plan's corrections lie between these; `nil` when it has none.
+    static func range(of plan: String, _ db: Database) throws -> ClosedRange<Int64>? {
+        let found = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT min(correction_id), max(correction_id) FROM trueup_pass_corrections
+                WHERE pass_id = ?
+                """,
+            arguments: [try origin(of: plan, db).passID])
+        guard let first = found?.integer(at: 0), let last = found?.integer(at: 1) else {
+            return nil
+        }
+        return first...last
+    }
+
+    /// Copies the next corrections; returns where to go on, or `nil` at the end.
+    ///
+    /// Corrections already in the pass are kept, so a killed run can continue. They are read by
+    /// number: by key, SQLite would sort all remaining ones for each chunk.
+    func copy(from position: Int64, through last: Int64) throws -> Int64? {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO trueup_applications (pass_id, plan) VALUES (?, ?)",
+            arguments: [run.passID, plan])
+        let origin = try Self.origin(of: plan, db)
+        let planned = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT \(PlannedCorrection.columns), c.correction_id
+                FROM trueup_pass_corrections AS c NOT INDEXED
+                WHERE \(PlanReader.isListed) AND c.correction_id BETWEEN ?3 AND ?4
+                ORDER BY c.correction_id LIMIT \(StoreLimits.correctionsPerChunk)
+                """,
+            arguments: [origin.sequence, origin.passID, position, last])
+        for row in planned {
+            try copy(
+                PlannedCorrection(row),
+                numbered: row.integer(at: PlannedCorrection.columnCount) ?? 0, of: origin)
+        }
+        guard planned.count == StoreLimits.correctionsPerChunk else { return nil }
+        return planned.last?.integer(at: PlannedCorrection.columnCount).map { $0 + 1 }
+    }
+
+    private func copy(
+        _ correction: PlannedCorrection, numbered number: Int64, of origin: RunReference
+    ) throws {
+        let staging = CorrectionStaging(db: db, run: run)
+        let id = try staging.store(correction)
+        try staging.noteRow(of: correction)
+        if try isWritten(correction) { try staging.note(.applied, ofCorrection: id) }
+        // Taken up before, and found moved: what is left to be told of it was decided then.
+        guard try fate(ofCorrection: id) != .stale else { return }
+        try copyFindings(mendedBy: number, in: origin, as: id, outcome: correction.subscription)
+    }
+
+    private func fate(ofCorrection id: Int64) throws -> CorrectionFate? {
+        let statement = try db.cachedStatement(
+            sql: "SELECT fate FROM trueup_pass_corrections WHERE correction_id = ?")
+        return try String.fetchOne(statement, arguments: [id]).flatMap(CorrectionFate.init)
+    }
+
+    /// Whether a run that was killed wrote it under this plan.
+    private func isWritten(_ correction: PlannedCorrection) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT 1 FROM trueup_ledger
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                    AND plan = ? AND target_table = ? AND ifnull(transaction_id, '') = ?
+                    AND ifnull(undo_of, 0) = ?
+                """)
+        let written = try Int.fetchOne(
+            statement,
+            arguments: correction.subscription.arguments + [
+                plan, correction.table, correction.transactionID ?? "", correction.undoOf ?? 0,
+            ])
+        return written != nil
+    }
+
+    /// Copies the findings that the correction resolves into the pass that writes it, with the causes
+    /// that the run found which made the plan: what it read of Apple's history is no longer there.
+    private func copyFindings(
+        mendedBy number: Int64, in origin: RunReference, as id: Int64, outcome: SubscriptionKey
+    ) throws {
+        let columns = FindingStaging.columns.joined(separator: ", ")
+        let values = FindingStaging.columns.map { $0 == "cause" ? Self.foundCause : "f.\($0)" }
+            .joined(separator: ", ")
+        try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO trueup_pass_findings (pass_id, correction_id, \(columns))
+                SELECT ?, ?, \(values) FROM trueup_pass_findings AS f
+                WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
+                    AND outcome_original_transaction_id = ? AND correction_id = ?
+                    AND ifnull(superseded_by > ?, 1)
+                """
+        ).execute(
+            arguments: [run.passID, id, origin.sequence, origin.passID] + outcome.arguments + [
+                number, origin.sequence,
+            ])
+    }
+
+    private static let foundCause = """
+        coalesce((SELECT c.cause FROM trueup_run_finding_causes AS c
+            WHERE c.run_seq = ? AND c.finding_seq = f.finding_seq), f.cause)
+        """
+
+    /// The run that made a plan, as the tables name it.
+    private static func origin(of plan: String, _ db: Database) throws -> RunReference {
+        let found = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT r.pass_id, r.run_seq FROM trueup_plans AS p
+                JOIN trueup_runs AS r ON r.run_id = p.planned_by WHERE p.plan = ?
+                """,
+            arguments: [plan])
+        guard let found, let passID = found.integer(at: 0), let sequence = found.integer(at: 1)
+        else {
+            throw StoreError.inconsistent(
+                "The plan \(plan) is not known to this database; nothing was written.")
+        }
+        return RunReference(passID: passID, sequence: sequence)
+    }
+
+    /// The totals of the run that made the plan, which the guards compare the plan with.
+    static func totals(behind plan: String, _ db: Database) throws -> PlanTotals {
+        let origin = try origin(of: plan, db)
+        func count(_ sql: String) throws -> Int {
+            try Int.fetchOne(db, sql: sql, arguments: [origin.sequence]) ?? 0
+        }
+        var plan = PlanTotals(
+            totals: try RunSummaryReader.totals(of: origin.sequence, db), changes: 0,
+            // What was carried over from an earlier night says nothing about this one.
+            notFound: try count(
+                """
+                SELECT count(*) FROM trueup_run_not_found AS n WHERE n.run_seq = ?
+                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                        WHERE f.key_bundle_id = n.bundle_id AND f.key_environment = n.environment
+                            AND f.original_transaction_id = n.original_transaction_id
+                            AND f.kind = 'not_found' AND f.is_carried <> 0
+                            AND EXISTS (SELECT 1 FROM trueup_run_findings AS r
+                                WHERE r.run_seq = n.run_seq AND r.finding_seq = f.finding_seq))
+                """),
+            verificationFailures: try count(
+                """
+                SELECT count(*) FROM trueup_run_findings AS r
+                JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
+                WHERE r.run_seq = ? AND f.kind = 'verification_failed' AND f.is_carried = 0
+                """))
+        // A narrowed run leaves out also rows that are due.
+        let coverage = try CoverageText.decode(
+            try String.fetchOne(
+                db, sql: "SELECT coverage FROM trueup_runs WHERE run_seq = ? AND narrowing = ''",
+                arguments: [origin.sequence]))
+        if let coverage, coverage.kind == .delta {
+            plan.tableCoverage = coverage.rows
+            plan.routine = coverage.routine
+        }
+        if let before = coverage?.roundBefore {
+            plan.tableCoverage = plan.totals.inScope &+ before
+        }
+        if plan.tableCoverage == nil {
+            // A job without a walk counts no rows, and its shares are of the whole table all the same.
+            plan.tableCoverage = try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT (SELECT count(*) FROM subscriptions) FROM trueup_runs
+                    WHERE run_seq = ? AND narrowing = '' AND covers_every_row = 0
+                    """, arguments: [origin.sequence])
+        }
+        return plan
+    }
+}
+
+/// What earlier runs planned and wrote, for a run that works that off or takes it back.
+extension SQLiteStore {
+    /// Takes an earlier run's plan up into the pass, with the findings that it mends; what was
+    /// written under this plan before counts as applied.
+    package func stagePlan(
+        _ sha256: String, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) {
+        let doing = "taking up the plan \(sha256)"
+        let range = try await read(doing) { db in try PlanStaging.range(of: sha256, db) }
+        var position = range?.lowerBound ?? 0
+        var isAtEnd = false
+        // Once also for a plan of nothing: the pass is marked as its application.
+        while !isAtEnd {
+            let start = position
+            let next = try await write(doing) { db in
+                try PlanStaging(db: db, run: RunReference(run, in: pass, db), plan: sha256)
+                    .copy(from: start, through: range?.upperBound ?? 0)
+            }
+            isAtEnd = next == nil
+            position = next ?? position
+        }
+        let seal = try await sealPlan(of: pass, run: run)
+        guard seal.sha256 == sha256 else {
+            throw .inconsistent(
+                "The plan \(sha256) cannot be taken up as it was made (it reads as "
+                    + "\(seal.sha256) now): the database was changed or is damaged. Nothing was "
+                    + "written. Make a new plan with `trueup check`.")
+        }
+    }
+
+    /// Plans the inverse of an earlier run's corrections; what is taken back already is left out,
+    /// what cannot be is staged as stale.
+    package func stageUndo(
+        ofRun runID: String, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> UndoCounts {
+        let doing = "planning to take back the run \(runID)"
+        var counts = UndoCounts()
+        var position: Int64? = .max
+        while let start = position {
+            let items = try await write(doing) { db in
+                try Self.require(runID, db)
+                return try UndoStaging(
+                    db: db, run: RunReference(run, in: pass, db), undone: runID
+                ).stage(before: start)
+            }
+            for item in items { counts.add(item) }
+            position = items.last?.entry.number
+        }
+        return counts
+    }
+
+    /// The corrections of the pass that were tried and not written.
+    package func unwritten(of pass: OpenPass) async throws(StoreError) -> UnwrittenCorrections {
+        try await read("counting what was not written") { db in
+            var unwritten = UnwrittenCorrections()
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT \(PlannedCorrection.columns), c.fate
+                    FROM trueup_pass_corrections AS c
+                    WHERE c.pass_id = ? AND c.superseded_by IS NULL
+                        AND c.fate IN ('stale', 'rejected', 'unproven', 'held_back')
+                    \(PlanReader.order)
+                    """,
+                arguments: [pass.passID])
+            while let row = try rows.next() {
+                let name = row.requiredText(at: PlannedCorrection.columnCount)
+                guard let fate = CorrectionFate(rawValue: name) else { continue }
+                unwritten.add(fate, of: row.requiredText(at: 2))
+                guard fate == .stale else { continue }
+                let moved = MovedRow(db: db, correction: try PlannedCorrection(row))
+                if try moved.standsAsPlanned() { unwritten.standingAsPlanned += 1 }
+            }
+            return unwritten
+        }
+    }
+
+    /// Each correction of a run with whether it can be taken back, newest first, streamed.
+    ///
+    /// `body`'s errors pass through unchanged.
+    ///
+    /// - Throws: `.unavailable` when there is no such run.
+    package func forEachUndo(ofRun runID: String, _ body: (UndoItem) throws -> Void) throws {
+        try stream("reading the corrections of \(runID)") { db in
+            try Self.require(runID, db)
+            var position = Int64.max
+            while true {
+                let items = try UndoJudgement(db: db, runID: runID)
+                    .items(before: position, limit: StoreLimits.correctionsPerChunk)
+                for item in items { try body(item) }
+                guard let last = items.last else { return }
+                position = last.entry.number
+            }
+        }
+    }
+
+    /// A plan by its identity; `nil` when no run of this database made it.
+    package func knownPlan(_ sha256: String) throws(StoreError) -> KnownPlan? {
+        do {
+            return try stream("looking for the plan \(sha256)") { db in
+                try PlanReader(db: db).plan(sha256)
+            }
+        } catch {
+            throw StoreError(error, doing: "looking for a plan")
+        }
+    }
+
+    /// Made once with the database and never changed.
+    package func databaseIdentity() throws(StoreError) -> String {
+        do {
+            return try stream("reading the database's identity") { db in
+                try PlanReader(db: db).databaseIdentity()
+            }
+        } catch {
+            throw StoreError(error, doing: "reading the database's identity")
+        }
+    }
+
+    private static func require(_ runID: String, _ db: Database) throws {
+        // Books that were put back know a run since then only by its corrections.
+        let found = try Int.fetchOne(
+            db,
+            sql: """
+                SELECT 1 WHERE EXISTS (SELECT 1 FROM trueup_runs WHERE run_id = ?1)
+                    OR EXISTS (SELECT 1 FROM trueup_reported_ranges WHERE run_id = ?1)
+                """, arguments: [runID])
+        guard found != nil else {
+            throw StoreError.unavailable(
+                "There is no run \(runID) in this database. `trueup status` lists them.")
+        }
     }
 }

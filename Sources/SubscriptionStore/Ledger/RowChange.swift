@@ -220,3 +220,220 @@ struct RowChange {
         }
     }
 }
+
+/// A correction of a plan that was taken up, whose row moved since the plan was made.
+///
+/// Where the row stands as the plan would have left it, somebody was faster and nothing is left of the
+/// finding. Any other such row is asked about again: what the plan knew of it is out of date, and
+/// the last look at it may give the next night no reason of its own.
+struct MovedRow {
+    let db: Database
+    let correction: PlannedCorrection
+
+    /// Whether every column that the correction writes has the planned value, or rests on a newer
+    /// statement with the same values.
+    func standsAsPlanned() throws -> Bool {
+        guard correction.undoOf == nil, let standing = try standing() else { return false }
+        return correction.changes.named.allSatisfy { column, change in
+            let value = standing[column]
+            if case (.time(let signed), .time(let planned)) = (value, change.after),
+                column == SubscriptionField.signedDate.rawValue
+            {
+                return signed >= planned
+            }
+            return value == change.after || value.isEmpty && change.after.isEmpty
+        }
+    }
+
+    private func standing() throws -> StandingRow? {
+        switch correction.target {
+        case .update(let key, _), .insert(let key): return try StandingRow.subscription(key, db)
+        case .insertPeriod(let key, let subscription), .updatePeriod(let key, let subscription):
+            let period = try StandingRow.period(key, db)
+            let owner = TransactionField.originalTransactionID.rawValue
+            return period?[owner] == .text(subscription.originalTransactionID) ? period : nil
+        case .delete, .deletePeriod: return nil
+        }
+    }
+
+    /// Notes what is left of a correction, where its pass works off a plan.
+    ///
+    /// - Parameters:
+    ///   - item: The correction with its number.
+    ///   - run: The run that found the row moved.
+    ///   - started: When it began.
+    ///   - db: The database.
+    /// - Returns: Whether anything is: the row is undecided then.
+    /// - Throws: What writing to the database throws.
+    static func settle(
+        _ item: PlanApplication.StoredCorrection, in run: RunReference, started: Timestamp,
+        _ db: Database
+    ) throws -> Bool {
+        let isOfPlan = try Bool.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM trueup_applications
+                        WHERE pass_id = ? AND plan IS NOT NULL AND undo_of IS NULL)
+                    """), arguments: [run.passID])
+        guard isOfPlan == true, item.correction.undoOf == nil else { return true }
+        let row = MovedRow(db: db, correction: item.correction)
+        if try row.standsAsPlanned() {
+            try row.dropFindings(of: item.id, in: run)
+            return false
+        }
+        try row.askAgain(since: started)
+        return true
+    }
+
+    /// A row of which nothing is left to be told agrees.
+    private func dropFindings(of number: Int64, in run: RunReference) throws {
+        let key = correction.subscription.arguments
+        let isOfRow = """
+            pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
+                AND outcome_original_transaction_id = ? AND superseded_by IS NULL
+            """
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_findings SET superseded_by = ?
+                WHERE \(isOfRow) AND correction_id = ?
+                """
+        ).execute(arguments: [run.sequence, run.passID] + key + [number])
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_rows SET verdict = \(VerdictCode.match.rawValue)
+                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                    AND original_transaction_id = ?
+                    AND verdict = \(VerdictCode.discrepancy.rawValue)
+                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings WHERE \(isOfRow))
+                """
+        ).execute(arguments: [run.passID] + key + [run.passID] + key)
+    }
+
+    private func askAgain(since started: Timestamp) throws {
+        let reason = QuestionReason.heldBack
+        try db.cachedStatement(
+            sql: "\(AgendaLines.insertion) VALUES (?, ?, ?, ?, ?, ?, 1) \(AgendaLines.wakingUp)"
+        ).execute(
+            arguments: correction.subscription.arguments + [
+                reason.rank, AgendaLine.turn(reason, isEntitling: false),
+                started.unixMilliseconds,
+            ])
+    }
+}
+
+/// The columns of one row as they stand, to be compared with what was written there.
+struct StandingRow: Equatable {
+    /// Every column of the table's that is ours and not null, by name.
+    var values: [String: FieldValue]
+
+    private init(values: [String: FieldValue]) {
+        self.values = values.filter { $0.value != .null }
+    }
+
+    subscript(column: String) -> FieldValue { values[column] ?? .null }
+
+    static func subscription(_ key: SubscriptionKey, _ db: Database) throws -> StandingRow? {
+        let columns = SubscriptionField.stored
+        let read = try db.cachedStatement(
+            sql: """
+                SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM subscriptions
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                """)
+        // At the cursor, where bytes that are no text are still seen.
+        let rows = try Row.fetchCursor(read, arguments: key.arguments)
+        return try rows.next().map { row in
+            StandingRow(row, columns.map { ($0.rawValue, $0.form) })
+        }
+    }
+
+    static func period(_ key: TransactionKey, _ db: Database) throws -> StandingRow? {
+        let columns = TransactionField.allCases
+        let read = try db.cachedStatement(
+            sql: """
+                SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM transactions
+                WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
+                """)
+        let identity: StatementArguments = [key.bundleID, key.environment, key.transactionID]
+        let rows = try Row.fetchCursor(read, arguments: identity)
+        return try rows.next().map { row in
+            StandingRow(row, columns.map { ($0.rawValue, $0.form) })
+        }
+    }
+
+    private init(_ row: Row, _ columns: [(name: String, form: FieldForm)]) {
+        var values: [String: FieldValue] = [:]
+        for (index, column) in columns.enumerated() {
+            switch row.reading(at: index, as: column.form) {
+            case .value(let value): values[column.name] = value
+            case .unreadable(let shown): values[column.name] = .text(shown)
+            }
+        }
+        self.init(values: values)
+    }
+
+    /// The row as a correction inserted it; with a transaction id, a period of the subscription.
+    init(inserted values: [String: FieldValue], of key: SubscriptionKey, transactionID: String?) {
+        var values = values
+        values["bundle_id"] = .text(key.bundleID)
+        values["environment"] = .text(key.environment)
+        values["original_transaction_id"] = .text(key.originalTransactionID)
+        if let transactionID { values["transaction_id"] = .text(transactionID) }
+        self.init(values: values)
+    }
+
+    /// The row after a change.
+    func changed(_ changes: ChangeSet) -> StandingRow {
+        StandingRow(values: values.merging(changes.after) { $1 })
+    }
+}
+
+/// What a correction that was taken back leaves to be done: its findings are true again, as far as
+/// anybody knows, and the next run asks about the row.
+struct TakenBackCorrection {
+    let db: Database
+    /// The ledger entry that was taken back.
+    let entry: Int64
+
+    func note() throws {
+        try reopenFindings()
+        try forgetAgreement()
+    }
+
+    /// A finding stays open until a look finds it mended, and its correction no longer stands.
+    ///
+    /// It has not come back by itself, so it is not recurring.
+    private func reopenFindings() throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_findings SET state = 'open', corrected_by = NULL
+                WHERE state = 'corrected' AND finding_id IN (
+                    SELECT f.finding_id FROM trueup_ledger AS l
+                    JOIN trueup_runs AS r ON r.run_id = l.run_id
+                    JOIN trueup_pass_corrections AS c ON c.pass_id = r.pass_id
+                        AND c.bundle_id = l.bundle_id AND c.environment = l.environment
+                        AND c.original_transaction_id = l.original_transaction_id
+                        AND c.transaction_id = ifnull(l.transaction_id, '')
+                        AND c.fate = 'applied'
+                    JOIN trueup_pass_findings AS f ON f.pass_id = c.pass_id
+                        AND f.outcome_bundle_id = l.bundle_id
+                        AND f.outcome_environment = l.environment
+                        AND f.outcome_original_transaction_id = l.original_transaction_id
+                        AND f.correction_id = c.correction_id AND f.superseded_by IS NULL
+                    WHERE l.entry = ?)
+                """
+        ).execute(arguments: [entry])
+    }
+
+    /// Periods do not show in the digest of a row's values, so the digest is replaced by one that no
+    /// row has.
+    private func forgetAgreement() throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_checks SET agreed = 0
+                WHERE (bundle_id, environment, original_transaction_id) IN (
+                    SELECT bundle_id, environment, original_transaction_id
+                    FROM trueup_ledger WHERE entry = ?)
+                """
+        ).execute(arguments: [entry])
+    }
+}

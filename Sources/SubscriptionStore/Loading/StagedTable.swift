@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import Subscriptions
 
 /// A file's lines on their way into a table of ours: first a temporary table, then merges of some
@@ -193,5 +194,251 @@ struct StagedTable: Sendable {
             WHERE \(isNew)
             ORDER BY \(keyColumns.map { "s." + $0 }.joined(separator: ", "))
             """
+    }
+}
+
+extension StagedTable {
+    /// A column of the lines that stands in a table of its own, with the key of the rows.
+    struct BesideColumn: Sendable {
+        /// Its name in the lines.
+        let name: String
+        let table: String
+        /// Its name in that table, where it is never null.
+        let column: String
+    }
+
+    /// The value beside the stored row `t`.
+    var heldBeside: String {
+        guard let beside else { return "NULL" }
+        let isOfRow = keyColumns.map { "o.\($0) = t.\($0)" }.joined(separator: " AND ")
+        return "(SELECT o.\(beside.column) FROM main.\(beside.table) AS o WHERE \(isOfRow))"
+    }
+
+    /// What writes the column, for new rows too; `nil` where the file does not have it.
+    ///
+    /// Not counted here: a row of the table and what stands beside it are one.
+    var writesBeside: [String]? {
+        guard let beside, givenColumns.contains(beside.name) else { return nil }
+        let list = keyColumns.joined(separator: ", ")
+        let keys = keyColumns.map { "s.\($0)" }.joined(separator: ", ")
+        let isTaken = """
+            \(isGiven(beside.name)) AND NOT EXISTS (
+                SELECT 1 FROM main.\(name) AS t WHERE \(keysAgree) AND \(isOlder))
+            """
+        return [
+            """
+            INSERT INTO main.\(beside.table) (\(list), \(beside.column))
+            SELECT \(keys), s.\(beside.name) FROM \(Self.staging) AS s
+            WHERE s.\(beside.name) IS NOT NULL AND \(isTaken)
+            ON CONFLICT DO UPDATE SET \(beside.column) = excluded.\(beside.column)
+            WHERE \(beside.column) IS NOT excluded.\(beside.column)
+            """,
+            """
+            DELETE FROM main.\(beside.table) WHERE (\(list)) IN (
+                SELECT \(keys) FROM \(Self.staging) AS s
+                WHERE s.\(beside.name) IS NULL AND \(isTaken))
+            """,
+        ]
+    }
+}
+
+/// Lines whose keys lie where the table has no row: what a first import consists of.
+///
+/// They are inserted from where they are. A merge would copy them once more, and look up each of
+/// them three times.
+extension StagedTable {
+    /// Lines that follow each other.
+    struct Part {
+        /// The key before the first; `nil` where it is the first of all.
+        let after: StatementArguments?
+        /// The key of the last.
+        let last: StatementArguments
+
+        var arguments: StatementArguments { (after ?? []) + last }
+    }
+
+    private var keyList: String { keyColumns.joined(separator: ", ") }
+
+    private var marks: String { keyColumns.map { _ in "?" }.joined(separator: ", ") }
+
+    private func follows(_ afterAKey: Bool) -> String {
+        afterAKey ? "(\(keyList)) > (\(marks))" : "true"
+    }
+
+    /// The key of the last of as many lines as one merge takes; none where fewer follow.
+    func lastOfNext(afterAKey: Bool) -> String {
+        """
+        SELECT \(keyList) FROM \(Self.lines) WHERE \(follows(afterAKey))
+        ORDER BY \(keyList) LIMIT 1 OFFSET \(StoreLimits.scatteredRowsPerChunk - 1)
+        """
+    }
+
+    /// The key of the last of all lines that follow.
+    func lastOfAll(afterAKey: Bool) -> String {
+        """
+        SELECT \(keyList) FROM \(Self.lines) WHERE \(follows(afterAKey))
+        ORDER BY \(keyColumns.map { $0 + " DESC" }.joined(separator: ", ")) LIMIT 1
+        """
+    }
+
+    private func lies(_ afterAKey: Bool) -> String {
+        "\(follows(afterAKey)) AND (\(keyList)) <= (\(marks))"
+    }
+
+    /// Whether the table has a row behind one key and up to another.
+    func isHeld(afterAKey: Bool) -> String {
+        "SELECT EXISTS (SELECT 1 FROM main.\(name) WHERE \(lies(afterAKey)))"
+    }
+
+    /// Inserts the lines behind one key and up to another, in key order.
+    func insertPart(afterAKey: Bool) -> String {
+        let list = columns.filter { $0 != beside?.name }.joined(separator: ", ")
+        return """
+            INSERT INTO main.\(name) (\(list)) SELECT \(list) FROM \(Self.lines)
+            WHERE \(lies(afterAKey)) ORDER BY \(keyList)
+            """
+    }
+}
+
+/// The temporary table of a load while the lines of a file are put into it.
+struct LineStage {
+    let db: Database
+    private let insert: Statement
+    private var binding: LineBinding
+    private(set) var lines = 0
+
+    init(of table: StagedTable, _ db: Database) throws {
+        self.db = db
+        insert = try db.cachedStatement(sql: table.stage)
+        binding = LineBinding(insert)
+    }
+
+    /// Adds a line; one whose key is there already is left out.
+    ///
+    /// - Parameters:
+    ///   - columns: Every column, in the table's order.
+    ///   - given: Which of them the line gives, as `StagedTable` has it.
+    ///   - value: The line's value of a column.
+    /// - Returns: `.accepted` or `.duplicateKey`.
+    /// - Throws: What SQLite reports.
+    mutating func add<Column>(
+        _ columns: [Column], given: UInt64?, _ value: (Column) -> FieldValue
+    ) throws -> LineOutcome {
+        binding.restart()
+        for column in columns { try binding.bind(value(column)) }
+        try binding.bind(given.map { Int64(bitPattern: $0) })
+        try insert.execute()
+        guard db.changesCount > 0 else { return .duplicateKey }
+        lines += 1
+        return .accepted
+    }
+
+    /// Adds several lines, or none of them if `body` finds one that may not be added.
+    mutating func addTogether(
+        _ body: (inout LineStage) throws -> LineOutcome
+    ) throws -> LineOutcome {
+        let before = lines
+        var outcome = LineOutcome.accepted
+        try db.inSavepoint {
+            outcome = try body(&self)
+            return outcome == .duplicateKey ? .rollback : .commit
+        }
+        if outcome == .duplicateKey { lines = before }
+        return outcome
+    }
+}
+
+extension StagedTable {
+    static func subscriptions(giving columns: Set<SubscriptionField>) -> StagedTable {
+        let fields = SubscriptionField.allCases
+        let keys = ["bundle_id", "environment", "original_transaction_id"]
+        return StagedTable(
+            name: "subscriptions", columns: fields.map(\.rawValue), keyColumns: keys,
+            givenColumns: fields.filter(columns.contains).map(\.rawValue).filter {
+                !keys.contains($0)
+            },
+            textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
+            freeColumns: Set(fields.filter { $0.definition.content == .name }.map(\.rawValue)),
+            undatedColumns: [SubscriptionField.paidElsewhereUntil.rawValue],
+            beside: StagedTable.BesideColumn(
+                name: SubscriptionField.paidElsewhereUntil.rawValue, table: OtherPayments.table,
+                column: OtherPayments.column),
+            isVersioned: true)
+    }
+
+    static func transactions(giving columns: Set<TransactionField>) -> StagedTable {
+        let fields = TransactionField.allCases
+        let keys = ["bundle_id", "environment", "transaction_id"]
+        return StagedTable(
+            name: "transactions", columns: fields.map(\.rawValue), keyColumns: keys,
+            givenColumns: fields.filter(columns.contains).map(\.rawValue).filter {
+                !keys.contains($0)
+            },
+            textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
+            isVersioned: false)
+    }
+}
+
+/// Binds the values of a line to a statement, one after the other.
+///
+/// By SQLite's own functions: GRDB's lists of arguments took a quarter of loading a million lines.
+struct LineBinding {
+    /// Tells SQLite to copy a text before the call returns.
+    private static var copied: sqlite3_destructor_type {
+        unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    }
+
+    private let statement: Statement
+    private var place: Int32 = 0
+
+    /// - Parameter statement: Executed without arguments from now on.
+    init(_ statement: Statement) {
+        self.statement = statement
+        statement.setUncheckedArguments(StatementArguments())
+    }
+
+    /// Begins with the first value of the next line; those of the last line stay until they are bound.
+    mutating func restart() {
+        // What it returns is the error of the last execution, which was thrown there.
+        _ = unsafe sqlite3_reset(statement.sqliteStatement)
+        place = 0
+    }
+
+    /// Binds the next value.
+    mutating func bind(_ value: FieldValue) throws {
+        switch value {
+        case .null: try bind(nil)
+        case .integer(let number): try bind(number)
+        case .time(let time): try bind(time.unixMilliseconds)
+        case .text(var text):
+            place += 1
+            try check(text.withUTF8 { bytes in unsafe bind(bytes, at: place) })
+        }
+    }
+
+    /// Binds a number as the next value; `nil` is null.
+    mutating func bind(_ number: Int64?) throws {
+        place += 1
+        guard let number else {
+            return try check(unsafe sqlite3_bind_null(statement.sqliteStatement, place))
+        }
+        try check(unsafe sqlite3_bind_int64(statement.sqliteStatement, place, number))
+    }
+
+    private func bind(_ text: UnsafeBufferPointer<UInt8>, at place: Int32) -> Int32 {
+        // A text without bytes may be nowhere; where SQLite is given nothing, it would be null.
+        guard let start = text.baseAddress else {
+            return unsafe sqlite3_bind_text(statement.sqliteStatement, place, "", 0, Self.copied)
+        }
+        return unsafe start.withMemoryRebound(to: CChar.self, capacity: text.count) {
+            unsafe sqlite3_bind_text(
+                statement.sqliteStatement, place, $0, Int32(clamping: text.count), Self.copied)
+        }
+    }
+
+    private func check(_ code: Int32) throws {
+        guard code == SQLITE_OK else {
+            throw DatabaseError(resultCode: ResultCode(rawValue: code), sql: statement.sql)
+        }
     }
 }

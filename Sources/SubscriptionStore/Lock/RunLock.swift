@@ -107,3 +107,184 @@ extension SQLiteStore {
         return file.readNote()
     }
 }
+
+/// An open lock file: the kernel's lock on it, and a note about who holds the lock.
+///
+/// The note is a line with the holder's name and a line with the time.
+struct LockFile: ~Copyable {
+    enum Attempt {
+        case locked, heldByAnother
+        case failed(String)
+    }
+
+    private static let maximumNoteBytes = 4096
+
+    private let descriptor: Int32
+
+    /// Only for the job's user: anybody who can open a lock file can hold the lock.
+    private static let mode: mode_t = 0o600
+
+    /// Opens the file, or says why not.
+    ///
+    /// A file that an earlier version left readable is restricted. That may fail for a file that
+    /// belongs to another user, who then decides its mode.
+    static func open(_ path: String, creating: Bool) -> Result<Int32, Failure> {
+        let flags = creating ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC
+        let descriptor = unsafe Glibc.open(path, flags, mode)
+        guard descriptor >= 0 else { return .failure(Failure(text: reasonOfFailure())) }
+        var status = stat()
+        if creating, unsafe fstat(descriptor, &status) == 0, status.st_mode & 0o777 != mode {
+            _ = fchmod(descriptor, mode)
+        }
+        return .success(descriptor)
+    }
+
+    struct Failure: Error {
+        let text: String
+    }
+
+    /// Takes the descriptor over; it is closed, and the lock freed, with this value.
+    init(owning descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Tries to lock once, for this holder alone or shared with others who only look.
+    func attempt(exclusive: Bool) -> Attempt {
+        guard flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 else {
+            return .locked
+        }
+        return errno == EWOULDBLOCK || errno == EINTR
+            ? .heldByAnother : .failed(Self.reasonOfFailure())
+    }
+
+    /// Writes the note; errors are ignored, because the lock holds without it.
+    func write(holder: String, since: Timestamp) {
+        let name = holder.split(whereSeparator: \.isNewline).joined(separator: " ")
+        let bytes = Array("\(name)\n\(since.rfc3339)\n".utf8.prefix(Self.maximumNoteBytes))
+        guard ftruncate(descriptor, 0) == 0 else { return }
+        _ = unsafe bytes.withUnsafeBytes { buffer in
+            unsafe pwrite(descriptor, buffer.baseAddress, buffer.count, 0)
+        }
+    }
+
+    func readNote() -> (holder: String, since: Timestamp?) {
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Self.maximumNoteBytes) {
+            buffer, count in
+            count = unsafe max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
+        }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        let holder = lines.first.map(String.init) ?? "a run that has not said who it is"
+        return (holder, lines.dropFirst().first.flatMap { Timestamp(rfc3339: $0) })
+    }
+
+    private static func reasonOfFailure() -> String { unsafe String(cString: strerror(errno)) }
+}
+
+/// A lock of another program on the database, as the kernel tells of it.
+///
+/// Only asked for (`F_GETLK`), never taken: neither the file nor what SQLite keeps beside it is
+/// touched. Closing a descriptor drops the locks that this process has on the same file, so it may
+/// only be looked for while this process has the database closed.
+package struct ForeignLock: Hashable, Sendable {
+    /// `nil` where the kernel does not tell, as across the border of a container.
+    package var process: Int32?
+    /// What the program is called; `nil` where that cannot be learned.
+    package var program: String?
+    /// Whether the database cannot even be read meanwhile.
+    package var excludesReaders: Bool
+    /// How long a run would wait for it before it ends (exit 75).
+    package var patience: Duration
+
+    // SQLite's own bytes: os_unix.c and https://sqlite.org/walformat.html#locks.
+    private static let fileLocks: (start: Int, length: Int) = (0x4000_0000, 512)
+    /// Those of them that keep readers out; the one between them only announces a writer.
+    private static let readLocks: [(start: Int, length: Int)] = [
+        (0x4000_0000, 1), (0x4000_0002, 510),
+    ]
+    private static let logWriteLock: (start: Int, length: Int) = (120, 1)
+    /// 2 where the file is in WAL mode: https://sqlite.org/fileformat.html.
+    private static let writeVersionByte = 18
+
+    /// Looks once.
+    ///
+    /// - Parameter path: The database.
+    /// - Returns: `nil` where a run could write at this moment, and where nothing can be learned.
+    static func current(onDatabaseAt path: String) -> ForeignLock? {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        for bytes in readLocks {
+            guard let lock = holder(of: bytes, against: F_RDLCK, in: file) else { continue }
+            return ForeignLock(
+                lock, excludesReaders: true, patience: StoreLimits.patienceOfReaders)
+        }
+        var version: UInt8 = 0
+        let isRead = unsafe pread(file, &version, 1, off_t(writeVersionByte)) == 1
+        guard isRead, version == 2 else {
+            // A run turns WAL mode on first, for which nobody else may even read.
+            return holder(of: fileLocks, against: F_WRLCK, in: file)
+                .map {
+                    ForeignLock(
+                        $0, excludesReaders: false, patience: StoreLimits.patienceOfReaders)
+                }
+        }
+        let log = unsafe open(path + "-shm", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard log >= 0 else { return nil }
+        defer { close(log) }
+        return holder(of: logWriteLock, against: F_WRLCK, in: log)
+            .map {
+                ForeignLock($0, excludesReaders: false, patience: StoreLimits.patienceOfWriters)
+            }
+    }
+
+    private init(_ process: Int32, excludesReaders: Bool, patience: Duration) {
+        self.process = process > 0 ? process : nil
+        self.excludesReaders = excludesReaders
+        self.patience = patience
+        guard process > 0, let name = FileManager.default.contents(atPath: "/proc/\(process)/comm")
+        else { return }
+        program = String(decoding: name.prefix { $0 != 0x0A }, as: UTF8.self)
+    }
+
+    /// The process that has a lock which would keep ours away; `nil` for none.
+    private static func holder(
+        of bytes: (start: Int, length: Int), against kind: Int32, in descriptor: Int32
+    ) -> Int32? {
+        var lock = Glibc.flock()
+        lock.l_type = Int16(kind)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = off_t(bytes.start)
+        lock.l_len = off_t(bytes.length)
+        guard unsafe fcntl(descriptor, F_GETLK, &lock) == 0, lock.l_type != Int16(F_UNLCK) else {
+            return nil
+        }
+        return lock.l_pid
+    }
+}
+
+extension SQLiteStore {
+    /// A lock that another program does not give back in all the time that a run waits for it.
+    ///
+    /// Services write for milliseconds; whoever has a transaction open for minutes keeps a run from
+    /// its first write (exit 75). The database must not be open in this process.
+    ///
+    /// - Parameter path: The database.
+    /// - Returns: The lock as it was seen last; `nil` once nobody has one.
+    package static func foreignLock(onDatabaseAt path: String) async -> ForeignLock? {
+        let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let begun = ContinuousClock.now
+        while let lock = ForeignLock.current(onDatabaseAt: path) {
+            guard ContinuousClock.now < begun + lock.patience else { return lock }
+            do {
+                try await Task.sleep(for: .milliseconds(50))
+            } catch {
+                return lock
+            }
+        }
+        return nil
+    }
+}

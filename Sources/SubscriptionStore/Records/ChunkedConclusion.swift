@@ -230,3 +230,345 @@ struct ChunkedConclusion: Sendable {
         for row in written { try agreed.update(of: SubscriptionKey(row, at: 0)) }
     }
 }
+
+/// The last transaction of a run: after it, the run has ended.
+struct RunConclusionWriter {
+    let db: Database
+    let run: RunReference
+    let header: RunHeader
+    let conclusion: RunConclusion
+    let tally: ConclusionTally
+
+    func write() throws {
+        try Acknowledgements(db: db).mark(run: run, at: header.started)
+        try ReportedEntries(db: db).showRest(byRun: header.runID)
+        try noteAppliedPlan()
+        try countRows()
+        try EvidenceAccount(db: db).close(run: run.sequence, tally.evidence)
+        try RunCauses(db: db).write(conclusion.causes, of: run, started: header.started)
+        for (position, count) in conclusion.calls.enumerated() {
+            try db.execute(
+                sql: "INSERT INTO trueup_run_calls VALUES (?, ?, ?, ?, ?)",
+                arguments: [run.sequence, position, count.endpoint, count.result, count.calls])
+        }
+        if let rows = conclusion.acceptedTableRows {
+            try db.execute(
+                sql: "INSERT INTO trueup_table_sizes VALUES (?, ?)",
+                arguments: [run.sequence, rows])
+        }
+        try FindingMemory(
+            sequence: run.sequence,
+            resolves: conclusion.closesPass && header.leavesOutNothingOfItsApps && judgesRows(),
+            narrowing: TextList.encode(header.narrowing)
+        ).noteMissing(db)
+        try end()
+    }
+
+    /// Whether the run judged rows itself, rather than working off a plan or taking a run back.
+    private func judgesRows() throws -> Bool {
+        try Int.fetchOne(
+            db, sql: "SELECT 1 FROM trueup_applications WHERE pass_id = ?",
+            arguments: [run.passID]) == nil
+    }
+
+    /// Records that a plan was applied to its end: only rows that changed meanwhile are left of it.
+    ///
+    /// A run that was to apply an earlier plan and did not come to adopt all of it has applied none.
+    private func noteAppliedPlan() throws {
+        guard header.mode == .apply, !tally.leavesPlanOpen else { return }
+        try db.execute(
+            sql: """
+                UPDATE trueup_plans AS p SET applied_by = ?1, applied_at = ?2
+                WHERE p.plan = (SELECT plan FROM trueup_run_plans WHERE run_seq = ?3)
+                    AND p.applied_by IS NULL
+                    AND (?4 OR EXISTS (SELECT 1 FROM trueup_applications AS a
+                        WHERE a.pass_id = ?5 AND (a.undo_of IS NOT NULL OR a.plan = p.plan)))
+                """,
+            arguments: [
+                header.runID, conclusion.ended.unixMilliseconds, run.sequence, header.judgesRows,
+                run.passID,
+            ])
+    }
+
+    private func countRows() throws {
+        for count in tally.counts {
+            try db.execute(
+                sql: "INSERT INTO trueup_run_totals VALUES (?, ?, ?, ?)",
+                arguments: [run.sequence, count.verdict, count.reason, count.rows])
+        }
+    }
+
+    private var coverage: RunCoverage? {
+        var coverage = conclusion.coverage
+        coverage?.table = tally.table
+        return coverage
+    }
+
+    private func end() throws {
+        try db.execute(
+            sql: """
+                UPDATE trueup_runs SET ended = ?, exit_status = ?, statuses = ?, messages = ?,
+                    limits = ?, closes_pass = ?, ledger_head = ?, coverage = ?, found = ?,
+                    control = ?, measures = ?
+                WHERE run_seq = ? AND ended IS NULL
+                """,
+            arguments: [
+                conclusion.ended.unixMilliseconds, conclusion.exitStatus.rawValue,
+                TextList.encode(conclusion.statuses.map(\.rawValue)),
+                TextList.encode(conclusion.messages), TextList.encode(conclusion.limits),
+                conclusion.closesPass, try Ledger(db: db).head().hash,
+                CoverageText.encode(coverage),
+                try FiguresText.encode(tally.figures), tally.control, tally.measures,
+                run.sequence,
+            ])
+        guard db.changesCount == 1 else {
+            throw StoreError.inconsistent("The run \(header.runID) has been concluded before.")
+        }
+        // Also where the pass stays open for a retry: what the stopped run planned is a matter of the
+        // pass, and what it owes stands on the agenda.
+        if header.goesRound, conclusion.endsRound {
+            try db.execute(
+                sql: "DELETE FROM trueup_rounds WHERE job = ?", arguments: [header.job])
+        }
+        guard conclusion.closesPass else { return }
+        try db.execute(
+            sql: "UPDATE trueup_passes SET state = 'closed' WHERE pass_id = ?",
+            arguments: [run.passID])
+    }
+}
+
+/// The counts over all rows of a pass, read before the concluding transaction takes the lock:
+/// nothing else changes them while the run lasts.
+struct ConclusionTally: Sendable {
+    struct Count: Sendable {
+        let verdict: Int64
+        let reason: String
+        let rows: Int
+    }
+
+    let counts: [Count]
+    /// Where each row of the table is counted; `nil` for a run that judged none.
+    let table: RunCoverage.TableCount?
+    let evidence: EvidenceAccount.Sum
+    let figures: RunFigures
+    /// The control totals and the measures, as they are stored with the run.
+    let control: String?
+    let measures: String?
+    /// Whether some correction of the plan is neither written nor stale.
+    let leavesPlanOpen: Bool
+
+    init(
+        of run: RunReference, header: RunHeader, _ conclusion: RunConclusion, _ db: Database
+    ) throws {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT verdict, ifnull(reason, ''), count(*) FROM trueup_pass_rows
+                WHERE pass_id = ?1 AND verdict IN (
+                    \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue),
+                    \(VerdictCode.excluded.rawValue))
+                GROUP BY verdict, reason
+                UNION ALL
+                SELECT \(VerdictCode.undecided.rawValue), reason, count(*)
+                FROM trueup_run_undecided WHERE run_seq = ?2 GROUP BY reason
+                """,
+            arguments: [run.passID, run.sequence])
+        counts = rows.map { row in
+            Count(
+                verdict: row.integer(at: 0) ?? 0, reason: row.requiredText(at: 1),
+                rows: row.number(at: 2) ?? 0)
+        }
+        table =
+            conclusion.coverage == nil
+            ? nil
+            : try TableTieOut(db: db, run: run, narrowing: header.narrowing).count(
+                inScope: counts.reduce(0) { $0 &+ $1.rows })
+        evidence = try EvidenceAccount(db: db).sumSinceLastRun()
+        figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
+        control = try MeasureText.encode(ControlCount(db: db, header: header).end(of: run))
+        let delivery = try DeliveryCount(db: db, run: run, started: header.started).delays()
+        measures = try MeasureText.encode(
+            RunMeasures(delivery: delivery, effort: conclusion.effort))
+        leavesPlanOpen =
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM trueup_pass_corrections
+                        WHERE pass_id = ? AND superseded_by IS NULL
+                            AND fate NOT IN ('applied', 'stale'))
+                    """,
+                arguments: [run.passID]) ?? true
+    }
+}
+
+/// What a run's report says of the findings of its pass, a chunk per transaction.
+///
+/// It counts only once the run has ended: what a killed run leaves, the next `begin` throws away.
+struct RunFindings: Sendable {
+    let run: RunReference
+    let started: Timestamp
+
+    private var chunks: PassChunks {
+        PassChunks(
+            table: "trueup_pass_findings", number: "finding_seq", passID: run.passID,
+            rowsPerChunk: StoreLimits.scatteredRowsPerChunk)
+    }
+
+    /// Where the pass's findings begin.
+    func first(_ db: Database) throws -> Int64? { try chunks.first(db) }
+
+    /// Stores the action and the state over the nights of each finding of a chunk; returns
+    /// where the next chunk begins.
+    func report(from first: Int64, _ db: Database) throws -> Int64? {
+        let next = try chunks.next(after: first, db)
+        try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO trueup_run_findings (
+                    run_seq, finding_seq, state, action, first_seen)
+                SELECT ?, f.finding_seq,
+                    CASE WHEN c.fate = 'applied'
+                            OR f.action IN ('corrected', 'inserted', 'recovered') THEN 'corrected'
+                        -- Mended by a correction, or by the company.
+                        WHEN h.corrected_by IS NOT NULL OR h.state = 'resolved' THEN 'recurring'
+                        WHEN h.finding_id IS NOT NULL AND NOT \(OwedFindings.wasOwed) THEN 'open'
+                        ELSE 'new' END,
+                    CASE WHEN c.fate IS NULL THEN f.action
+                        WHEN c.fate = 'applied' AND c.target = 'update' THEN 'corrected'
+                        WHEN c.fate = 'applied' THEN 'inserted'
+                        WHEN c.fate = 'planned' THEN 'planned' ELSE 'refused' END,
+                    ifnull(h.first_seen, ?)
+                FROM trueup_pass_findings AS f
+                LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
+                WHERE f.finding_seq >= ? AND f.finding_seq < ? AND \(chunks.isOfPass("f"))
+                    AND f.superseded_by IS NULL
+                """
+        ).execute(
+            arguments: [
+                run.sequence, started.unixMilliseconds, first, next ?? Int64.max, run.passID,
+            ])
+        try listCarriedNotFound(from: first, to: next ?? Int64.max, db)
+        return next
+    }
+
+    /// Accounts that an earlier night did not find and that nobody asked about in this pass: each such
+    /// finding stands in `not_found.csv` as well.
+    private func listCarriedNotFound(from first: Int64, to end: Int64, _ db: Database) throws {
+        let isItsKey = ["bundle_id", "environment", "original_transaction_id"]
+        func isOf(_ table: String) -> String {
+            isItsKey.map { "\(table).\($0) = f.\($0)" }.joined(separator: " AND ")
+        }
+        try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO trueup_run_not_found
+                SELECT ?, f.bundle_id, f.environment, f.original_transaction_id, s.customer_id,
+                    ifnull(a.first_day, \(Self.dayFirstSeen)),
+                    ifnull(a.last_day, \(Self.dayFirstSeen)), ifnull(a.distinct_days, 1),
+                    CASE WHEN typeof(s.status) = 'integer' THEN s.status END,
+                    CASE WHEN typeof(s.signed_date) = 'integer' THEN s.signed_date END,
+                    (SELECT l.evidence FROM trueup_ledger AS l WHERE \(isOf("l"))
+                        ORDER BY l.apple_signed_date DESC, l.entry DESC LIMIT 1)
+                FROM trueup_pass_findings AS f
+                LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
+                LEFT JOIN trueup_absences AS a ON \(isOf("a"))
+                LEFT JOIN subscriptions AS s ON \(isOf("s"))
+                WHERE f.finding_seq >= ? AND f.finding_seq < ? AND \(chunks.isOfPass("f"))
+                    AND f.superseded_by IS NULL AND f.is_carried <> 0
+                    AND f.kind = '\(FindingKind.notFound.rawValue)'
+                """
+        ).execute(
+            arguments: [
+                run.sequence, started.unixMilliseconds, started.unixMilliseconds, first, end,
+                run.passID,
+            ])
+    }
+
+    /// What stands for the days of an absence that is no longer noted: a look by hand may have found
+    /// the account without resolving what the job reports.
+    private static let dayFirstSeen = "date(ifnull(h.first_seen, ?) / 1000, 'unixepoch')"
+}
+
+/// What is listed of a run for its report, in tables of their own, and how it is deleted.
+enum RunLists {
+    /// Each table and its key, the run first.
+    static let tables = [
+        ("trueup_run_undecided", "run_seq, bundle_id, environment, original_transaction_id"),
+        ("trueup_run_in_flight", "run_seq, bundle_id, environment, original_transaction_id"),
+        ("trueup_run_not_found", "run_seq, bundle_id, environment, original_transaction_id"),
+        ("trueup_run_findings", "run_seq, finding_seq"),
+        ("trueup_run_finding_causes", "run_seq, finding_seq"),
+    ]
+
+    /// Deletes the first rows at a number, by their whole key; whether there were any.
+    static func deleteSome(
+        of table: String, _ key: String, _ number: Int64, _ db: Database
+    ) throws -> Bool {
+        let columns = key.split(separator: ", ")
+        let found = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT \(key) FROM \(table) WHERE \(columns[0]) = ?
+                LIMIT \(StoreLimits.correctionsPerChunk)
+                """,
+            arguments: [number])
+        let isRow = columns.map { "\($0) = ?" }.joined(separator: " AND ")
+        let delete = try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(isRow)")
+        for row in found { try delete.execute(arguments: StatementArguments(row.databaseValues)) }
+        return !found.isEmpty
+    }
+
+    /// A run that listed something and never ended: it was killed.
+    fileprivate static func unended(in table: String, _ db: Database) throws -> Int64? {
+        try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT r.run_seq FROM trueup_runs AS r WHERE r.ended IS NULL
+                    AND EXISTS (SELECT 1 FROM \(table) AS l WHERE l.run_seq = r.run_seq)
+                LIMIT 1
+                """)
+    }
+}
+
+extension SQLiteStore {
+    /// Throws away what killed runs had prepared of their conclusions.
+    func discardUnendedLists() async throws(StoreError) {
+        let doing = "clearing what a killed run left"
+        for (table, key) in RunLists.tables {
+            while let run = try await read(doing, { db in try RunLists.unended(in: table, db) }) {
+                while try await write(
+                    doing, { db in try RunLists.deleteSome(of: table, key, run, db) })
+                {}
+            }
+        }
+    }
+}
+
+/// Which of a subscription's findings counts with the price of a period.
+///
+/// One for each direction, the most severe; of equally severe ones the first by kind and field, as
+/// the report sorts them. A difference of price is no period's price and always counts.
+enum CountedAmount {
+    /// SQL: whether the amount of the finding `f` counts among the findings `g`.
+    static func isCounted(among findings: String) -> String {
+        """
+        f.amount IS NOT NULL AND f.currency IS NOT NULL
+            AND (f.kind = '\(FindingKind.price.rawValue)' OR NOT EXISTS (
+                SELECT 1 FROM \(findings)
+                WHERE g.pass_id = f.pass_id AND g.outcome_bundle_id = f.outcome_bundle_id
+                    AND g.outcome_environment = f.outcome_environment
+                    AND g.outcome_original_transaction_id = f.outcome_original_transaction_id
+                    AND g.transaction_id = f.transaction_id AND g.direction = f.direction
+                    AND g.currency = f.currency AND g.amount IS NOT NULL
+                    AND g.kind <> '\(FindingKind.price.rawValue)'
+                    AND (\(rank(of: "g")), f.kind, ifnull(f.field, ''), f.finding_seq)
+                        > (\(rank(of: "f")), g.kind, ifnull(g.field, ''), g.finding_seq)))
+        """
+    }
+
+    private static func rank(of finding: String) -> String {
+        let cases = Severity.allCases.sorted().enumerated().map { rank, severity in
+            "WHEN '\(severity.rawValue)' THEN \(rank)"
+        }
+        return "CASE \(finding).severity \(cases.joined(separator: " ")) ELSE -1 END"
+    }
+}

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 package import Subscriptions
 
@@ -232,6 +233,244 @@ extension SQLiteStore {
             }
         } catch {
             throw StoreError(error, doing: "looking for the run \(runID)")
+        }
+    }
+}
+
+/// Which entries of the ledger the reports of runs have shown.
+struct ReportedEntries {
+    let db: Database
+
+    /// Entries with the runs that showed them, as a source to select from: `entry`, `run_id`.
+    static let source = """
+        (SELECT x.entry, s.run_id FROM trueup_reported_ranges AS s
+            JOIN trueup_ledger AS x ON x.entry BETWEEN s.first_entry AND s.last_entry)
+        """
+
+    /// The newest entry that a report has shown; 0 for none.
+    func last() throws -> Int64 {
+        try Int64.fetchOne(db, sql: "SELECT max(last_entry) FROM trueup_reported_ranges") ?? 0
+    }
+
+    /// Assigns every entry that no report has shown to this run.
+    ///
+    /// A run takes all of them, and gives back only those of the run before it, so unreported
+    /// entries are always at the end of the ledger.
+    func showRest(byRun runID: String) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO trueup_reported_ranges
+                SELECT ?, min(entry), max(entry) FROM trueup_ledger WHERE entry > ?
+                HAVING count(*) > 0
+                """,
+            arguments: [runID, try last()])
+    }
+
+    /// Notes that the report of a run shows an entry, the next one behind those noted before.
+    func noteShown(_ entry: Int64, byRun runID: String) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_reported_ranges SET last_entry = ?2
+                WHERE run_id = ?1 AND last_entry = ?2 - 1
+                """
+        ).execute(arguments: [runID, entry])
+        guard db.changesCount == 0 else { return }
+        try db.cachedStatement(
+            sql: "INSERT OR IGNORE INTO trueup_reported_ranges VALUES (?1, ?2, ?2)"
+        ).execute(arguments: [runID, entry])
+    }
+
+    /// Assigns one entry to this run alone, and removes it from a run that had it alone.
+    func show(_ entry: Int64, byRun runID: String) throws {
+        try db.execute(
+            sql: "DELETE FROM trueup_reported_ranges WHERE first_entry = ?1 AND last_entry = ?1",
+            arguments: [entry])
+        try db.execute(
+            sql: "INSERT INTO trueup_reported_ranges VALUES (?, ?, ?)",
+            arguments: [runID, entry, entry])
+    }
+
+    /// Releases the entries of runs whose reports were never published.
+    func takeUpUnpublished(except runID: String) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM trueup_reported_ranges WHERE run_id IN (
+                    SELECT run_id FROM trueup_awaited_reports WHERE run_id <> ?)
+                """,
+            arguments: [runID])
+    }
+
+    /// Forgets the unpublished runs, whose entries and findings another run has taken over.
+    ///
+    /// - Parameters:
+    ///   - runID: The run that took them over.
+    ///   - judgedRows: Whether it took over findings, too. Otherwise only those are forgotten that
+    ///     worked off a plan or took a run back.
+    /// - Throws: An error of the database.
+    func forgetUnpublished(except runID: String, judgedRows: Bool) throws {
+        let forgotten = try String.fetchAll(
+            db,
+            sql: """
+                DELETE FROM trueup_awaited_reports WHERE run_id <> ?1
+                    AND (?2 OR run_id IN (SELECT r.run_id FROM trueup_runs AS r
+                        JOIN trueup_applications AS u ON u.pass_id = r.pass_id))
+                RETURNING run_id
+                """, arguments: [runID, judgedRows])
+        for run in forgotten {
+            try noteMissing(reportOf: run, because: "the process was ended before it stood")
+        }
+    }
+
+    /// The end of a run that left no report: none that ended comes to this by itself.
+    static let endWithoutReport = ExitStatus.output
+
+    /// Notes that an ended run left no report, so that nobody is told that all was well.
+    ///
+    /// - Parameters:
+    ///   - runID: The run; one that did not end, or is noted already, stays as it is.
+    ///   - reason: As a part of a sentence.
+    /// - Throws: An error of the database.
+    func noteMissing(reportOf runID: String, because reason: String) throws {
+        let end = Self.endWithoutReport
+        let message =
+            "The report of this run was not written (exit status \(end.code)): \(reason). The next "
+            + "report shows its corrections and what it found."
+        try db.execute(
+            sql: """
+                UPDATE trueup_runs SET exit_status = ?1,
+                    statuses = ?1 || iif(statuses = '', '', char(10) || statuses),
+                    messages = ?2 || iif(messages = '', '', char(10) || messages)
+                WHERE run_id = ?3 AND ended IS NOT NULL AND exit_status <> ?1
+                """,
+            arguments: [end.rawValue, TextList.encode([message]), runID])
+    }
+}
+
+/// What a run found, as it is stored with the run.
+enum FiguresText {
+    static func encode(_ figures: RunFigures) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(figures), as: UTF8.self)
+    }
+
+    static func decode(_ text: String?) throws -> RunFigures? {
+        try text.map { try JSONDecoder().decode(RunFigures.self, from: Data($0.utf8)) }
+    }
+}
+
+extension RunSummaryReader {
+    /// The findings by kind and the money of the run.
+    func figures() throws -> RunFigures {
+        var kinds: [String: Int] = [:]
+        for count in try findings() { kinds[count.kind.rawValue, default: 0] += count.findings }
+        return RunFigures(kinds: kinds, money: try money())
+    }
+}
+
+extension SQLiteRunRecord {
+    /// Runs of the same job and mode that judged rows themselves, oldest first.
+    ///
+    /// Runs exclude each other, so that those which began before this one had all ended, or were
+    /// killed, and nothing of them changes later.
+    package func forEachEarlierRun(
+        since first: Timestamp, _ body: (EarlierRun) throws -> Void
+    ) throws {
+        try store.stream("reading the runs before \(runID)") { db in
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT e.run_id, e.started, CASE WHEN e.ended IS NULL THEN NULL
+                            ELSE e.exit_status END,
+                        e.narrowing, e.coverage, e.found, e.run_seq, e.measures, r.narrowing
+                    FROM trueup_runs AS e
+                    JOIN trueup_runs AS r ON r.job = e.job AND r.mode = e.mode
+                    WHERE r.run_seq = ?1 AND e.run_seq < ?1 AND e.started >= ?2
+                        AND e.started < r.started
+                        AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a
+                            WHERE a.pass_id = e.pass_id)
+                    ORDER BY e.run_seq
+                    """,
+                arguments: [sequence, first.unixMilliseconds])
+            while let row = try rows.next() {
+                let calls = try RunSummaryReader.calls(of: row.integer(at: 6) ?? 0, db)
+                var run =
+                    EarlierRun(
+                        runID: row.requiredText(at: 0),
+                        started: row.time(at: 1) ?? Timestamp(unixMilliseconds: 0),
+                        exitStatus: row.text(at: 2).flatMap(ExitStatus.init(rawValue:)),
+                        isNarrowed: Self.isNarrowed(row),
+                        totals: try RunSummaryReader.totals(of: row.integer(at: 6) ?? 0, db),
+                        calls: calls.reduce(0) { $0 + $1.calls },
+                        coverage: try CoverageText.decode(row.text(at: 4)),
+                        figures: try FiguresText.decode(row.text(at: 5)))
+                for count in calls {
+                    run.callsByEndpoint[count.endpoint, default: 0] += count.calls
+                }
+                run.measures = try MeasureText.decode(row.text(at: 7))
+                try body(run)
+            }
+        }
+    }
+
+    /// Whether an earlier run left out rows that this one is about.
+    ///
+    /// A run for some apps alone is held against those for the same apps.
+    private static func isNarrowed(_ row: Row) -> Bool {
+        let earlier = row.requiredText(at: 3)
+        let isAlike =
+            earlier == row.requiredText(at: 8)
+            && RunHeader.isForAppsAlone(TextList.decode(earlier))
+        return !earlier.isEmpty && !isAlike
+    }
+
+    /// What the report stated beside the stored run; `nil` for runs of versions that did not keep it.
+    package func context() throws -> String? {
+        try store.stream("reading the report's context of \(runID)") { db in
+            try String.fetchOne(
+                db, sql: "SELECT report_context FROM trueup_runs WHERE run_seq = ?",
+                arguments: [sequence])
+        }
+    }
+}
+
+extension SQLiteStore {
+    /// Keeps what the report of a run states beside the stored run, before it is written.
+    package func keepReportContext(
+        _ context: String, ofRun runID: String
+    ) async throws(StoreError) {
+        try await write("keeping what the report of \(runID) states") { db in
+            try db.execute(
+                sql: "UPDATE trueup_runs SET report_context = ? WHERE run_id = ?",
+                arguments: [context, runID])
+        }
+    }
+
+    /// What the reports of the newest runs state beside them, as `keepReportContext` left it; the
+    /// newest first, without runs whose reports are not known to be published.
+    ///
+    /// - Parameter limit: How many at most.
+    /// - Returns: Each with its run.
+    /// - Throws: `StoreError` when the database cannot be read.
+    package func newestReportContexts(
+        _ limit: Int
+    ) throws(StoreError) -> [(runID: String, context: String)] {
+        let doing = "reading what the newest reports state"
+        do {
+            return try stream(doing) { db in
+                try Row.fetchAll(
+                    db,
+                    sql: """
+                        SELECT run_id, report_context FROM trueup_runs
+                        WHERE report_context IS NOT NULL
+                            AND run_id NOT IN (SELECT run_id FROM trueup_awaited_reports)
+                        ORDER BY run_seq DESC LIMIT ?
+                        """,
+                    arguments: [limit]
+                ).map { ($0.requiredText(at: 0), $0.requiredText(at: 1)) }
+            }
+        } catch {
+            throw StoreError(error, doing: doing)
         }
     }
 }

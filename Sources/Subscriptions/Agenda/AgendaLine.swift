@@ -53,3 +53,74 @@ package enum AgendaPart: Hashable, Sendable {
     /// What the pass found to be due among the rows.
     case due
 }
+
+/// Why Apple is asked about a subscription, the most urgent reason first (docs/delta.md).
+package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
+    CodingKeyRepresentable
+{
+    /// Apple's notification history holds a newer signed statement that does not agree with the row,
+    /// or says nothing of its state.
+    case notification
+    /// Judged before: its correction was not written, it is undecided, or its customer began or ceased
+    /// to pay under another Apple Account since.
+    case heldBack = "held_back"
+    /// The row's compared values are not those that were judged last: somebody wrote to it.
+    case changed
+    /// What Apple stated last has ended by itself: an expiry passed, a billing retry day came.
+    case clock
+    /// The row was never judged.
+    case never
+    /// Drawn at random among the rows that no other reason names.
+    case sample
+    /// What Apple stated last is about to be older than the job allows.
+    case sweep
+    /// Every row is asked about.
+    case round
+
+    /// The order in which questions are asked; lower is earlier.
+    package var rank: Int64 { Int64(Self.allCases.firstIndex(of: self) ?? 0) }
+
+    package init?(rank: Int64) {
+        guard let index = Int(exactly: rank), Self.allCases.indices.contains(index) else {
+            return nil
+        }
+        self = Self.allCases[index]
+    }
+
+    /// Whether there is no sign that the row has changed: it is asked about because its turn has
+    /// come.
+    package var isRoutine: Bool { self == .sample || self == .sweep }
+
+    /// Whether the reason is stored until what follows from the answer is done.
+    ///
+    /// The others follow from the rows and their check records, and are found again every night.
+    package var isDurable: Bool { self == .notification || self == .heldBack }
+}
+
+/// When, and why, Apple would be asked about a subscription again, as far as its records tell.
+///
+/// It is what a job with delta coverage and the step walk does (docs/delta.md); full coverage asks
+/// about every row. Whom the sample draws, and when the sweep comes round, only the job's settings say.
+package struct NextQuestion: Hashable, Sendable {
+    /// `nil` where no reason names the row: only the sample or the sweep may take it.
+    package var reason: QuestionReason?
+    /// From when on; `nil` for the next run.
+    package var from: Timestamp?
+
+    package init(reason: QuestionReason? = nil, from: Timestamp? = nil) {
+        self.reason = reason
+        self.from = from
+    }
+}
+
+extension SubscriptionExplanation {
+    /// The next question; `nil` where there is no row that a run would ask about.
+    package func nextQuestion(at now: Timestamp) -> NextQuestion? {
+        if let owed { return NextQuestion(reason: owed.reason) }
+        guard row != nil else { return nil }
+        guard let check else { return NextQuestion(reason: .never) }
+        if wasWrittenSince { return NextQuestion(reason: .changed) }
+        guard let clock = check.check.clock else { return NextQuestion() }
+        return NextQuestion(reason: .clock, from: clock > now ? clock : nil)
+    }
+}

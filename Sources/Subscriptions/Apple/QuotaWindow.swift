@@ -1,3 +1,15 @@
+/// Whose calls are counted together: Apple's limits hold for each app and endpoint.
+package struct QuotaAccount: Hashable, Sendable {
+    package var app: AppIdentity
+    /// As in `calls` of a run's summary, such as `subscription_statuses`.
+    package var endpoint: String
+
+    package init(app: AppIdentity, endpoint: String) {
+        self.app = app
+        self.endpoint = endpoint
+    }
+}
+
 /// How many calls of one endpoint still fit into the hour that ends now.
 ///
 /// Calls are counted in buckets of five seconds, by the wall clock, because several processes count
@@ -153,5 +165,21 @@ extension Int {
     fileprivate func addingClamped(_ other: Int) -> Int {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
+    }
+}
+
+/// How many calls of an endpoint ended in one way.
+package struct CallCount: Hashable, Sendable {
+    /// `subscription_statuses`, `transaction_history`, `transaction_info`, `notification_history`.
+    package var endpoint: String
+    /// `ok`, `not_found`, `rate_limited`, `server_error`, `connection`, `undecodable`, `refused`,
+    /// `unauthorized`.
+    package var result: String
+    package var calls: Int
+
+    package init(endpoint: String, result: String, calls: Int) {
+        self.endpoint = endpoint
+        self.result = result
+        self.calls = calls
     }
 }

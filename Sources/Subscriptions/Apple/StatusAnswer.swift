@@ -63,3 +63,274 @@ package struct SubscriptionStatus: Hashable, Sendable {
     /// Whether the customer has access: active, or in the billing grace period.
     package var isEntitling: Bool { self == .active || self == .billingGracePeriod }
 }
+
+/// The signed fields that a subscription's status follows from.
+///
+/// Apple signs no status: its number stands beside the two payloads. What it means stands in them.
+package struct SignedStatusFields: Hashable, Sendable {
+    /// The later of the two signatures, with which the other times are compared.
+    package var signedDate: Timestamp
+    package var expiresDate: Timestamp?
+    package var renewalDate: Timestamp?
+    package var revocationDate: Timestamp?
+    package var revocationType: String?
+    package var isUpgraded = false
+    package var isInBillingRetryPeriod: Bool?
+    package var gracePeriodExpiresDate: Timestamp?
+
+    package init(signedDate: Timestamp) {
+        self.signedDate = signedDate
+    }
+}
+
+/// Which status the signed fields give, and by which of them.
+///
+/// The first that holds decides: a revocation, a grace period that goes on, a failed charge, a paid
+/// time that goes on; without any of them it has expired. Source: App Store Server API, `status`,
+/// and the signed fields that belong to each of its values; docs/report-files.md.
+package struct StatusDerivation: Hashable, Sendable {
+    package let fields: SignedStatusFields
+    package let status: SubscriptionStatus
+    /// Which field decides, in Apple's names.
+    package let reason: String
+
+    package init(_ fields: SignedStatusFields) {
+        self.fields = fields
+        (status, reason) = Self.decide(fields)
+    }
+
+    private static func decide(
+        _ fields: SignedStatusFields
+    ) -> (SubscriptionStatus, String) {
+        // A prorated refund returns a part of the money and need not end the access.
+        if fields.revocationDate != nil, fields.revocationType != "REFUND_PRORATED" {
+            return (.revoked, "revocationDate is stated")
+        }
+        if let end = fields.gracePeriodExpiresDate, end > fields.signedDate {
+            return (.billingGracePeriod, "gracePeriodExpiresDate is after signedDate")
+        }
+        if fields.isInBillingRetryPeriod == true {
+            return (.billingRetry, "isInBillingRetryPeriod is true")
+        }
+        if fields.isUpgraded {
+            return (.expired, "isUpgraded is true")
+        }
+        if let end = fields.expiresDate, end > fields.signedDate {
+            return (.active, "expiresDate is after signedDate")
+        }
+        // An extension may move this one alone.
+        if let end = fields.renewalDate, end > fields.signedDate {
+            return (.active, "renewalDate is after signedDate")
+        }
+        return (.expired, "expiresDate is not after signedDate")
+    }
+
+    /// Why a row has this status, in one sentence with all of the fields.
+    ///
+    /// Where the fields allow more than one status, Apple's unsigned one decides
+    /// (docs/promises.md), and the sentence says so.
+    package func sentence(forStatus stated: Int64) -> String {
+        let given = "\(reason) (\(values))"
+        guard stated != Int64(status.rawValue) else { return "status \(stated): \(given)" }
+        return "status \(stated) is Apple's unsigned word, which the signed fields do not "
+            + "contradict; alone they give \(status.rawValue): \(given)"
+    }
+
+    private var values: String {
+        let named: [(String, String?)] = [
+            ("signedDate", fields.signedDate.rfc3339),
+            ("expiresDate", fields.expiresDate?.rfc3339),
+            ("renewalDate", fields.renewalDate?.rfc3339),
+            ("revocationDate", fields.revocationDate?.rfc3339),
+            ("revocationType", fields.revocationType),
+            ("isUpgraded", String(fields.isUpgraded)),
+            ("isInBillingRetryPeriod", fields.isInBillingRetryPeriod.map { String($0) }),
+            ("gracePeriodExpiresDate", fields.gracePeriodExpiresDate?.rfc3339),
+        ]
+        return named.map { "\($0.0) \($0.1 ?? "none")" }.joined(separator: ", ")
+    }
+
+    /// The fields by Apple's names.
+    package var fieldsJSON: CanonicalJSON {
+        .object([
+            "signedDate": .time(fields.signedDate),
+            "expiresDate": .time(fields.expiresDate),
+            "renewalDate": .time(fields.renewalDate),
+            "revocationDate": .time(fields.revocationDate),
+            "revocationType": .text(fields.revocationType),
+            "isUpgraded": .boolean(fields.isUpgraded),
+            "isInBillingRetryPeriod": fields.isInBillingRetryPeriod.map { .boolean($0) } ?? .null,
+            "gracePeriodExpiresDate": .time(fields.gracePeriodExpiresDate),
+        ])
+    }
+}
+
+/// An entry of an answer that did not pass verification, and why.
+package struct RejectedStatement: Hashable, Sendable {
+    /// The unsigned id beside the rejected payloads; `nil` where that is unusable, too.
+    package var originalTransactionID: String?
+    package var failure: VerificationFailure
+    /// The rejected payload as received, for the auditor; bounded in size by the body limit.
+    package var payload: SignedPayload?
+
+    package init(
+        originalTransactionID: String?, failure: VerificationFailure, payload: SignedPayload?
+    ) {
+        self.originalTransactionID = originalTransactionID
+        self.failure = failure
+        self.payload = payload
+    }
+
+    /// Whether the entry held nothing that could be verified, as opposed to failing verification.
+    package var isUndecodable: Bool { payload == nil && failure.reason == .format }
+
+    /// Whether verification failed: only that is a finding and counts as a failure.
+    package var isInvalid: Bool { !isUndecodable && failure.verdict == .invalid }
+
+    /// Whether verification could not be completed, so that the entry is neither good nor bad.
+    package var isUndetermined: Bool { failure.verdict == .undetermined }
+}
+
+/// Why a signed payload is not accepted.
+package struct VerificationFailure: Hashable, Sendable, Error, CustomStringConvertible {
+    /// The reasons of runs and of `trueup inspect`, whose output names them by these texts.
+    package enum Reason: String, Hashable, Sendable, CaseIterable {
+        case format
+        case chainLength = "chain_length"
+        case certificate
+        case chain
+        case signature
+        case app
+        case environment
+        /// Parts that are valid on their own name different subscriptions.
+        case crossCheck = "cross_check"
+        /// The text is not the one whose SHA-256 stands beside it; only in `inspect`.
+        case digest
+        /// Undetermined: it could not be learned whether a certificate is revoked.
+        case revocation
+        /// Undetermined: nothing in the text is signed; only in `inspect`.
+        case nothingSigned = "nothing_signed"
+
+        /// What the reason says about a payload.
+        package var verdict: VerificationVerdict {
+            switch self {
+            case .revocation, .nothingSigned: .undetermined
+            case .format, .chainLength, .certificate, .chain, .signature, .app, .environment,
+                .crossCheck, .digest:
+                .invalid
+            }
+        }
+    }
+
+    package var reason: Reason
+    /// A sentence for the person on call; it quotes no payload.
+    package var detail: String
+    /// The setting that the payload contradicts; `nil` where it fails for another reason.
+    package var contradicted: ContradictedSetting?
+
+    package init(reason: Reason, detail: String, contradicted: ContradictedSetting? = nil) {
+        self.reason = reason
+        self.detail = detail
+        self.contradicted = contradicted
+    }
+
+    package var description: String { detail }
+
+    package var verdict: VerificationVerdict { reason.verdict }
+}
+
+/// A setting of an app, and what an answer of Apple's states in its place.
+package struct ContradictedSetting: Hashable, Sendable {
+    /// As the settings file names it.
+    package var name: String
+    package var configured: String
+    package var stated: String
+
+    /// What was stated is shown to people, and anyone may have sent it.
+    package init(_ name: String, configured: String, stated: String) {
+        self.name = name
+        self.configured = configured
+        let shown = stated.unicodeScalars.filter {
+            ![.control, .format, .lineSeparator, .paragraphSeparator]
+                .contains($0.properties.generalCategory)
+        }
+        self.stated = String(String.UnicodeScalarView(shown.prefix(Self.longest)))
+    }
+
+    private static let longest = 160
+}
+
+/// The three possible results of verifying a signed payload.
+package enum VerificationVerdict: String, Hashable, Sendable, CaseIterable {
+    case valid, invalid
+    /// Verification could not be completed: neither valid nor invalid.
+    case undetermined
+}
+
+/// The result of one question to Apple.
+///
+/// A fault that concerns the whole run (a 401, a wrong bundle) is thrown as `RunStop` instead.
+package enum Lookup<Answer: Sendable>: Sendable {
+    case answered(Answer)
+    /// 4040010 TransactionIdNotFound.
+    case transactionNotFound
+    /// 4040001 AccountNotFound.
+    case accountNotFound
+    /// Apple says that the id is malformed (4000006).
+    case invalidID
+    /// Apple refused the stored revision or page token (4000005, 4000014, 4000017): start over.
+    case restart
+    /// Another refusal of this question, with Apple's message.
+    case refused(code: Int, httpStatus: Int, message: String)
+    /// 5000000: the question is asked once more at the end of the run.
+    case internalFault
+    /// 429 again and again, until the attempts of this request were used up.
+    case rateLimited
+    /// All attempts failed, or the answer did not come from Apple; the text says how it failed.
+    case unavailable(String)
+    /// The answer cannot be read; the text says why.
+    case undecodable(String)
+    /// The whole answer is refused (its envelope names another app or environment).
+    case unverified(RejectedStatement)
+}
+
+extension Lookup: Equatable where Answer: Equatable {}
+extension Lookup: Hashable where Answer: Hashable {}
+
+/// A fault that ends the asking about an app, or the whole run; it says nothing about any row.
+package enum RunStop: Error, Hashable, Sendable {
+    /// A 401 also with a new token; the text names the likely reason (exit 77).
+    case denied(String)
+    /// Apple does not know the configured app: 4000002, 4040003 (exit 78).
+    case misconfigured(String)
+    /// Waiting for the quota would pass the deadline (exit 75).
+    case quotaWaitPastDeadline(until: Timestamp)
+    /// The run's deadline passed before the question could be sent.
+    case deadlineReached
+    /// The run was cancelled while waiting.
+    case cancelled
+    /// Calls cannot be booked in the database that all workers share, so none may be made.
+    case store(StoreError)
+}
+
+/// One page of Get Transaction History, with every transaction in it verified.
+package struct HistoryPage: Hashable, Sendable {
+    package var transactions: [SignedTransaction]
+    package var rejected: [RejectedStatement]
+    /// From which the next page, or a later run, continues.
+    package var revision: String
+    package var hasMore: Bool
+    /// Unknown fields of the unsigned envelope.
+    package var unknowns: [UnknownValue]
+
+    package init(
+        transactions: [SignedTransaction], rejected: [RejectedStatement] = [], revision: String,
+        hasMore: Bool, unknowns: [UnknownValue] = []
+    ) {
+        self.transactions = transactions
+        self.rejected = rejected
+        self.revision = revision
+        self.hasMore = hasMore
+        self.unknowns = unknowns
+    }
+}

@@ -120,3 +120,167 @@ package enum BillingEvent: String, Hashable, Sendable, CaseIterable {
     /// a backfill makes of every row and which are no news.
     package static let toldByDefault = Set(allCases).subtracting([.firstFill])
 }
+
+/// How corrections are named to billing: a table, read from the top; the first line that fits names
+/// the event.
+///
+/// The table is fixed before a run writes, and passed to the store as a value. A name cannot
+/// be fixed: it depends on the row after the write. A correction carries only the columns that
+/// it changes, and the status that a later expiry is judged by may be none of them; triggers of the
+/// company's may change more in the same write; and a plan made by an earlier version knows of no
+/// names. The store reads the row inside the transaction and looks it up here.
+package struct EventNaming: Hashable, Sendable {
+    /// One line of the table: all conditions must hold.
+    package struct Line: Hashable, Sendable {
+        package var event: BillingEvent
+        package var conditions: [Condition]
+
+        package init(_ event: BillingEvent, when conditions: Condition...) {
+            self.event = event
+            self.conditions = conditions
+        }
+    }
+
+    /// What can be asked of a correction and of the row that it leaves.
+    package enum Condition: Hashable, Sendable {
+        /// No finding was corrected and nothing was reverted: only unknown values were filled in.
+        case fillsIn
+        /// It was about a period, or the row is gone.
+        case leavesNoSubscription
+        /// The row was not there before.
+        case inserts
+        case changes(SubscriptionField)
+        /// One known value took the place of another.
+        case replaces(SubscriptionField)
+        /// Another time, and a later one.
+        case movesLater(SubscriptionField)
+        /// The column held this before.
+        case held(SubscriptionField, FieldValue)
+        /// The column holds one of these now.
+        case holds(SubscriptionField, [FieldValue])
+        /// The column holds a number now, whichever.
+        case holdsNumber(SubscriptionField)
+    }
+
+    private let lines: [Line]
+    /// No event is sent for other names.
+    private let delivered: Set<BillingEvent>
+
+    /// - Parameters:
+    ///   - lines: the table, from the top.
+    ///   - delivered: the events that are sent.
+    package init(_ lines: [Line], delivered: Set<BillingEvent>) {
+        self.lines = lines
+        self.delivered = delivered
+    }
+
+    /// Names a correction.
+    ///
+    /// - Parameters:
+    ///   - entry: what was written.
+    ///   - row: the subscription's row as it stands afterwards; `nil` when there is none.
+    /// - Returns: The event; `nil` when none is sent.
+    package func event(of entry: LedgerEntry, leaving row: LocalSubscription?) -> BillingEvent? {
+        let correction = WrittenCorrection(entry: entry, row: row)
+        let line = lines.first { $0.conditions.allSatisfy(correction.fulfils) }
+        guard let event = line?.event, delivered.contains(event) else { return nil }
+        return event
+    }
+}
+
+/// Both sides of a correction: what stood in the row before, and what stands there now.
+private struct WrittenCorrection {
+    let entry: LedgerEntry
+    let row: LocalSubscription?
+
+    func fulfils(_ condition: EventNaming.Condition) -> Bool {
+        switch condition {
+        case .fillsIn: entry.kinds.isEmpty && entry.undoOf == nil
+        case .leavesNoSubscription: entry.changes.table != .subscriptions || row == nil
+        case .inserts: change(of: .originalTransactionID) != nil
+        case .changes(let field): change(of: field) != nil
+        case .replaces(let field):
+            change(of: field).map { !$0.before.isEmpty && !$0.after.isEmpty } ?? false
+        case .movesLater(let field): movesLater(field)
+        case .held(let field, let value): before(field) == value
+        case .holds(let field, let values): values.contains(after(field))
+        case .holdsNumber(let field): if case .integer = after(field) { true } else { false }
+        }
+    }
+
+    private func movesLater(_ field: SubscriptionField) -> Bool {
+        guard case .time(let old) = before(field), case .time(let new) = after(field) else {
+            return false
+        }
+        return new > old
+    }
+
+    private func change(of field: SubscriptionField) -> FieldChange? {
+        entry.changes.ofSubscription[field]
+    }
+
+    private func before(_ field: SubscriptionField) -> FieldValue {
+        change(of: field)?.before ?? after(field)
+    }
+
+    private func after(_ field: SubscriptionField) -> FieldValue {
+        row?.value(of: field) ?? .null
+    }
+}
+
+/// One event that waits for delivery.
+package struct OutboxEvent: Hashable, Sendable {
+    /// The ledger entry that it reports; also its place in the order of events.
+    package var ledgerEntry: Int64
+    /// The same in every attempt, so that the receiver can recognise a repeated event.
+    package var idempotencyKey: String
+    /// A name of `BillingEvent`.
+    package var event: String
+    package var subscription: SubscriptionKey
+    /// The message, byte for byte the same in every attempt.
+    package var body: String
+    /// Failed attempts so far.
+    package var attempts: Int
+
+    /// How far ahead a next attempt may lie: more than the longest wait, which is 80 minutes.
+    ///
+    /// One that lies further ahead was noted under a wrong clock, so the event is due.
+    package static let farthestAttemptMilliseconds: Int64 = 2 * 60 * 60_000
+
+    package init(
+        ledgerEntry: Int64, idempotencyKey: String, event: String, subscription: SubscriptionKey,
+        body: String, attempts: Int
+    ) {
+        self.ledgerEntry = ledgerEntry
+        self.idempotencyKey = idempotencyKey
+        self.event = event
+        self.subscription = subscription
+        self.body = body
+        self.attempts = attempts
+    }
+}
+
+/// The result of one delivery attempt, as it is stored.
+package enum TellingResult: Hashable, Sendable {
+    case told
+    /// Not delivered, and why; tried again from `nextAttempt` on, or never when that is `nil`.
+    case failed(String, nextAttempt: Timestamp?)
+}
+
+/// The number of events in each state of the outbox.
+package struct OutboxTotals: Hashable, Sendable {
+    package var told = 0
+    package var waiting = 0
+    /// Attempted as often as the schedule allows, without success; kept.
+    package var givenUp = 0
+    /// Not told before their message was erased; nothing can tell them any more.
+    package var erased = 0
+    /// When the next event is due that no older one of its subscription holds back.
+    package var nextAttempt: Timestamp?
+    /// Why the latest attempt failed; `nil` when nothing waits and nothing was given up.
+    package var lastError: String?
+
+    package init() {}
+
+    package var isEmpty: Bool { told + waiting + givenUp + erased == 0 }
+}

@@ -112,3 +112,202 @@ private struct CanonicalMembers {
         }
     }
 }
+
+/// The identity of a run's plan, by which it is approved, applied and found in the ledger.
+package struct PlanSeal: Hashable, Sendable {
+    /// SHA-256, in lowercase hexadecimal, over `PlanHead.canonical` and the canonical text of each
+    /// correction in the order of the report, every one of them followed by a line feed.
+    ///
+    /// The outcome of the corrections is not covered: a plan keeps its identity when it is applied.
+    package var sha256: String
+    package var head: PlanHead
+    /// How many corrections it holds.
+    package var changes: Int
+
+    package init(sha256: String, head: PlanHead, changes: Int) {
+        self.sha256 = sha256
+        self.head = head
+        self.changes = changes
+    }
+}
+
+/// The part of a plan that says in which database, by which run and of what scope it was made.
+package struct PlanHead: Hashable, Sendable {
+    /// The identity of the database that it was made from.
+    package var database: String
+    /// The run that made it.
+    package var plannedBy: String
+    package var job: String
+    /// Every narrowing of that run, in words.
+    package var scope: [String]
+    /// The job's file, and its guards when the plan was made.
+    ///
+    /// Not part of the identity: they are only read from the database.
+    package var jobFile: String?
+    package var guards: String?
+
+    package init(database: String, plannedBy: String, job: String, scope: [String]) {
+        self.database = database
+        self.plannedBy = plannedBy
+        self.job = job
+        self.scope = scope
+    }
+
+    /// The members that the plan's identity covers.
+    package var members: [String: CanonicalJSON] {
+        [
+            "database": .string(database), "job": .string(job), "planned_by": .string(plannedBy),
+            "scope": scope.isEmpty ? .null : .array(scope.map(CanonicalJSON.string)),
+        ]
+    }
+
+    package var canonical: CanonicalJSON { .object(members) }
+}
+
+extension PlannedCorrection {
+    /// The members of a correction in a plan, without its outcome.
+    ///
+    /// `rules`, `undo_of` and `access_continues_by` are left out when there are none.
+    package var planMembers: [String: CanonicalJSON] {
+        var version: CanonicalJSON = .null
+        switch target {
+        case .update(_, let expected), .delete(_, let expected): version = .integer(expected)
+        case .insert, .insertPeriod, .updatePeriod, .deletePeriod: break
+        }
+        var members: [String: CanonicalJSON] = [
+            "action": .string(action.rawValue),
+            "after": .object(changes.after.mapValues(\.json)),
+            "app": .string(subscription.bundleID),
+            "apple_signed_date": .time(appleSignedDate),
+            "before": .object(changes.before.mapValues(\.json)),
+            "environment": .string(subscription.environment),
+            "evidence": .string(evidence.hexadecimal),
+            "evidence_renewal": .text(evidenceRenewal?.hexadecimal),
+            "expected_row_version": version,
+            "kinds": .array(kinds.map { .string($0.rawValue) }),
+            "original_transaction_id": .string(subscription.originalTransactionID),
+            "reason": .string(reason),
+            "table": .string(table),
+            "transaction_id": .text(transactionID),
+        ]
+        if !rules.isEmpty { members["rules"] = .array(rules.map(\.json)) }
+        if let undoOf { members["undo_of"] = .integer(undoOf) }
+        if !continuedBy.isEmpty {
+            members["access_continues_by"] = .array(continuedBy.map(CanonicalJSON.string))
+        }
+        return members
+    }
+}
+
+/// A plan that is stored in the database.
+package struct KnownPlan: Hashable, Sendable {
+    package var seal: PlanSeal
+    /// The run that applied all of it; `nil` while a part is still to be applied.
+    package var appliedBy: String?
+    package var appliedAt: Timestamp?
+    /// Whether its corrections are past `retention`, so that nothing is left to apply.
+    package var isPastRetention = false
+
+    package init(seal: PlanSeal, appliedBy: String?, appliedAt: Timestamp?) {
+        self.seal = seal
+        self.appliedBy = appliedBy
+        self.appliedAt = appliedAt
+    }
+}
+
+/// A ledger entry, and whether it can be reverted.
+package struct UndoItem: Hashable, Sendable {
+    package enum Standing: Hashable, Sendable {
+        /// The row is as the entry left it; this correction reverts it.
+        case ready(PlannedCorrection)
+        /// Already reverted by this later entry, of this run.
+        case done(entry: Int64, runID: String)
+        case conflict(UndoConflict)
+    }
+
+    package var entry: LedgerEntry
+    package var standing: Standing
+
+    package init(entry: LedgerEntry, standing: Standing) {
+        self.entry = entry
+        self.standing = standing
+    }
+}
+
+/// Why a correction cannot be reverted.
+package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
+    /// The row was deleted since then.
+    case gone
+    /// The correction deleted the row, and the row exists again.
+    case there
+    /// These columns no longer have the written values.
+    case changed([String])
+    /// Other columns of the row were written since then.
+    case written(version: Int64, was: Int64)
+    /// A later correction changed the row again.
+    case corrected(entry: Int64, runID: String)
+    /// The correction was reverted, and Apple has signed a newer statement since then: to revert that
+    /// would write the older one again.
+    case outdated(newest: Timestamp)
+    /// The company's own table does not allow it.
+    case table(String)
+
+    package var description: String {
+        switch self {
+        case .gone: "the row is gone"
+        case .there: "there is such a row again"
+        case .changed(let columns): "no longer as written: " + columns.joined(separator: ", ")
+        case .written(let version, let was):
+            "the row was written to since (version \(version), was \(was))"
+        case .corrected(let entry, let runID):
+            "corrected again by ledger entry \(entry); undo run \(runID) first"
+        case .outdated(let newest):
+            "Apple signed a newer statement at \(newest.rfc3339); the next run asks about the row"
+        case .table(let why): why
+        }
+    }
+}
+
+/// The counts of reverting a whole run.
+package struct UndoCounts: Hashable, Sendable {
+    package var ready = 0
+    package var done = 0
+    package var conflicts = 0
+    /// The first conflicts, each with its subscription.
+    package var named: [String] = []
+
+    /// How many conflicts are named; the report lists all.
+    package static let namedLimit = 10
+
+    package init() {}
+
+    package mutating func add(_ item: UndoItem) {
+        switch item.standing {
+        case .ready: ready += 1
+        case .done: done += 1
+        case .conflict(let why):
+            conflicts += 1
+            guard named.count < Self.namedLimit else { return }
+            named.append("\(item.entry.subscription.originalTransactionID): \(why)")
+        }
+    }
+}
+
+/// The counts of corrections that were attempted and not written.
+package struct UnwrittenCorrections: Hashable, Sendable {
+    package var counts: [CorrectionFate: Int] = [:]
+    /// The first original transaction ids of each fate, each once.
+    package var named: [CorrectionFate: [String]] = [:]
+    /// Those of the stale ones whose row stands as the plan would have left it.
+    package var standingAsPlanned = 0
+
+    package init() {}
+
+    package mutating func add(_ fate: CorrectionFate, of id: String) {
+        counts[fate, default: 0] += 1
+        guard named[fate, default: []].count < UndoCounts.namedLimit,
+            !named[fate, default: []].contains(id)
+        else { return }
+        named[fate, default: []].append(id)
+    }
+}

@@ -145,3 +145,94 @@ package struct OpenPass: Hashable, Sendable {
         self.walkedThrough = walkedThrough
     }
 }
+
+/// What a run found, counted once and kept when the lists of its report are past their retention.
+package struct RunFigures: Hashable, Sendable, Codable {
+    /// Findings by kind.
+    package var kinds: [String: Int]
+    package var money: [MoneyTotal]
+
+    package init(kinds: [String: Int], money: [MoneyTotal]) {
+        self.kinds = kinds
+        self.money = money
+    }
+}
+
+/// A run of the same job and mode that began before another one, for the history in its report.
+package struct EarlierRun: Hashable, Sendable {
+    package var runID: String
+    package var started: Timestamp
+    /// `nil` where the process was killed.
+    package var exitStatus: ExitStatus?
+    /// Whether only a part of the job was to be judged.
+    package var isNarrowed: Bool
+    package var totals: RunTotals
+    /// All calls to Apple.
+    package var calls: Int
+    package var coverage: RunCoverage?
+    /// `nil` for runs of versions that did not keep them.
+    package var figures: RunFigures?
+    /// Calls to Apple by endpoint.
+    package var callsByEndpoint: [String: Int] = [:]
+    /// `nil` for runs of versions that did not measure them.
+    package var measures: RunMeasures?
+
+    package init(
+        runID: String, started: Timestamp, exitStatus: ExitStatus?, isNarrowed: Bool,
+        totals: RunTotals, calls: Int, coverage: RunCoverage? = nil, figures: RunFigures? = nil
+    ) {
+        self.runID = runID
+        self.started = started
+        self.exitStatus = exitStatus
+        self.isNarrowed = isNarrowed
+        self.totals = totals
+        self.calls = calls
+        self.coverage = coverage
+        self.figures = figures
+    }
+}
+
+/// A run as all workers on a company's database see it.
+package struct WorkerRun: Hashable, Sendable {
+    /// The identity of the worker's books: a run is named once in them.
+    package var books: String
+    /// Who works, as `user@host`.
+    package var worker: String
+    /// The apps that it is for, as `--app` takes them.
+    package var apps: [String]
+    package var listing: RunListing
+    /// The first line of its summary; `nil` while it runs, or when it was killed.
+    package var headline: String?
+    /// Its report folder, on the worker's disk; `nil` before it stands.
+    package var report: String?
+    /// What it came to; `nil` while it runs, or when it was killed.
+    package var figures: RunSums?
+
+    package init(
+        books: String, worker: String, apps: [String], listing: RunListing,
+        headline: String? = nil, report: String? = nil, figures: RunSums? = nil
+    ) {
+        self.books = books
+        self.worker = worker
+        self.apps = apps
+        self.listing = listing
+        self.headline = headline
+        self.report = report
+        self.figures = figures
+    }
+}
+
+/// What a run came to, in numbers that can be added to those of others.
+package struct RunSums: Hashable, Sendable {
+    package var corrected: Int
+    package var open: Int
+    package var new: Int
+    package var money: [MoneyTotal]
+
+    package init(corrected: Int, open: Int, new: Int, money: [MoneyTotal]) {
+        self.corrected = corrected
+        self.open = open
+        self.new = new
+        self.money = money
+    }
+}

@@ -112,3 +112,276 @@ package struct MoneyTotal: Hashable, Sendable, Codable {
         self.findings = findings
     }
 }
+
+/// What a run measured besides its verdicts: how late notifications came, and how hard Apple was asked.
+package struct RunMeasures: Hashable, Sendable, Codable {
+    /// `nil` where the run read no notification.
+    package var delivery: DeliveryDelays?
+    /// `nil` for runs of earlier versions, which did not measure it, and for runs in tests.
+    package var effort: CallEffort?
+
+    package init(delivery: DeliveryDelays? = nil, effort: CallEffort? = nil) {
+        self.delivery = delivery
+        self.effort = effort
+    }
+}
+
+/// How long after Apple's signature the notifications came that a run read of Apple's history first.
+package struct DeliveryDelays: Hashable, Sendable, Codable {
+    /// Those that came to the company's endpoint: when it says so, else by Apple's first successful attempt.
+    package var arrived: DelayFigures?
+    /// Those that did not, or were lost there, and that this run brought.
+    package var recovered: DelayFigures?
+    /// Those that Apple still tries to send.
+    package var underway: Int
+
+    package init(arrived: DelayFigures?, recovered: DelayFigures?, underway: Int) {
+        self.arrived = arrived
+        self.recovered = recovered
+        self.underway = underway
+    }
+}
+
+/// How many delays, the middle one and the longest, in seconds.
+package struct DelayFigures: Hashable, Sendable, Codable {
+    package var notifications: Int
+    /// Half of them took no longer; to the second below ten minutes, to the minute below a day, else to the
+    /// hour.
+    package var medianSeconds: Int64
+    package var worstSeconds: Int64
+
+    package init(notifications: Int, medianSeconds: Int64, worstSeconds: Int64) {
+        self.notifications = notifications
+        self.medianSeconds = medianSeconds
+        self.worstSeconds = worstSeconds
+    }
+}
+
+/// Collects delays in bounded memory, however many there are.
+package struct DelayTally: Sendable {
+    private var counts: [Int64: Int] = [:]
+    private var worst: Int64 = 0
+    private var notifications = 0
+
+    package init() {}
+
+    /// - Parameter milliseconds: The delay; clocks differ, so less than none counts as none.
+    package mutating func add(milliseconds: Int64) {
+        let seconds = max(0, milliseconds) / 1000
+        notifications += 1
+        worst = max(worst, seconds)
+        counts[Self.rounded(seconds), default: 0] += 1
+    }
+
+    /// `nil` where there was none.
+    package var figures: DelayFigures? {
+        guard notifications > 0 else { return nil }
+        var passed = 0
+        var median: Int64 = 0
+        for (seconds, count) in counts.sorted(by: { $0.key < $1.key }) {
+            passed += count
+            median = seconds
+            if passed >= notifications - passed { break }
+        }
+        return DelayFigures(
+            notifications: notifications, medianSeconds: median, worstSeconds: worst)
+    }
+
+    private static func rounded(_ seconds: Int64) -> Int64 {
+        switch seconds {
+        case ..<600: seconds
+        case ..<86_400: seconds - seconds % 60
+        default: seconds - seconds % 3600
+        }
+    }
+}
+
+/// How hard a run asked Apple.
+package struct CallEffort: Hashable, Sendable, Codable {
+    /// The most calls that one endpoint had in any hour of the run, by all processes on the database.
+    package struct Peak: Hashable, Sendable, Codable {
+        package var bundleID: String
+        package var environment: String
+        package var endpoint: String
+        package var calls: Int
+        /// Apple's documented limit of an hour, whatever share of it the settings allow.
+        package var limit: Int
+
+        package init(
+            bundleID: String, environment: String, endpoint: String, calls: Int, limit: Int
+        ) {
+            self.bundleID = bundleID
+            self.environment = environment
+            self.endpoint = endpoint
+            self.calls = calls
+            self.limit = limit
+        }
+
+        /// In thousandths of Apple's limit.
+        package var perMille: Int64 {
+            let share = (Double(calls) * 1000 / Double(max(1, limit))).rounded()
+            return Int64(min(share, 1e12))
+        }
+    }
+
+    package var peaks: [Peak]
+    /// How long the run was kept from asking, by reason.
+    package var waitedMilliseconds: [String: Int64]
+
+    package init(peaks: [Peak], waitedMilliseconds: [String: Int64]) {
+        self.peaks = peaks
+        self.waitedMilliseconds = waitedMilliseconds
+    }
+
+    /// All waiting together.
+    package var waited: Int64 {
+        waitedMilliseconds.values.reduce(0) { sum, more in
+            let (total, overflow) = sum.addingReportingOverflow(more)
+            return overflow ? .max : total
+        }
+    }
+}
+
+/// What a run covered, and what it left: a part of its conclusion.
+package struct RunCoverage: Hashable, Sendable, Codable {
+    package enum Kind: String, Hashable, Sendable, Codable { case delta, full }
+
+    package var kind: Kind
+    /// Rows in the table when the questions were found; `nil` where they were not counted.
+    package var rows: Int?
+    /// Rows that no reason named.
+    package var quiet: Int?
+    /// Rows with a question of their own that Apple answered, or that were left undecided by it, by
+    /// reason.
+    package var asked: [QuestionReason: Int] = [:]
+    /// Rows that the answer to another row's question judged, as that of the same customer.
+    ///
+    /// `nil` in what earlier versions stored: they counted these by the reason of that question.
+    package var askedBeside: Int?
+    /// Rows that a notification's own signed statement settled, without a call.
+    package var settledByNotification = 0
+    /// Questions that were not asked, by reason.
+    package var left: [QuestionReason: Int] = [:]
+    package var oldestCheck: Timestamp?
+    /// Where each row of the table is counted; `nil` in what earlier versions stored.
+    package var table: TableCount?
+    /// Rows that earlier runs of an unfinished round had judged and this one did not ask about again;
+    /// `nil` for a run that went on with no round.
+    package var roundBefore: Int?
+    package var sample: Sample?
+    /// What became of the sample of the quiet rows, which no reason names; `nil` where every row
+    /// was asked about.
+    package var routine: RoutineRows?
+
+    /// `nil` for a narrowed run, and for what is stored of earlier versions.
+    package var forecast: CallForecast?
+
+    package struct Sample: Hashable, Sendable, Codable {
+        package var drawn: Int
+        /// Drawn rows that were judged and differ.
+        ///
+        /// Where `notJudged` is `nil` also those that were not judged.
+        package var differing: Int
+        /// Drawn rows that were undecided or left out; `nil` in what earlier versions stored.
+        package var notJudged: Int?
+        /// By what the drawn rows were judged; `nil` in what earlier versions stored.
+        package var judgedBy: JudgedBy?
+        /// The largest number of differing rows among the quiet ones that is compatible with that,
+        /// if no row that was not judged agrees.
+        package var bound: Int
+        package var seed: UInt64
+
+        /// By what the drawn rows that were judged came to be so; with `notJudged` these are all drawn.
+        package struct JudgedBy: Hashable, Sendable, Codable {
+            /// Questions of the sample itself.
+            package var ownQuestion: Int
+            /// Answers to another question, mostly about another row of the same customer.
+            package var otherQuestion: Int
+            /// A notification's own signed statement, without a call.
+            package var notification: Int
+
+            package init(ownQuestion: Int, otherQuestion: Int, notification: Int) {
+                self.ownQuestion = ownQuestion
+                self.otherQuestion = otherQuestion
+                self.notification = notification
+            }
+        }
+
+        /// Drawn rows that are not known to agree.
+        package var unproven: Int {
+            let (sum, overflow) = differing.addingReportingOverflow(notJudged ?? 0)
+            return overflow ? .max : sum
+        }
+
+        package init(
+            drawn: Int, differing: Int, notJudged: Int?, judgedBy: JudgedBy? = nil, bound: Int,
+            seed: UInt64
+        ) {
+            self.judgedBy = judgedBy
+            self.drawn = drawn
+            self.differing = differing
+            self.notJudged = notJudged
+            self.bound = bound
+            self.seed = seed
+        }
+    }
+
+    package init(kind: Kind) { self.kind = kind }
+
+    /// Rows that Apple's answers judged, or left undecided.
+    package var askedRows: Int {
+        asked.values.reduce(askedBeside ?? 0) { $0.addingReportingOverflow($1).partialValue }
+    }
+}
+
+extension RunCoverage {
+    /// The rows of the table as the run ended, of the run's apps where it was for some alone.
+    ///
+    /// `rows` = rows in scope − `gone` + `judgedBefore` + `notAsked` + `inserted`.
+    package struct TableCount: Hashable, Sendable, Codable {
+        package var rows: Int
+        /// Rows without a verdict: there was no reason to ask, or the run was narrowed.
+        package var notAsked: Int
+        /// Rows that earlier runs of an unfinished round judged, and this one did not.
+        package var judgedBefore: Int
+        /// Rows that the run itself added.
+        package var inserted: Int
+        /// Rows in scope that are no longer in the table.
+        package var gone: Int
+
+        package init(rows: Int, notAsked: Int, judgedBefore: Int, inserted: Int, gone: Int) {
+            self.rows = rows
+            self.notAsked = notAsked
+            self.judgedBefore = judgedBefore
+            self.inserted = inserted
+            self.gone = gone
+        }
+    }
+}
+
+/// What one judged row adds to the control totals.
+package struct RowFigures: Hashable, Sendable {
+    /// What Apple states of the row.
+    package struct Stated: Hashable, Sendable {
+        package var status: Int
+        /// Milliunits of the stated period.
+        package var price: Int64?
+        package var currency: String?
+
+        package init(status: Int, price: Int64?, currency: String?) {
+            self.status = status
+            self.price = price
+            self.currency = currency
+        }
+    }
+
+    /// Our status as it was judged.
+    package var ourStatus: Int64?
+    /// `nil` where Apple states nothing about the id.
+    package var stated: Stated?
+
+    package init(ourStatus: Int64?, stated: Stated?) {
+        self.ourStatus = ourStatus
+        self.stated = stated
+    }
+}

@@ -36,3 +36,72 @@ package struct SubscriptionKey: Hashable, Comparable, Sendable {
         return left.originalTransactionID.precedesByBytes(right.originalTransactionID)
     }
 }
+
+/// The environments of the App Store whose answers Apple signs.
+package enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
+    case production = "Production"
+    case sandbox = "Sandbox"
+}
+
+/// One app in one environment: the unit of Apple's quota, of tokens and of watermarks.
+package struct AppIdentity: Hashable, Comparable, Sendable {
+    package let bundleID: String
+    package let environment: AppStoreEnvironment
+
+    package init(bundleID: String, environment: AppStoreEnvironment) {
+        self.bundleID = bundleID
+        self.environment = environment
+    }
+
+    /// As `--app` takes it.
+    package var name: String { "\(bundleID)/\(environment.rawValue.lowercased())" }
+
+    /// Whether a row with this key is of the app.
+    package func owns(_ key: SubscriptionKey) -> Bool {
+        bundleID == key.bundleID && environment.rawValue == key.environment
+    }
+
+    package static func < (left: AppIdentity, right: AppIdentity) -> Bool {
+        (left.bundleID, left.environment.rawValue) < (right.bundleID, right.environment.rawValue)
+    }
+}
+
+/// How many stored rows name one app and environment, configured or not.
+package struct AppRows: Hashable, Sendable {
+    /// As stored; a row may name anything.
+    package var bundleID: String
+    package var environment: String
+    package var rows: Int
+
+    package init(bundleID: String, environment: String, rows: Int) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.rows = rows
+    }
+
+    /// Whether the rows are of this app.
+    package func belong(to app: AppIdentity) -> Bool {
+        bundleID == app.bundleID && environment == app.environment.rawValue
+    }
+}
+
+/// A transaction id in the only form that may enter a URL: one to twenty ASCII digits.
+///
+/// Apple carries ids as JSON strings of decimal digits. Everything else in a local table (rounded
+/// numbers, white space, `2.0E+15`) is a finding, never a request. Twenty digits hold every
+/// unsigned 64-bit number; the limit keeps a corrupt column out of the path.
+package struct TransactionID: Hashable, Sendable, CustomStringConvertible {
+    package static let maximumDigits = 20
+
+    package let text: String
+
+    /// `nil` when the text is not a plain decimal number.
+    package init?(_ text: String) {
+        guard (1...Self.maximumDigits).contains(text.utf8.count),
+            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        self.text = text
+    }
+
+    package var description: String { text }
+}

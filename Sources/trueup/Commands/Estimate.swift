@@ -56,3 +56,230 @@ package struct Estimate: Verb {
         return .ok
     }
 }
+
+/// What `estimate` shows, as a value: for people as text, for machines as JSON.
+package struct EstimateReport {
+    private let job: JobSettings
+    private let forecast: RunForecast
+    private let companyLedger: CompanyLedgerLook?
+    private let copy: CopyState?
+
+    package init(job: JobSettings, forecast: RunForecast, copy: CopyState? = nil) {
+        self.init(job: job, forecast: forecast, copy: copy, companyLedger: nil)
+    }
+
+    /// - Parameters:
+    ///   - job: The job's settings.
+    ///   - forecast: What its run would need.
+    ///   - copy: How old the copy of a company's own table is.
+    ///   - companyLedger: What was seen of the company's own table, where there is one.
+    init(
+        job: JobSettings, forecast: RunForecast, copy: CopyState?, companyLedger: CompanyLedgerLook?
+    ) {
+        self.copy = copy
+        self.job = job
+        self.forecast = forecast
+        self.companyLedger = companyLedger
+    }
+
+    private var questions: QuestionForecast { forecast.questions }
+
+    private var asked: Int { questions.questions.values.reduce(0, +) }
+
+    /// The distinct reasons, the most urgent first.
+    private var reasons: [(QuestionReason, Int)] {
+        QuestionReason.allCases.compactMap { reason in
+            questions.questions[reason].map { (reason, $0) }
+        }
+    }
+
+    // MARK: Text
+
+    package var text: String {
+        let customers = questions.customers
+        var lines = [
+            "Job        \(job.name): \(Self.words(job.steps.map(\.rawValue))), coverage "
+                + job.coverage.rawValue,
+            "Rows       \(questions.rows), of \(customers.isExact ? "" : "about ")"
+                + "\(customers.count) customers",
+        ]
+        if let quiet = questions.quiet {
+            lines.append("Quiet      \(quiet) rows that no reason names")
+        }
+        if !questions.excluded.isEmpty { lines.append("Excluded   " + excluded) }
+        lines += ["", "Questions, in rows"]
+        lines += reasons.isEmpty ? ["  none"] : reasonLines
+        lines += ["", "Calls"] + callLines
+        lines += ["", "Time       " + time]
+        lines += ["", "How sure"] + notes.map { "  " + $0 }
+        return lines.map(PlainText.of).joined(separator: "\n")
+    }
+
+    private static func words(_ names: [String]) -> String { names.joined(separator: " and ") }
+
+    private var excluded: String {
+        questions.excluded.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, rows in
+            switch reason {
+            case .inFlight: "\(rows) rows in flight (younger than settle)"
+            case .appNotConfigured: "\(rows) rows of no configured app"
+            }
+        }.joined(separator: ", ")
+    }
+
+    private var reasonLines: [String] {
+        TextTable.lines(
+            reasons.map { [$0.0.rawValue, String($0.1)] } + [["together", String(asked)]],
+            rightAligned: [1])
+    }
+
+    private var callLines: [String] {
+        let head = [
+            "app", "endpoint", "expected", "at least", "at most", "of the job's hour",
+            "of Apple's hour", "",
+        ]
+        return TextTable.lines(
+            [head]
+                + forecast.lines.map { line in
+                    [
+                        "\(line.app.bundleID) \(line.app.environment.rawValue)", line.endpoint,
+                        line.expected.map(String.init) ?? "unknown", String(line.least),
+                        line.most.map(String.init) ?? "unknown",
+                        line.shareOfHour.map(Self.percent) ?? "",
+                        line.shareOfAppleHour.map(Self.percent) ?? "", line.basis.rawValue,
+                    ]
+                }, rightAligned: [2, 3, 4, 5, 6])
+    }
+
+    private var time: String {
+        guard let milliseconds = forecast.milliseconds else { return "unknown" }
+        let isPart = forecast.lines.contains { $0.expected == nil }
+        var text =
+            (isPart ? "at least " : "about ")
+            + DurationText.age(ofMilliseconds: max(1000, milliseconds))
+            + " at the rate that the settings allow"
+        if milliseconds > forecast.maxDurationMilliseconds {
+            let runs = (milliseconds - 1) / max(1, forecast.maxDurationMilliseconds) + 1
+            text +=
+                "; max_duration is "
+                + DurationText.age(ofMilliseconds: forecast.maxDurationMilliseconds)
+                + ", so it takes \(runs) runs"
+        }
+        return text
+    }
+
+    /// What the numbers rest on, a sentence each.
+    private var notes: [String] {
+        var notes = [
+            counted,
+            "One status call answers for a customer. Retries, and customers who buy with a second "
+                + "Apple Account, need more.",
+        ]
+        if forecast.readsNotifications { notes.append(notificationNote) }
+        if case .notLookedAt = companyLedger, let companyLedger {
+            notes.append(companyLedger.text)
+        }
+        if questions.drawsPart {
+            notes.append("The run draws another sample: its customers may be a few more or fewer.")
+        }
+        if questions.unheld > 0 {
+            notes.append(
+                "\(questions.unheld) of the questions are about subscriptions that a notification "
+                    + "named and no row holds.")
+        }
+        if questions.settledInRound > 0 {
+            notes.append(
+                "\(questions.settledInRound) rows are settled by earlier runs of an unfinished round."
+            )
+        }
+        if questions.judgedByStoppedRun > 0 {
+            notes.append(
+                "An earlier run of this job was stopped after it had checked "
+                    + "\(questions.judgedByStoppedRun) rows. They are not among the questions: the "
+                    + "run goes on from there.")
+        } else if questions.goesOn {
+            notes.append(
+                "An earlier run of this job was stopped. What it has checked is asked again where "
+                    + "the settings changed or a day has passed since.")
+        }
+        return notes
+    }
+
+    private var counted: String {
+        if let missing = copy?.notRead(job: job.name) {
+            return missing + " Until then nothing is known of its calls."
+        }
+        guard let copy, let read = copy.refreshedAt else {
+            return
+                "Rows and questions were counted in the database just now; nothing was asked of "
+                + "Apple."
+        }
+        return "Rows and questions were counted just now in the copy of your table \(copy.table) "
+            + "that was read \(read.rfc3339); nothing was asked of Apple."
+    }
+
+    private var notificationNote: String {
+        let past = questions.pastRuns
+        guard !past.isEmpty else {
+            return "No run of this job has come to its end: how many pages of notifications there "
+                + "are, and what they add or settle, is unknown."
+        }
+        guard past.contains(where: { $0.coverage != nil }) else {
+            return "Pages of notifications are those of the job's first run, which reads further "
+                + "back than the next; what they add or settle is unknown."
+        }
+        return "Pages of notifications, and what they add or settle, are those of the job's last "
+            + "\(past.count) runs."
+    }
+
+    /// One decimal of a per cent.
+    private static func percent(_ share: Double) -> String {
+        let tenths = Int((min(share, 1e9) * 1000).rounded(.up))
+        return "\(tenths / 10).\(tenths % 10) %"
+    }
+
+    // MARK: JSON
+
+    package var json: CanonicalJSON {
+        .object([
+            "job": .string(job.name), "coverage": .string(job.coverage.rawValue),
+            "steps": .array(job.steps.map { .string($0.rawValue) }),
+            "rows": .integer(Int64(questions.rows)),
+            "customers": .integer(Int64(questions.customers.count)),
+            "customers_are_exact": .boolean(questions.customers.isExact),
+            "quiet": questions.quiet.map { .integer(Int64($0)) } ?? .null,
+            "sample": .integer(Int64(questions.questions[.sample] ?? 0)),
+            "excluded": .object(
+                Dictionary(
+                    questions.excluded.map { ($0.key.rawValue, .integer(Int64($0.value))) },
+                    uniquingKeysWith: { first, _ in first })),
+            "questions": .object(
+                Dictionary(
+                    reasons.map { ($0.0.rawValue, .integer(Int64($0.1))) },
+                    uniquingKeysWith: { first, _ in first })),
+            "calls": .array(forecast.lines.map(json)),
+            "seconds": forecast.milliseconds.map { .integer(($0 + 999) / 1000) } ?? .null,
+            "max_duration_seconds": .integer(forecast.maxDurationMilliseconds / 1000),
+            "goes_on_with_a_stopped_run": .boolean(questions.goesOn),
+            "checked_by_stopped_run": .integer(Int64(questions.judgedByStoppedRun)),
+            "settled_in_round": .integer(Int64(questions.settledInRound)),
+            "based_on_runs": .array(questions.pastRuns.map { .string($0.runID) }),
+            "notes": .array(notes.map { .string($0) }),
+        ])
+    }
+
+    private func json(_ line: RunForecast.Line) -> CanonicalJSON {
+        .object([
+            "bundle_id": .string(line.app.bundleID),
+            "environment": .string(line.app.environment.rawValue),
+            "endpoint": .string(line.endpoint), "basis": .string(line.basis.rawValue),
+            "expected": line.expected.map { .integer(Int64($0)) } ?? .null,
+            "least": .integer(Int64(line.least)),
+            "most": line.most.map { .integer(Int64($0)) } ?? .null,
+            "seconds": line.milliseconds.map { .integer(($0 + 999) / 1000) } ?? .null,
+            "percent_of_hour": .text(line.shareOfHour.map(Self.number)),
+            "percent_of_apple_hour": .text(line.shareOfAppleHour.map(Self.number)),
+        ])
+    }
+
+    private static func number(_ share: Double) -> String { String(percent(share).dropLast(2)) }
+}

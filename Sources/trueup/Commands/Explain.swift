@@ -60,3 +60,364 @@ package struct Explain: Verb {
         return .ok
     }
 }
+
+/// What `explain` shows of one subscription, for people.
+struct ExplainReport {
+    private let explanation: SubscriptionExplanation
+    private let now: Timestamp
+
+    init(_ explanation: SubscriptionExplanation, at now: Timestamp) {
+        self.explanation = explanation
+        self.now = now
+    }
+
+    var text: String {
+        let key = explanation.key
+        var lines = [
+            "Subscription \(PlainText.of(key.originalTransactionID)) of "
+                + "\(PlainText.of(key.bundleID)), \(PlainText.of(key.environment))",
+            "", "Our row" + (row.isEmpty ? ": none" : ""),
+        ]
+        lines += TextTable.lines(row, rightAligned: []) + [""]
+        lines += TextTable.lines(
+            [
+                ["last check", check], ["agenda", agenda],
+                explanation.absence.map { ["not found", absence($0)] },
+                explanation.nextQuestion(at: now).map { ["next question", $0.sentence] },
+            ].compactMap(\.self), rightAligned: [])
+        lines += ["", "Findings" + (explanation.findings.isEmpty ? ": none" : "")]
+        lines += findings
+        let timeLine = ExplainTimeLine(explanation)
+        lines += ["", "Time line" + (timeLine.isEmpty ? ": nothing" : "")]
+        lines += TextTable.lines(timeLine.rows, rightAligned: [])
+        return lines.map(PlainText.of).joined(separator: "\n")
+    }
+
+    // MARK: As it stands
+
+    private var row: [[String]] {
+        guard let row = explanation.row else { return [] }
+        return SubscriptionField.allCases.compactMap { field in
+            let value = row.value(of: field)
+            return value.isEmpty ? nil : [field.rawValue, PlainText.of(value.plainText)]
+        }
+    }
+
+    private var check: String {
+        guard let record = explanation.check else {
+            return "none: no run has judged it, so the next one with the step walk asks about it"
+        }
+        let clock =
+            record.check.clock.map { "that word ends by itself at \($0.rfc3339)" }
+            ?? "that word never ends by itself"
+        return "by the run of \(record.askedAt.rfc3339); "
+            + (record.check.signedDate.map { "Apple signed its word at \($0.rfc3339)" }
+                ?? "no signed word of Apple's")
+            + "; " + clock
+            + (explanation.wasWrittenSince
+                ? "; somebody wrote to the row since, so the next run with the step walk asks" : "")
+    }
+
+    private var agenda: String {
+        guard let owed = explanation.owed else { return "nothing is owed" }
+        return "\(owed.reason.rawValue) since \(owed.since.rfc3339)"
+            + (owed.restsOn.map { ", by a notification signed at \($0.rfc3339)" } ?? "")
+            + ", \(owed.attempts) \(owed.attempts == 1 ? "attempt" : "attempts")"
+    }
+
+    private func absence(_ record: AbsenceRecord) -> String {
+        "by Apple on \(record.distinctDays) \(record.distinctDays == 1 ? "day" : "days"), from "
+            + "\(record.firstDay) to \(record.lastDay)"
+    }
+
+    private var findings: [String] {
+        explanation.findings.flatMap { known -> [String] in
+            var lines = [
+                "  \(known.kind) (\(known.severity)): \(known.state), first seen "
+                    + "\(known.firstSeen.rfc3339), last \(known.lastSeen.rfc3339), "
+                    + known.findingID
+            ]
+            guard let finding = known.finding else {
+                return lines + ["    both sides are no longer kept"]
+            }
+            lines.append(
+                "    \(finding.field.map { PlainText.of($0) + ": " } ?? "")"
+                    + "ours \(Self.shown(finding.localValue)), Apple's "
+                    + Self.shown(finding.appleValue)
+                    + (finding.evidence.map { ", evidence \($0.hexadecimal)" } ?? ""))
+            if let cause = finding.cause { lines.append("    " + PlainText.of(cause)) }
+            return lines
+        }
+    }
+
+    static func shown(_ value: FieldValue) -> String {
+        value.isEmpty ? "nothing" : PlainText.of(value.plainText)
+    }
+}
+
+extension SubscriptionNight.Look {
+    /// What is known of the night, and no more.
+    var sentence: String {
+        switch self {
+        case .asked(because: .some(let reason)): "asked, because of \"\(reason.rawValue)\""
+        case .asked(because: nil): "looked at, and a finding was reported; the reason is not kept"
+        case .judged: "judged: asked, or settled by a notification that agreed"
+        case .undecided(let reason): "not judged: \(PlainText.of(reason))"
+        case .inFlight: "left out as in flight: the row was signed less than \"settle\" before"
+        case .carried: "not judged; an open finding of an earlier night was carried on"
+        case .notAsked: "not judged: nothing is recorded, and the last check is older"
+        case .unknown: "not known: of matches only the last check is kept"
+        }
+    }
+}
+
+/// What happened to one subscription, from all sides in the order of time: what Apple signed and tried
+/// to deliver, what reached us, what runs did, found and wrote.
+struct ExplainTimeLine {
+    private struct Event {
+        var at: Timestamp?
+        var what: String
+        var text: String
+    }
+
+    private let events: [Event]
+
+    init(_ explanation: SubscriptionExplanation) {
+        // Of the same moment: first what was the reason for the other.
+        var events = Self.words(of: explanation)
+        events += explanation.notifications.flatMap(Self.events)
+        events += explanation.nights.map(Self.event)
+        events += explanation.findings.flatMap(Self.events)
+        events += explanation.corrections.map(Self.event)
+        self.events = events.enumerated().sorted { left, right in
+            let (first, second) = (left.element.at, right.element.at)
+            guard let first, let second, first != second else {
+                return first == second ? left.offset < right.offset : first == nil
+            }
+            return first < second
+        }.map(\.element)
+    }
+
+    var isEmpty: Bool { events.isEmpty }
+
+    var rows: [[String]] {
+        events.map { [$0.at?.rfc3339 ?? "time unknown", $0.what, $0.text] }
+    }
+
+    /// When Apple signed what the row and the last check rest on.
+    private static func words(of explanation: SubscriptionExplanation) -> [Event] {
+        let row = explanation.row?.signedDate
+        let check = explanation.check?.check.signedDate
+        var events: [Event] = []
+        if let row {
+            let both = row == check ? " and the last check rest" : " rests"
+            events.append(
+                Event(at: row, what: "Apple", text: "signed what our row\(both) on"))
+        }
+        if let check, check != row {
+            events.append(
+                Event(at: check, what: "Apple", text: "signed what the last check rests on"))
+        }
+        return events
+    }
+
+    private static func events(_ notification: StoredNotification) -> [Event] {
+        let words = [notification.notificationType, notification.subtype].compactMap(\.self)
+        let name = PlainText.of(
+            words.isEmpty ? notification.notificationUUID : words.joined(separator: " "))
+        var events = [
+            Event(
+                at: notification.signedDate ?? notification.receivedAt, what: "notification",
+                text: "Apple signed \(name)"
+                    + (notification.verdict.map { ": " + PlainText.of($0) } ?? "")
+                    + (notification.evidence.map { "; evidence " + PlainText.of($0) } ?? ""))
+        ]
+        let count = notification.attempts.count
+        for (index, attempt) in notification.attempts.enumerated() {
+            events.append(
+                Event(
+                    at: attempt.attemptDate, what: "delivery",
+                    text: "attempt \(index + 1) of \(count) of \(name): "
+                        + PlainText.of(attempt.result)))
+        }
+        if let received = notification.receivedAt {
+            events.append(
+                Event(at: received, what: "received", text: "\(name) reached our endpoint"))
+        }
+        if let recovered = notification.recoveredAt {
+            events.append(
+                Event(
+                    at: recovered, what: "recovered",
+                    text: "a run read \(name) in Apple's history"))
+        }
+        return events
+    }
+
+    private static func events(_ known: RememberedFinding) -> [Event] {
+        var text = "\(known.kind) (\(known.severity)) first reported"
+        if let finding = known.finding {
+            text +=
+                ": \(finding.field.map { PlainText.of($0) + ", " } ?? "")ours "
+                + "\(ExplainReport.shown(finding.localValue)), Apple's "
+                + ExplainReport.shown(finding.appleValue)
+        }
+        let first = Event(at: known.firstSeen, what: "finding", text: text)
+        guard known.lastSeen > known.firstSeen else { return [first] }
+        return [
+            first,
+            Event(
+                at: known.lastSeen, what: "finding",
+                text: "\(known.kind) last reported; it is \(known.state)"),
+        ]
+    }
+
+    private static func event(_ entry: LedgerEntry) -> Event {
+        let changes = entry.changes.named.map { name, change in
+            "\(PlainText.of(name)) \(ExplainReport.shown(change.before)) → "
+                + ExplainReport.shown(change.after)
+        }
+        let rules = entry.kinds.map(\.rawValue).joined(separator: ", ")
+        return Event(
+            at: entry.writtenAt, what: "correction",
+            text: "entry \(entry.number) of run \(entry.runID)"
+                + (entry.undoOf.map { ", takes back entry \($0)" } ?? "")
+                + (rules.isEmpty ? "" : ", by the rules of \(rules)")
+                + (entry.transactionID.map { ", period \(PlainText.of($0))" } ?? "") + ": "
+                + changes.joined(separator: ", ")
+                + "; Apple signed it at \(entry.appleSignedDate.rfc3339), evidence "
+                + entry.evidence.hexadecimal)
+    }
+
+    private static func event(_ night: SubscriptionNight) -> Event {
+        let status = night.exitStatus.map { "ended with \($0.code)" } ?? "not ended"
+        let scope = night.narrowing.isEmpty ? "" : ", narrowed"
+        return Event(
+            at: night.started, what: "run",
+            text: "\(night.runID) (\(PlainText.of(night.job)), \(night.mode)\(scope), \(status)): "
+                + night.look.sentence)
+    }
+}
+
+extension NextQuestion {
+    /// In a sentence, for people.
+    var sentence: String {
+        guard let reason else {
+            return "none of its own: a new notification, a write to the row, the sample or the "
+                + "sweep of the job would bring it up"
+        }
+        guard let from else {
+            return "by the next run with the step walk, because of \"\(reason.rawValue)\""
+        }
+        return "by the first run after \(from.rfc3339), when Apple's last word has ended by itself "
+            + "(\"\(reason.rawValue)\"); before that only a new notification, a write to the row, "
+            + "the sample or the sweep of the job"
+    }
+}
+
+/// What `explain --json` prints.
+extension SubscriptionExplanation {
+    func json(at now: Timestamp) -> CanonicalJSON {
+        .object([
+            "bundle_id": .string(key.bundleID), "environment": .string(key.environment),
+            "row": row.map { row in
+                .object(
+                    Dictionary(
+                        SubscriptionField.allCases.map { ($0.rawValue, row.value(of: $0).json) },
+                        uniquingKeysWith: { first, _ in first }))
+            } ?? .null,
+            "last_check": check.map { record in
+                .object([
+                    "run_started": .time(record.askedAt),
+                    "signed_date": .time(record.check.signedDate),
+                    "clock": .time(record.check.clock),
+                    "row_written_since": .boolean(wasWrittenSince),
+                ])
+            } ?? .null,
+            "agenda": owed.map { owed in
+                .object([
+                    "reason": .string(owed.reason.rawValue), "since": .time(owed.since),
+                    "rests_on": .time(owed.restsOn), "attempts": .integer(Int64(owed.attempts)),
+                ])
+            } ?? .null,
+            "not_found": absence.map { record in
+                .object([
+                    "first_day": .string(record.firstDay), "last_day": .string(record.lastDay),
+                    "distinct_days": .integer(Int64(record.distinctDays)),
+                ])
+            } ?? .null,
+            "next_question": nextQuestion(at: now).map { next in
+                .object(["from": .time(next.from), "reason": .text(next.reason?.rawValue)])
+            } ?? .null,
+            "findings": .array(findings.map(\.json)),
+            "corrections": .array(corrections.map(\.canonical)),
+            "notifications": .array(notifications.map(\.json)),
+            "nights": .array(nights.map(\.json)),
+        ])
+    }
+}
+
+extension RememberedFinding {
+    fileprivate var json: CanonicalJSON {
+        .object([
+            "finding_id": .string(findingID), "kind": .string(kind), "severity": .string(severity),
+            "state": .string(state), "first_seen": .time(firstSeen), "last_seen": .time(lastSeen),
+            "field": .text(finding?.field), "local_value": finding?.localValue.json ?? .null,
+            "apple_value": finding?.appleValue.json ?? .null,
+            "evidence": .text(finding?.evidence?.hexadecimal), "cause": .text(finding?.cause),
+            "asked_because": .text(finding?.askedBecause?.rawValue),
+        ])
+    }
+}
+
+extension StoredNotification {
+    fileprivate var json: CanonicalJSON {
+        .object([
+            "notification_uuid": .string(notificationUUID),
+            "notification_type": .text(notificationType), "subtype": .text(subtype),
+            "signed_date": .time(signedDate), "received_at": .time(receivedAt),
+            "recovered_at": .time(recoveredAt), "verdict": .text(verdict),
+            "evidence": .text(evidence),
+            "attempts": .array(
+                attempts.map { attempt in
+                    .object([
+                        "attempt_date": .time(attempt.attemptDate),
+                        "result": .string(attempt.result),
+                    ])
+                }),
+        ])
+    }
+}
+
+extension SubscriptionNight {
+    fileprivate var json: CanonicalJSON {
+        .object([
+            "run_id": .string(runID), "job": .string(job), "mode": .string(mode),
+            "started": .time(started),
+            "exit_status": exitStatus.map { .integer(Int64($0.code)) } ?? .null,
+            "narrowing": .array(narrowing.map { .string($0) }), "look": .string(look.name),
+            "asked_because": .text(look.because?.rawValue), "reason": .text(look.reason),
+        ])
+    }
+}
+
+extension SubscriptionNight.Look {
+    fileprivate var name: String {
+        switch self {
+        case .asked: "asked"
+        case .judged: "judged"
+        case .undecided: "undecided"
+        case .inFlight: "in_flight"
+        case .carried: "carried"
+        case .notAsked: "not_asked"
+        case .unknown: "unknown"
+        }
+    }
+
+    fileprivate var because: QuestionReason? {
+        if case .asked(let because) = self { because } else { nil }
+    }
+
+    fileprivate var reason: String? {
+        if case .undecided(let reason) = self { reason } else { nil }
+    }
+}

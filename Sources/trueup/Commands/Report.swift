@@ -204,3 +204,87 @@ package struct Report: Verb {
         try output.flush()
     }
 }
+
+/// The report folders of several workers, shown as one: `--reports DIR` of `trueup report night`.
+struct ReportFolders {
+    private let directories: [String]
+
+    init(_ directories: [String]) { self.directories = directories }
+
+    /// The runs of a UTC day in all of them; a folder that is named twice is read once.
+    ///
+    /// - Parameter day: As `yyyy-MM-dd`.
+    /// - Returns: The runs in the order in which they began, and what could not be read.
+    /// - Throws: 69 where nothing could be read, 64 where no run began.
+    func night(_ day: String) throws(CommandFailure) -> (summary: NightSummary, isWhole: Bool) {
+        let paths = directories.map(FileSystemFacts.realPath).uniqued()
+        let nights = paths.map { StoredNight(of: day, in: $0) }
+        let gaps = nights.flatMap(\.gaps)
+        let gap =
+            gaps.isEmpty
+            ? nil
+            : "Runs may be missing: " + gaps.prefix(3).joined(separator: " ")
+                + (gaps.count > 3 ? " And \(gaps.count - 3) more." : "")
+        var runs = nights.flatMap(\.runs).map { NightSummary.Run($0) }
+        guard !runs.isEmpty else {
+            if let gap { throw CommandFailure(.unavailable, gap) }
+            throw CommandFailure(
+                .usage,
+                "No run of these report folders began on \(day) (UTC): "
+                    + paths.map(PlainText.of).joined(separator: ", "))
+        }
+        runs.sort {
+            ($0.listing.started, $0.listing.runID) < ($1.listing.started, $1.listing.runID)
+        }
+        return (NightSummary(day: day, runs: runs, gap: gap), gap == nil)
+    }
+}
+
+/// `trueup show plan [RUN]`: what a check would change, for people.
+package struct Show: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Show the plan of a run, one line a change, with counts by table.",
+        discussion: """
+            The plan is that of the newest report, or of the run that is named. Lines begin with ~ for \
+            a change, + for an insert and - for a deletion. Reads the database and changes nothing; \
+            "trueup apply" applies a check's plan.
+            """)
+
+    package enum Subject: String, ExpressibleByArgument, CaseIterable, Sendable {
+        case plan
+    }
+
+    @Argument(help: ArgumentHelp("What to show: plan.", valueName: "what"))
+    package var subject: Subject
+
+    @Argument(
+        help: ArgumentHelp(
+            "The run, as \"trueup status\" lists it, or the end of its name; its report folder. The "
+                + "newest report if left out.", valueName: "run"))
+    package var run = "latest"
+
+    @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package init() {}
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        let (runID, record) = try RunName(run).record(settings, in: invocation)
+        var counts = PlanListing.Counts()
+        try record.forEachPlanned { correction, _ in counts.add(correction) }
+        if common.json {
+            try record.forEachPlanned { correction, fate in
+                try invocation.show(json: PlanListing.json(of: correction, fate: fate))
+            }
+            return .ok
+        }
+        let header = try record.summary().header
+        try invocation.show(
+            "Plan of run \(runID) (\(header.mode.rawValue) \(header.job)): " + counts.sentence)
+        try record.forEachPlanned { correction, fate in
+            try invocation.show(PlanListing.line(of: correction, fate: fate))
+        }
+        return .ok
+    }
+}

@@ -1,5 +1,6 @@
 package import ArgumentParser
-import SubscriptionStore
+import Reports
+package import SubscriptionStore
 package import Subscriptions
 
 /// `trueup status`: what there is, how old it is, and whether a run is going on.
@@ -44,5 +45,420 @@ package struct Status: Verb {
         }
         try invocation.show(text: report.text)
         return .ok
+    }
+}
+
+/// What `status` shows, as a value: for people as text, for machines as JSON.
+package struct StatusReport {
+    let overview: StoreOverview
+    private let running: Running?
+    let apps: [AppIdentity]
+    private let now: Timestamp
+    private let copy: CopyState?
+    let others: [WorkerRun]
+    let gap: String?
+    /// The width of the terminal; `nil` where nothing says one.
+    var columns: Int?
+
+    /// - Parameters:
+    ///   - overview: What the books say.
+    ///   - running: The job that is running.
+    ///   - apps: The configured apps.
+    ///   - now: The present.
+    ///   - copy: How old the copy of a company's own table is.
+    ///   - others: The last runs of other workers on the same database.
+    ///   - gap: Why these are not known, as a sentence.
+    package init(
+        overview: StoreOverview, running: Running?, apps: [AppIdentity], now: Timestamp,
+        copy: CopyState? = nil, others: [WorkerRun] = [], gap: String? = nil
+    ) {
+        self.copy = copy
+        self.others = others
+        self.gap = gap
+        self.overview = overview
+        self.running = running
+        self.apps = apps
+        self.now = now
+    }
+
+    // MARK: Text
+
+    package var text: String {
+        var lines = [
+            "Rows       " + rows + copied,
+            "Running    " + (running.map(describe) ?? "nothing"),
+        ]
+        lines += (running?.lines(at: now) ?? []).map { "           " + $0 }
+        lines += passLines
+        if overview.judgedRows > 0 {
+            lines.append(
+                "Judged     \(overview.judgedRows) rows; Apple's oldest word about one is of "
+                    + (overview.oldestCheck.map(moment) ?? "an unknown time"))
+        }
+        if overview.checkedByStoppedRuns > 0 {
+            lines.append(
+                "Stopped    \(overview.checkedByStoppedRuns) rows were checked by a run that was "
+                    + "stopped; the next run of its job goes on with them")
+        }
+        if overview.owed > 0 {
+            lines.append("Owed       \(overview.owed) questions to Apple, for the next run")
+        }
+        if !overview.outbox.isEmpty { lines.append("Telling    " + telling) }
+        let kept = overview.bookkeeping.filter { $0.rows > 0 }
+        if !kept.isEmpty { lines += ["", "Bookkeeping"] + bookkeepingLines(kept) }
+        lines.append("")
+        lines.append("Notifications read up to")
+        for app in watermarkApps {
+            lines.append(
+                "  \(app.bundleID) \(app.environment.rawValue)  "
+                    + (overview.watermarks[app].map(moment) ?? "never read"))
+        }
+        lines.append("")
+        lines.append(contentsOf: findingLines)
+        lines.append("")
+        if !overview.acknowledged.isEmpty {
+            lines.append(contentsOf: acknowledgedLines)
+            lines.append("")
+        }
+        lines.append(contentsOf: runLines)
+        lines.append(contentsOf: workerLines)
+        return lines.map(PlainText.of).joined(separator: "\n")
+    }
+
+    private func bookkeepingLines(_ kept: [BookkeepingCount]) -> [String] {
+        TextTable.lines(
+            kept.map { [$0.kind, String($0.rows), $0.oldest.map { "since " + moment($0) } ?? ""] },
+            rightAligned: [1])
+    }
+
+    /// How old the copy is that everything here is about.
+    private var copied: String {
+        guard let copy else { return "" }
+        return "; a copy of your table \(copy.table), "
+            + (copy.refreshedAt.map { "read \(moment($0))" } ?? "not read yet")
+    }
+
+    private var rows: String {
+        guard overview.subscriptions > 0 else {
+            if let copy {
+                return copy.refreshedAt == nil ? "none; \"trueup check JOB\" reads them" : "none"
+            }
+            return "none; load them with \"trueup import FILE\""
+        }
+        guard overview.notYetKnown > 0 else { return "\(overview.subscriptions)" }
+        return
+            "\(overview.subscriptions), of which \(overview.notYetKnown) \(overview.notYetKnown == 1 ? "is" : "are") not known yet"
+    }
+
+    private var telling: String {
+        let outbox = overview.outbox
+        var parts = ["\(outbox.told) told"]
+        if outbox.waiting > 0 {
+            parts.append(
+                "\(outbox.waiting) waiting"
+                    + (outbox.nextAttempt.map { ", next attempt \($0.rfc3339)" } ?? ""))
+        }
+        if outbox.givenUp > 0 {
+            parts.append("\(outbox.givenUp) given up (\"trueup tell --retry-given-up\")")
+        }
+        if outbox.erased > 0 {
+            parts.append("\(outbox.erased) erased before anybody was told")
+        }
+        if let error = outbox.lastError { parts.append("last failure: \(error)") }
+        return parts.joined(separator: "; ")
+    }
+
+    private func describe(_ running: Running) -> String {
+        running.holder + (running.since.map { ", since \(moment($0))" } ?? "")
+    }
+
+    /// The configured apps, and any other that has a watermark.
+    private var watermarkApps: [AppIdentity] {
+        Set(apps).union(overview.watermarks.keys).sorted()
+    }
+
+    private var findingLines: [String] {
+        let open = overview.openFindings.sorted {
+            ($1.severity, $0.kind.rawValue, $0.state.rawValue)
+                < ($0.severity, $1.kind.rawValue, $1.state.rawValue)
+        }
+        guard !open.isEmpty else { return ["Open findings: none"] }
+        return ["Open findings"]
+            + TextTable.lines(
+                open.map {
+                    [
+                        $0.severity.rawValue, $0.kind.rawValue, $0.state.rawValue,
+                        String($0.findings),
+                    ]
+                }, rightAligned: [3])
+    }
+
+    private var acknowledgedLines: [String] {
+        ["Acknowledged findings"]
+            + TextTable.lines(
+                overview.acknowledged.map {
+                    [
+                        $0.findingID, $0.kind.rawValue, $0.originalTransactionID ?? "",
+                        "by \(PlainText.of($0.actor))",
+                        $0.until.map { "until \($0.rfc3339)" } ?? "", PlainText.of($0.reason),
+                    ]
+                }, rightAligned: [])
+    }
+
+    private var runLines: [String] {
+        guard !overview.runs.isEmpty else { return ["Runs: none yet"] }
+        let head = [
+            "run", "job", "mode", "took", "status", "in scope", "matched", "discrepant",
+            "undecided", "excluded",
+        ]
+        let rows = overview.runs.map { run in
+            [
+                run.runID, run.job, run.mode.rawValue,
+                run.ended.map {
+                    DurationText.age(ofMilliseconds: $0.milliseconds(since: run.started))
+                } ?? "–",
+                run.exitStatus.map {
+                    "\($0.code) \($0 == .output ? "report not written" : $0.name)"
+                } ?? "not ended",
+                String(run.totals.inScope), String(run.totals.matched),
+                String(run.totals.discrepant), String(run.totals.undecidedCount),
+                String(run.totals.excludedCount),
+            ]
+        }
+        let table = TextTable.lines([head] + rows, rightAligned: [5, 6, 7, 8, 9])
+        let width = table.map(\.count).max() ?? 0
+        guard let columns, width > columns else { return ["Last runs"] + table }
+        // A table that is wider than the terminal would be broken anywhere: what a run counted goes
+        // below what it was.
+        let named = TextTable.lines(rows.map { Array($0[..<5]) }, rightAligned: [])
+        return ["Last runs"]
+            + zip(named, rows).flatMap { line, row in
+                let counts = zip(head[5...], row[5...]).map { "\($0) \($1)" }
+                return [line, "    " + counts.joined(separator: ", ")]
+            }
+    }
+
+    func moment(_ time: Timestamp) -> String {
+        let age = now.milliseconds(since: time)
+        return time.rfc3339
+            + (age >= 0 ? " (\(DurationText.age(ofMilliseconds: age)) ago)" : " (in the future)")
+    }
+
+    // MARK: JSON
+
+    package var json: CanonicalJSON {
+        var members = self.members
+        // Only of a copy: without a table elsewhere nothing is said of one.
+        if let copy { members["copy"] = copy.json }
+        if !others.isEmpty { members["other_workers"] = .array(others.map(\.json)) }
+        if let gap { members["other_workers_gap"] = .string(gap) }
+        return .object(members)
+    }
+
+    private var members: [String: CanonicalJSON] {
+        [
+            "subscriptions": .integer(Int64(overview.subscriptions)),
+            "not_yet_known": .integer(Int64(overview.notYetKnown)),
+            "running": running?.json ?? .null,
+            "complete_passes": completePassesJSON,
+            "last_complete_pass": .time(lastCompletePass),
+            "coverage_age_seconds": lastCompletePass.map {
+                .integer(now.milliseconds(since: $0) / 1000)
+            } ?? .null,
+            "oldest_check": .time(overview.oldestCheck),
+            "outbox": overview.outbox.json,
+            "owed": .integer(Int64(overview.owed)),
+            "checked_by_stopped_runs": .integer(Int64(overview.checkedByStoppedRuns)),
+            "rows_judged": .integer(Int64(overview.judgedRows)),
+            "bookkeeping": .array(
+                overview.bookkeeping.map { kind in
+                    .object([
+                        "kind": .string(kind.kind), "rows": .integer(Int64(kind.rows)),
+                        "oldest": .time(kind.oldest),
+                    ])
+                }),
+            "watermarks": .array(
+                watermarkApps.map { app in
+                    .object([
+                        "bundle_id": .string(app.bundleID),
+                        "environment": .string(app.environment.rawValue),
+                        "watermark": .time(overview.watermarks[app]),
+                    ])
+                }),
+            "acknowledged": .array(overview.acknowledged.map(\.json)),
+            "open_findings": .array(
+                overview.openFindings.map { count in
+                    .object([
+                        "kind": .string(count.kind.rawValue),
+                        "severity": .string(count.severity.rawValue),
+                        "state": .string(count.state.rawValue),
+                        "findings": .integer(Int64(count.findings)),
+                    ])
+                }),
+            "runs": .array(overview.runs.map(json)),
+        ]
+    }
+
+    private func json(_ run: RunListing) -> CanonicalJSON {
+        .object([
+            "run_id": .string(run.runID), "job": .string(run.job),
+            "mode": .string(run.mode.rawValue), "started": .time(run.started),
+            "ended": .time(run.ended),
+            "exit_status": run.exitStatus.map { .integer(Int64($0.code)) } ?? .null,
+            "name": .text(run.exitStatus?.name),
+            "totals": .object([
+                "in_scope": .integer(Int64(run.totals.inScope)),
+                "matched": .integer(Int64(run.totals.matched)),
+                "discrepant": .integer(Int64(run.totals.discrepant)),
+                "undecided": .integer(Int64(run.totals.undecidedCount)),
+                "excluded": .integer(Int64(run.totals.excludedCount)),
+            ]),
+        ])
+    }
+}
+
+/// What `status` says of complete passes: over all rows, or by app where a worker's runs are for some
+/// apps alone.
+extension StatusReport {
+    /// When the newest pass over all rows began, or, where each configured app was passed over by
+    /// itself, the oldest of these passes.
+    var lastCompletePass: Timestamp? {
+        let passes = apps.map { overview.completePasses[$0] }
+        let byApp = passes.contains(nil) ? nil : passes.compactMap(\.self).min()
+        return [overview.lastCompletePass, byApp].compactMap(\.self).max()
+    }
+
+    /// The configured apps of which these books know a complete pass, and any other.
+    private var passedApps: [AppIdentity] { overview.completePasses.keys.sorted() }
+
+    /// Whether the passes over single apps say more than the one over all rows.
+    private var differByApp: Bool {
+        overview.completePasses.values.contains { $0 != overview.lastCompletePass }
+    }
+
+    var passLines: [String] {
+        guard differByApp else {
+            return [
+                "Coverage   "
+                    + (lastCompletePass.map { "the last complete pass began \(moment($0))" }
+                        ?? "no pass over all rows has been completed yet")
+            ]
+        }
+        var lines = ["Coverage   by app, the last complete pass began"]
+        for app in passedApps {
+            lines.append(
+                "           \(PlainText.of(app.name))  "
+                    + (overview.completePasses[app].map(moment) ?? ""))
+        }
+        let others = apps.count { overview.completePasses[$0] == nil }
+        if others > 0 {
+            lines.append(
+                "           none yet by this worker for \(others) other "
+                    + (others == 1 ? "app" : "apps"))
+        }
+        return lines
+    }
+
+    var completePassesJSON: CanonicalJSON {
+        .array(
+            Set(apps).union(passedApps).sorted().map { app in
+                .object([
+                    "began": .time(overview.completePasses[app]),
+                    "bundle_id": .string(app.bundleID),
+                    "environment": .string(app.environment.rawValue),
+                ])
+            })
+    }
+}
+
+/// What `status` says of a job that is running.
+extension StatusReport {
+    package struct Running {
+        package var holder: String
+        package var since: Timestamp?
+        /// What it tells of itself; `nil` where it has told nothing.
+        package var live: LiveRun?
+        /// The command that ends a pause.
+        package var resumption: String?
+
+        package init(
+            holder: String, since: Timestamp?, live: LiveRun? = nil, resumption: String? = nil
+        ) {
+            self.holder = holder
+            self.since = since
+            self.live = live
+            self.resumption = resumption
+        }
+
+        var json: CanonicalJSON {
+            var members: [String: CanonicalJSON] = [:]
+            if case .object(let told) = live?.json { members = told }
+            members["holder"] = .string(holder)
+            members["since"] = .time(since)
+            return .object(members)
+        }
+
+        /// How far it is and what it waits for, a line each.
+        func lines(at now: Timestamp) -> [String] {
+            guard let live else { return [] }
+            var lines = [live.runID]
+            if let sentence = live.sentence { lines.append(PlainText.of(sentence)) }
+            if let throttle = live.throttle { lines.append(throttle.sentence) }
+            if let pause = live.pause {
+                lines.append(
+                    pause.sentence + (resumption.map { "; go on with: " + $0 } ?? ""))
+            } else if let wait = live.wait, wait.until > now {
+                lines.append(PlainText.of(wait.sentence))
+            }
+            return lines
+        }
+    }
+}
+
+/// What `status` says of other workers on the same database.
+extension StatusReport {
+    var workerLines: [String] {
+        if let gap { return ["", gap] }
+        guard !others.isEmpty else { return [] }
+        let head = [
+            "apps", "job", "status", "in scope", "discrepant", "undecided", "corrected", "open",
+            "began", "worker",
+        ]
+        let rows = others.map { run in
+            let totals = run.listing.totals
+            let mode = run.listing.mode == .apply ? "" : " \(run.listing.mode.rawValue)"
+            return [
+                NightSummary.Share(worker: run.worker, apps: run.apps).text,
+                "\(run.listing.job)\(mode)",
+                run.listing.exitStatus.map { "\($0.code) \($0.name)" } ?? "not ended",
+                String(totals.inScope), String(totals.discrepant), String(totals.undecidedCount),
+                run.figures.map { String($0.corrected) } ?? "–",
+                run.figures.map { String($0.open) } ?? "–", moment(run.listing.started),
+                PlainText.of(run.worker),
+            ]
+        }
+        return ["", "Last runs of other workers"]
+            + TextTable.lines([head] + rows, rightAligned: [3, 4, 5, 6, 7])
+    }
+}
+
+extension WorkerRun {
+    var json: CanonicalJSON {
+        .object([
+            "apps": .array(apps.map(CanonicalJSON.string)),
+            "corrections_applied": figures.map { .integer(Int64($0.corrected)) } ?? .null,
+            "ended": .time(listing.ended),
+            "exit_status": listing.exitStatus.map { .integer(Int64($0.code)) } ?? .null,
+            "findings_new": figures.map { .integer(Int64($0.new)) } ?? .null,
+            "findings_open": figures.map { .integer(Int64($0.open)) } ?? .null,
+            "headline": .text(headline),
+            "job": .string(listing.job),
+            "mode": .string(listing.mode.rawValue),
+            "name": .text(listing.exitStatus?.name),
+            "report": .text(report),
+            "run_id": .string(listing.runID),
+            "started": .time(listing.started),
+            "worker": .string(worker),
+        ])
     }
 }

@@ -155,3 +155,221 @@ extension StoredColumn {
             }
     }
 }
+
+/// What `verify` shows, for people as text and for machines as JSON.
+struct VerifyReport {
+    /// Colours what is good and what is bad, where colour is wanted.
+    struct Ink {
+        let isColoured: Bool
+
+        func good(_ text: String) -> String { isColoured ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
+
+        func bad(_ text: String) -> String { isColoured ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
+    }
+
+    let directory: String
+    /// What was found beside the company's own table; `nil` where nobody asked, or there is none.
+    var companyLedger: CompanyLedgerLook?
+    private var runs: [CanonicalJSON] = []
+
+    init(directory: String) {
+        self.directory = directory
+    }
+
+    /// How `verify` ends.
+    func status(of result: AuditResult) -> ExitStatus {
+        .decisive(of: [result.isIntact ? .ok : .tampered, companyLedger?.status ?? .ok])
+    }
+
+    // MARK: Text
+
+    /// A run: one line, and one for everything that is wrong with it.
+    static func lines(of run: RunAudit, quiet: Bool, _ ink: Ink) -> [String] {
+        var lines: [String] = []
+        if !quiet {
+            let mark =
+                run.problems.isEmpty
+                ? ink.good("ok      ") : ink.bad(run.isUnproven ? "UNPROVEN" : "TAMPERED")
+            lines.append("\(mark)  \(PlainText.of(run.folder))  \(summary(of: run))")
+            lines += run.notes.map { "          note: \(PlainText.of($0))" }
+        }
+        return lines + problemLines(run.problems, ink)
+    }
+
+    private static func summary(of run: RunAudit) -> String {
+        let findings = counted(run.findings, "finding")
+        let erased =
+            run.tombstones > 0 ? ", \(counted(run.tombstones, "payload")) erased" : ""
+        guard run.corrections > 0 else { return "no corrections, \(findings)" + erased }
+        var text =
+            run.reverifiedCorrections == run.corrections
+            ? counted(run.corrections, "correction")
+            : "\(run.reverifiedCorrections) of \(counted(run.corrections, "correction"))"
+        text += " re-verified" + (run.roots.isEmpty ? "" : " against \(names(of: run.roots))")
+        if run.undone > 0 { text += ", \(run.undone) taken back" }
+        if run.onErased > 0 { text += ", \(run.onErased) on erased payloads" }
+        return text + ", " + findings + erased
+    }
+
+    private static func problemLines(_ list: ProblemList, _ ink: Ink) -> [String] {
+        list.problems.map { ink.bad("wrong") + "     \(PlainText.of($0.description))" }
+            + (list.omitted > 0 ? ["          and \(list.omitted) more of the same place"] : [])
+    }
+
+    /// The end: what is wrong with the chain, and the verdict.
+    func closing(of result: AuditResult, quiet: Bool, _ ink: Ink) -> [String] {
+        let directory = PlainText.of(directory)
+        var lines = Self.problemLines(result.problems, ink)
+        if let companyLedger, !quiet || companyLedger.status != .ok {
+            lines.append(
+                (companyLedger.status == .ok ? "" : ink.bad("wrong") + "     ")
+                    + PlainText.of(companyLedger.text))
+        }
+        if quiet, result.isIntact { return lines }
+        if !quiet { lines += result.notes.map { "note: \(PlainText.of($0))" } }
+        let runs = Self.counted(result.runs, "run")
+        guard !result.isUnproven else {
+            return lines + [
+                ink.bad("UNPROVEN") + ": not Apple's root. \(runs) of \(directory) "
+                    + "\(result.runs == 1 ? "is" : "are") as written, but the evidence leads to a "
+                    + "root that only the reports name: a rehearsal's "
+                    + "(exit status \(ExitStatus.tampered.code))"
+            ]
+        }
+        guard result.isIntact else {
+            return lines + [
+                ink.bad("TAMPERED") + ": \(Self.counted(result.problemCount, "problem")) in "
+                    + "\(runs) of \(directory) (exit status \(ExitStatus.tampered.code))"
+            ]
+        }
+        lines.append(
+            ink.good("INTACT") + ": \(runs), "
+                + "\(Self.counted(result.corrections, "correction")), "
+                + Self.counted(result.findings, "finding")
+                + (result.breaks.isEmpty
+                    ? "" : ", " + Self.counted(result.breaks.count, "declared break"))
+                + " in \(directory)")
+        if let entries = result.ledgerEntries {
+            lines.append(
+                "The ledger in the database holds, and is the one that the reports show: "
+                    + "\(entries) \(entries == 1 ? "entry" : "entries")")
+        }
+        if let decisions = result.decisions, decisions > 0 {
+            lines.append(
+                "The chain of decisions about findings in the database holds: "
+                    + Self.counted(decisions, "decision"))
+        }
+        if result.tombstones > 0 {
+            lines.append(
+                "\(Self.counted(result.tombstones, "payload")) erased on purpose: their tombstones "
+                    + "stand, what they said cannot be verified again")
+        }
+        for root in result.roots.sorted() where !root.isApple {
+            lines.append(
+                "Not Apple's: evidence was verified against the root \(root.fingerprint), which "
+                    + "you gave")
+        }
+        lines.append(
+            "Not proven, because Apple does not sign it: cause, first_seen, action and more of a "
+                + "finding, undecided.csv, not_found.csv; README.txt of the newest run lists it all"
+        )
+        if let newest = result.newest, let digest = newest.manifestDigest {
+            // What stands for the head of an empty ledger is in every chain and proves nothing.
+            let head = newest.ledgerHead.flatMap { $0 == LedgerEntry.firstPreviousHash ? nil : $0 }
+            lines += [
+                "Write this down, away from this machine; nothing up to \(PlainText.of(newest.runID)) can then",
+                "be taken away or written anew unseen (trueup verify --anchor DIGEST):",
+                "  manifest     \(digest)",
+                "  ledger head  \(head ?? "none yet: nothing was corrected")",
+            ]
+        }
+        return lines
+    }
+
+    private static func names(of roots: Set<EvidenceRoot>) -> String {
+        roots.sorted().map { root in
+            root.isApple ? "Apple Root CA - G3" : "the given root \(root.fingerprint.prefix(16))…"
+        }.joined(separator: " and ")
+    }
+
+    private static func counted(_ count: Int, _ noun: String) -> String {
+        "\(count) \(noun)\(count == 1 ? "" : "s")"
+    }
+
+    // MARK: JSON
+
+    /// Keeps a run for the one object at the end.
+    mutating func take(_ run: RunAudit) {
+        runs.append(
+            .object([
+                "folder": .string(run.folder), "run_id": .string(run.runID),
+                "manifest_sha256": .text(run.manifestDigest),
+                "ledger_head": .text(run.ledgerHead),
+                "findings": .integer(Int64(run.findings)),
+                "corrections": .integer(Int64(run.corrections)),
+                "reverified": .integer(Int64(run.reverifiedCorrections)),
+                "undone": .integer(Int64(run.undone)),
+                "on_erased": .integer(Int64(run.onErased)),
+                "tombstones": .integer(Int64(run.tombstones)),
+                "roots": Self.json(run.roots),
+                "notes": .array(run.notes.map(CanonicalJSON.string)),
+                "problems": .array(run.problems.problems.map(Self.json)),
+                "problems_omitted": .integer(Int64(run.problems.omitted)),
+            ]))
+    }
+
+    func json(of result: AuditResult) -> CanonicalJSON {
+        let status = status(of: result)
+        return .object([
+            "company_ledger": companyLedger?.json ?? .null,
+            "verdict": .string(
+                result.isIntact ? "intact" : result.isUnproven ? "unproven" : "tampered"),
+            "exit_status": .integer(Int64(status.code)), "directory": .string(directory),
+            "whole_folder": .boolean(result.isWholeFolder), "runs": .array(runs),
+            "corrections": .integer(Int64(result.corrections)),
+            "reverified": .integer(Int64(result.reverifiedCorrections)),
+            "on_erased": .integer(Int64(result.onErased)),
+            "tombstones": .integer(Int64(result.tombstones)),
+            "findings": .integer(Int64(result.findings)), "roots": Self.json(result.roots),
+            "breaks": .array(result.breaks.map(Self.json)),
+            "ledger_entries": result.ledgerEntries.map { .integer(Int64($0)) } ?? .null,
+            "decisions": result.decisions.map { .integer(Int64($0)) } ?? .null,
+            "notes": .array(result.notes.map(CanonicalJSON.string)),
+            "problems": .array(result.problems.problems.map(Self.json)),
+            "problems_omitted": .integer(Int64(result.problems.omitted)),
+            "problem_count": .integer(Int64(result.problemCount)),
+            "anchor": .object([
+                "run_id": .text(result.newest?.runID),
+                "manifest_sha256": .text(result.newest?.manifestDigest),
+                "ledger_head": .text(result.newest?.ledgerHead),
+            ]),
+        ])
+    }
+
+    private static func json(_ roots: Set<EvidenceRoot>) -> CanonicalJSON {
+        .array(
+            roots.sorted().map { root in
+                .object([
+                    "fingerprint": .string(root.fingerprint), "is_apple": .boolean(root.isApple),
+                ])
+            })
+    }
+
+    private static func json(_ lost: DeclaredBreak) -> CanonicalJSON {
+        .object([
+            "actor": .string(lost.actor), "kept_entry": .integer(lost.keptEntry),
+            "lost_from": .integer(lost.keptEntry &+ 1),
+            "lost_to": lost.lostEntry.map(CanonicalJSON.integer) ?? .null,
+            "reason": .string(lost.reason), "run_id": .string(lost.runID),
+        ])
+    }
+
+    private static func json(_ problem: AuditProblem) -> CanonicalJSON {
+        .object([
+            "run": .text(problem.run), "file": .text(problem.file),
+            "line": problem.line.map { .integer(Int64($0)) } ?? .null,
+            "ledger_entry": problem.ledgerEntry.map(CanonicalJSON.integer) ?? .null,
+            "problem": .string(problem.text),
+        ])
+    }
+}

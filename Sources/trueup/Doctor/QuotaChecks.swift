@@ -1,4 +1,5 @@
 import AppStoreServerAPI
+import Reports
 import SubscriptionStore
 import Subscriptions
 
@@ -63,5 +64,83 @@ extension JobSettings {
 
     fileprivate func ends(before time: Timestamp, from now: Timestamp) -> Bool {
         now.adding(milliseconds: maxDurationMilliseconds) < time
+    }
+}
+
+/// The books of the quota for a command that leaves the database as it is.
+///
+/// Its few calls are noted one by one in a file beside the database.
+struct DoctorQuota: QuotaBook {
+    let store: SQLiteStore
+    let app: AppIdentity
+    let rates: QuotaRates
+    let now: @Sendable () -> Timestamp
+
+    func book(
+        _ wanted: Int, of endpoint: Endpoint, givingBack unused: QuotaGrant?
+    ) async throws(QuotaBookFailure) -> QuotaGrant {
+        let account = QuotaAccount(app: app, endpoint: endpoint.rawValue)
+        do throws(StoreError) {
+            return try await store.noteCall(
+                of: account, limit: rates.perHour(of: endpoint), at: now())
+        } catch {
+            throw QuotaBookFailure(error.description)
+        }
+    }
+
+    /// Only calls that are made are noted.
+    func giveBack(_ unused: QuotaGrant, of endpoint: Endpoint) {}
+
+    /// Nothing is kept; the next run learns it from Apple.
+    func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) {}
+}
+
+/// Whether those who are told of a run could be told; nothing is sent.
+struct ReceiverChecks {
+    let settings: Settings
+    let invocation: Invocation
+
+    func all() async -> [Diagnosis] {
+        [await tell, message, metrics].compactMap(\.self)
+    }
+
+    /// The secret or the command; a run without them warns, and its events wait.
+    private var tell: Diagnosis? {
+        get async {
+            guard let notify = settings.notify else { return nil }
+            do {
+                let notifier = try EventNotifier(notify, isVerbose: false, in: invocation)
+                await notifier.shutdown()
+            } catch {
+                return .failed("tell", nil, error)
+            }
+            switch notify.destination {
+            case .url(let url, secret: _): return .ok("tell", nil, "\(url), signed")
+            case .command(let words): return .ok("tell", nil, "\(words[0]) can be run")
+            }
+        }
+    }
+
+    /// The address, the secret and the program; a run without them warns.
+    private var message: Diagnosis? {
+        guard settings.message != MessageSettings() else { return nil }
+        let messenger = RunMessenger(settings, in: invocation)
+        do {
+            try messenger.check()
+        } catch {
+            return .warning("message", nil, error)
+        }
+        return .ok("message", nil, messenger.description)
+    }
+
+    /// A run warns, and the collector goes on with old figures.
+    private var metrics: Diagnosis? {
+        guard let directory = settings.metricsDirectory else { return nil }
+        guard let reason = FileSystemFacts.obstacle(toFilesIn: directory) else {
+            return .ok("metrics", nil, "\(directory) can be written")
+        }
+        return .warning(
+            "metrics", nil, "\(directory) takes no file: \(reason)",
+            fix: "make the folder, and give this user the right to write there")
     }
 }

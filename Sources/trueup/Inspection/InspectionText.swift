@@ -185,3 +185,147 @@ struct InspectionText {
         isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
 }
+
+/// What a member of a payload means to a person, beside the raw value.
+///
+/// Source: App Store Server API, data models.
+enum FieldMeaning {
+    private static let numbers: [String: [Int64: String]] = [
+        "status": [
+            1: "active", 2: "expired", 3: "billing retry", 4: "billing grace period", 5: "revoked",
+        ],
+        "autoRenewStatus": [0: "off", 1: "on"],
+        "commitmentAutoRenewStatus": [0: "off", 1: "on"],
+        "expirationIntent": [
+            1: "the customer cancelled", 2: "billing error", 3: "no consent to a price increase",
+            4: "the product was not available", 5: "another reason",
+        ],
+        "priceIncreaseStatus": [
+            0: "not answered", 1: "consented, or told where no consent is needed",
+        ],
+        "offerType": [
+            1: "introductory offer", 2: "promotional offer", 3: "offer code", 4: "win-back offer",
+        ],
+        "revocationReason": [0: "another reason", 1: "an issue in the app"],
+    ]
+
+    private static let money: Set<String> = [
+        "price", "renewalPrice", "commitmentPrice", "commitmentRenewalPrice",
+    ]
+
+    /// - Parameters:
+    ///   - name: The member's name.
+    ///   - value: Its value.
+    ///   - currency: The ISO 4217 code that the payload names.
+    /// - Returns: A few words; `nil` when the value says all there is.
+    static func of(_ name: String, _ value: JSONValue, currency: String?) -> String? {
+        if name.hasSuffix("Date"), let milliseconds = value.integerRoundedDown {
+            return Timestamp(unixMilliseconds: milliseconds).rfc3339
+        }
+        guard let number = value.integer else { return nil }
+        if let meaning = numbers[name]?[number] { return meaning }
+        if money.contains(name) {
+            return DecimalAmount(milliunits: number, currency: currency).plainText
+                + (currency.map { " " + PlainText.of($0) } ?? "")
+        }
+        if name == "revocationPercentage" {
+            return DecimalAmount(milliunits: number, currency: nil).plainText + " %"
+        }
+        return nil
+    }
+
+    /// Whether it is a code of an enumeration that this version does not know.
+    static func isUnknownCode(_ name: String, _ value: JSONValue) -> Bool {
+        guard let meanings = numbers[name], let number = value.integer else { return false }
+        return meanings[number] == nil
+    }
+}
+
+/// A JSON value as an indented page: a member a line, meanings beside it, JWS unfolded in place.
+struct InspectedPage {
+    private static let widestName = 32
+
+    private let text: InspectionText
+    /// What was found of the JWS in it, by path.
+    private let layers: [String: InspectedPayload]
+    /// Members and values that this version does not know, by path.
+    private var unknowns: [String: UnknownValue] = [:]
+    private var unsignedParts: Set<String> = []
+    private var currency: String?
+
+    /// The page of an unsigned text.
+    init(text: InspectionText, layers: [String: InspectedPayload]) {
+        self.text = text
+        self.layers = layers
+    }
+
+    /// The page of a payload.
+    init(text: InspectionText, of payload: InspectedPayload, _ document: JSONDocument) {
+        self.init(
+            text: text,
+            layers: Dictionary(
+                payload.inner.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first }))
+        let prefix = (payload.kind?.modelName ?? "") + "."
+        for unknown in payload.unknowns where unknown.field.hasPrefix(prefix) {
+            unknowns[String(unknown.field.dropFirst(prefix.count))] = unknown
+        }
+        unsignedParts = Set(payload.unsignedParts)
+        currency = document.root.members.first { $0.name.isText("currency") }?.value.text
+    }
+
+    /// Recursive, because no document is nested deeper than `JWSLimits.jsonDepth`.
+    func lines(of value: JSONValue, at path: String) -> [String] {
+        var entries: [(name: String, value: JSONValue)] = []
+        if value.isObject {
+            entries = value.members.map { ($0.name.text ?? "", $0.value) }
+        } else {
+            entries = value.elements.enumerated().map { (String($0), $1) }
+        }
+        let width = min(
+            Self.widestName,
+            entries.filter { !isBlock($0.value) }.map { $0.name.count }.max() ?? 0)
+        return entries.flatMap { name, value in
+            entry(name, value, at: JSONValue.path(path, name), width: width)
+        }
+    }
+
+    private func isBlock(_ value: JSONValue) -> Bool {
+        !value.members.isEmpty || !value.elements.isEmpty
+    }
+
+    private func entry(
+        _ name: String, _ value: JSONValue, at path: String, width: Int
+    ) -> [String] {
+        let label = PlainText.of(name)
+        let padded = label.padded(to: width)
+        if let layer = layers[path] {
+            return [label] + text.payload(layer).map { "  " + $0 }
+        }
+        let isUnknown = unknowns[path]
+        if isBlock(value) {
+            return [label + (isUnknown == nil ? "" : "  " + text.marked("unknown member"))]
+                + lines(of: value, at: path).map { "  " + $0 }
+        }
+        var line = padded + "  " + shown(value)
+        if let meaning = FieldMeaning.of(name, value, currency: currency) {
+            line += "  " + text.dimmed(meaning)
+        }
+        if unsignedParts.contains(path) {
+            line += "  " + text.marked("not a JWS: nothing in it could be verified")
+        }
+        if isUnknown == nil, FieldMeaning.isUnknownCode(name, value) {
+            line += "  " + text.marked("unknown value")
+        }
+        if let isUnknown {
+            line += "  " + text.marked(isUnknown.value == nil ? "unknown member" : "unknown value")
+        }
+        return [line]
+    }
+
+    private func shown(_ value: JSONValue) -> String {
+        if let text = value.text {
+            return text.isEmpty ? "\"\"" : PlainText.of(text)
+        }
+        return value.compact()
+    }
+}

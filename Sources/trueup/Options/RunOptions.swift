@@ -136,3 +136,223 @@ package struct TimeOption: ExpressibleByArgument, Hashable, Sendable {
         self.timestamp = timestamp
     }
 }
+
+/// What the commands that apply a plan take for its guards.
+package struct GuardOptions: ParsableArguments {
+    @Option(
+        name: .customLong("lift-guard"),
+        help: ArgumentHelp(
+            "Lifts this guard for this run alone, such as max_changes; may be repeated.",
+            discussion: "It needs --reason, and both are recorded.", valueName: "name"))
+    package var liftGuard: [String] = []
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Why: one reason for all lifted guards, or one for each in their order.",
+            valueName: "text"))
+    package var reason: [String] = []
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Corrects this many subscriptions first, asks Apple about them again, and goes on only "
+                + "if they agree.",
+            valueName: "n"))
+    package var canary: Int?
+
+    package init() {}
+
+    /// The most subscriptions that are looked at again: they are held at once.
+    private static let largestCanary = 10_000
+
+    package func validate() throws {
+        if let canary, !(1...Self.largestCanary).contains(canary) {
+            throw ValidationError("--canary takes a number from 1 to \(Self.largestCanary).")
+        }
+        _ = try liftedGuards()
+    }
+
+    /// Whether anything is asked that only a run that writes can do.
+    var isUsed: Bool { !liftGuard.isEmpty || canary != nil }
+
+    /// Every lifted guard with its reason.
+    package func liftedGuards() throws -> [GuardName: String] {
+        guard !liftGuard.isEmpty || reason.isEmpty else {
+            throw ValidationError("--reason says why a guard is lifted; name it by --lift-guard.")
+        }
+        var lifted: [GuardName: String] = [:]
+        for (index, text) in liftGuard.enumerated() {
+            let name = try Self.name(text)
+            guard reason.count == 1 || reason.count == liftGuard.count else {
+                throw ValidationError(
+                    "--lift-guard needs --reason TEXT: one for all lifted guards, or one for each.")
+            }
+            let why = reason.count == 1 ? reason[0] : reason[index]
+            guard why.contains(where: { !$0.isWhitespace }) else {
+                throw ValidationError("--reason is empty; say why \(text) may be lifted.")
+            }
+            guard lifted.updateValue(why, forKey: name) == nil else {
+                throw ValidationError("--lift-guard names \(text) twice.")
+            }
+        }
+        return lifted
+    }
+
+    private static func name(_ text: String) throws -> GuardName {
+        let known = GuardName.liftable.map(\.rawValue)
+        if let name = GuardName(rawValue: text), GuardName.liftable.contains(name) { return name }
+        let hint =
+            NearestName.suggestion(for: text, among: known).map { "did you mean \"\($0)\"?" }
+            ?? "known: " + known.joined(separator: ", ")
+        throw ValidationError("--lift-guard: there is no guard \"\(text)\"; \(hint)")
+    }
+}
+
+/// `--app` and `--app-shard` of the commands that can be for some of the configured apps alone.
+package struct AppScope: ParsableArguments {
+    @Option(
+        name: .customLong("app"),
+        help: ArgumentHelp(
+            "Only this app, in each of its environments or in one; may be repeated.",
+            valueName: "bundle[/environment]"))
+    package var app: [AppOption] = []
+
+    @Option(
+        name: .customLong("app-shard"),
+        help: ArgumentHelp(
+            "Only the apps that fall to worker K of N; which these are depends on their names alone.",
+            valueName: "k/n"))
+    package var appShard: ShardOption?
+
+    package init() {}
+
+    package func validate() throws {
+        if let appShard, appShard.shard.count > AppShard.mostWorkers {
+            throw ValidationError("--app-shard takes up to \(AppShard.mostWorkers) workers.")
+        }
+    }
+
+    /// The configured apps that are meant, to work on them.
+    ///
+    /// - Parameter configured: Those of the settings.
+    /// - Returns: `nil` where all are.
+    /// - Throws: 64 for an app that is not configured, 5 where none falls to this worker.
+    func apps(among configured: [AppSettings]) throws(CommandFailure) -> Set<AppIdentity>? {
+        guard let apps = try listed(among: configured) else { return nil }
+        guard !apps.isEmpty else {
+            throw CommandFailure(
+                .empty,
+                "no app falls to worker \(appShard?.shard.text ?? "") of --app-shard; nothing was "
+                    + "asked. There may be more workers than apps: \"trueup apps --app-shard K/N\" "
+                    + "lists those of each")
+        }
+        return apps
+    }
+
+    /// The configured apps that are meant, perhaps none.
+    ///
+    /// - Parameter configured: Those of the settings.
+    /// - Returns: `nil` where all are.
+    /// - Throws: 64 for an app that is not configured.
+    func listed(among configured: [AppSettings]) throws(CommandFailure) -> Set<AppIdentity>? {
+        let shard = appShard?.shard
+        guard !app.isEmpty || (shard?.count ?? 1) > 1 else { return nil }
+        var apps: Set<AppIdentity> = app.isEmpty ? Set(configured.map(\.identity)) : []
+        for option in app {
+            let meant = configured.map(\.identity).filter(option.means)
+            guard !meant.isEmpty else { throw option.unknown(among: configured) }
+            apps.formUnion(meant)
+        }
+        return apps.filter { shard?.includes(app: $0) ?? true }
+    }
+
+    /// What was given, to be given again.
+    var words: [String] {
+        app.flatMap { ["--app", $0.text] }
+            + (appShard.map { ["--app-shard", $0.shard.text] } ?? [])
+    }
+}
+
+/// `BUNDLE` or `BUNDLE/ENVIRONMENT` of `--app`.
+package struct AppOption: ExpressibleByArgument, Hashable, Sendable {
+    let text: String
+    private let bundleID: String
+    private let environment: AppStoreEnvironment?
+
+    package init?(argument: String) {
+        let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
+        guard let bundle = parts.first, !bundle.isEmpty, parts.count <= 2 else { return nil }
+        let named = parts.count == 2 ? parts[1].lowercased() : nil
+        environment = AppStoreEnvironment.allCases.first { $0.rawValue.lowercased() == named }
+        guard named == nil || environment != nil else { return nil }
+        text = argument
+        bundleID = String(bundle)
+    }
+
+    func means(_ app: AppIdentity) -> Bool {
+        app.bundleID == bundleID && (environment == nil || app.environment == environment)
+    }
+
+    func unknown(among configured: [AppSettings]) -> CommandFailure {
+        let names = configured.map(\.identity.name)
+        let hint =
+            NearestName.suggestion(for: text, among: names + configured.map(\.identity.bundleID))
+            .map { "; did you mean \"\($0)\"?" }
+            ?? "; configured are \(names.joined(separator: ", "))"
+        return CommandFailure(.usage, "--app: no app \"\(text)\" is configured\(hint)")
+    }
+}
+
+extension Narrowing {
+    /// The apps of the narrowing, for every file of the report.
+    var appsInWords: [String] {
+        (apps ?? []).sorted().map { RunHeader.appNarrowing + $0.name }
+    }
+}
+
+/// Which of several workers an app falls to.
+///
+/// Every worker gives each app a weight, made of both names alone, and the highest takes it. So the
+/// answer is the same on every machine and in every version; an app that is added or taken away moves
+/// no other; and a worker that is added takes apps over, but moves none between the others: the books
+/// of an app stay where they are.
+package enum AppShard {
+    /// More workers than this are a typing error.
+    static let mostWorkers = 10_000
+
+    /// - Parameters:
+    ///   - app: Any app.
+    ///   - count: How many workers there are, at least one.
+    /// - Returns: From 1 to `count`.
+    package static func number(of app: AppIdentity, among count: Int) -> Int {
+        let name = app.name
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in name.utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
+        }
+        var chosen = 1
+        var highest: UInt64 = 0
+        for number in 1...max(1, count) {
+            let weight = mixed(hash ^ mixed(UInt64(number)))
+            if number == 1 || weight > highest { (chosen, highest) = (number, weight) }
+        }
+        return chosen
+    }
+
+    /// Every bit of the result depends on every bit of the value (the finalizer of SplitMix64).
+    private static func mixed(_ value: UInt64) -> UInt64 {
+        var bits = value &+ 0x9e37_79b9_7f4a_7c15
+        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
+        return bits ^ (bits >> 31)
+    }
+}
+
+extension Narrowing.Shard {
+    /// Whether an app falls to this worker.
+    func includes(app: AppIdentity) -> Bool { AppShard.number(of: app, among: count) == number }
+
+    /// As it is given.
+    var text: String { "\(number)/\(count)" }
+}

@@ -1,3 +1,6 @@
+import Glibc
+import Subscriptions
+
 /// Lines that are too long for a terminal, broken between words.
 ///
 /// A terminal breaks them anywhere. A command, which stands between grave accents, stays whole, so that it can
@@ -68,5 +71,280 @@ package enum TerminalLines {
             }
         }
         return columns
+    }
+}
+
+/// Columns of text for a person's eyes.
+enum TextTable {
+    /// Rows with their cells padded to the widest of each column, indented by two.
+    static func lines(_ rows: [[String]], rightAligned: Set<Int>) -> [String] {
+        let count = rows.map(\.count).max() ?? 0
+        let widths = (0..<count).map { column in
+            rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
+        }
+        return rows.map { row in
+            let cells = row.enumerated().map { column, cell in
+                cell.padded(to: widths[column], atRight: rightAligned.contains(column))
+            }
+            let line = "  " + cells.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }
+    }
+}
+
+extension String {
+    /// With blanks up to a width; a longer text stays whole.
+    func padded(to width: Int, atRight: Bool = false) -> String {
+        let blanks = String(repeating: " ", count: max(0, width - count))
+        return atRight ? blanks + self : self + blanks
+    }
+}
+
+/// The exit statuses as they stand at the end of every help text, from the one table.
+package enum ExitStatusHelp {
+    package static var text: String {
+        let sorted = ExitStatus.allCases.sorted { $0.code < $1.code }
+        let nameWidth = sorted.map(\.name.count).max() ?? 0
+        let lines = sorted.map { status in
+            HelpLines.wrapped(
+                status.meaning.split(separator: " ").map(String.init),
+                after: "  " + String(status.code).padded(to: 5)
+                    + status.name.padded(to: nameWidth + 2))
+        }
+        return "EXIT STATUS:\n" + lines.joined(separator: "\n")
+    }
+}
+
+/// Lines of help that fit a terminal.
+enum HelpLines {
+    private static let columns = 80
+    /// The narrowest help that the parser lays out: it ends the process where a column has no room.
+    private static let leastColumns = 40
+
+    /// Has the parser lay out no narrower help than it can.
+    ///
+    /// It takes the width that `COLUMNS` says, or else the terminal's, also where it is only asked which
+    /// status an error has.
+    static func ensureWidth(in invocation: Invocation) {
+        let wished = invocation.environment["COLUMNS"].flatMap { Int($0) }
+        guard let columns = wished ?? invocation.outputColumns(), columns < leastColumns else {
+            return
+        }
+        unsafe setenv("COLUMNS", String(leastColumns), 1)
+    }
+
+    /// A message of the parser, which writes a usage on one line, however many options it names.
+    ///
+    /// - Parameter message: A help text, or what is wrong with the arguments.
+    /// - Returns: The same words; the usage goes on below its first option.
+    static func wrappingUsage(of message: String) -> String {
+        message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            guard let title = ["USAGE: ", "Usage: "].first(where: line.hasPrefix) else {
+                return String(line)
+            }
+            return wrapped(parts(ofUsage: line.dropFirst(title.count)), after: title)
+        }.joined(separator: "\n")
+    }
+
+    /// Words below each other behind their title.
+    static func wrapped(_ words: [String], after title: String) -> String {
+        let margin = String(repeating: " ", count: title.count)
+        var lines: [String] = []
+        var line = title
+        var isEmpty = true
+        for word in words {
+            if !isEmpty, line.count + 1 + word.count > columns {
+                lines.append(line)
+                line = margin
+                isEmpty = true
+            }
+            line += isEmpty ? word : " " + word
+            isEmpty = false
+        }
+        return (lines + [line]).joined(separator: "\n")
+    }
+
+    /// The words; an option in brackets stays with its value.
+    private static func parts(ofUsage usage: Substring) -> [String] {
+        var parts: [String] = []
+        var depth = 0
+        for word in usage.split(separator: " ") {
+            if depth > 0, let last = parts.popLast() {
+                parts.append(last + " " + word)
+            } else {
+                parts.append(String(word))
+            }
+            depth += word.count { $0 == "[" } - word.count { $0 == "]" }
+        }
+        return parts
+    }
+}
+
+/// Where a command writes: standard output or standard error, or memory in a test.
+package protocol ByteSink: AnyObject {
+    func write(_ bytes: [UInt8]) throws(CommandFailure)
+
+    /// Writes out what is still buffered.
+    func flush() throws(CommandFailure)
+}
+
+extension ByteSink {
+    /// Writes a line of text.
+    package func line(_ text: String) throws(CommandFailure) {
+        try write(Array((text + "\n").utf8))
+    }
+}
+
+/// A buffered file descriptor.
+package final class DescriptorSink: ByteSink {
+    private static let bufferBytes = 1 << 16
+
+    private let descriptor: Int32
+    private let name: String
+    private var buffer: [UInt8] = []
+
+    /// - Parameters:
+    ///   - descriptor: stays open; it belongs to the process.
+    ///   - name: for the error.
+    package init(descriptor: Int32, name: String) {
+        self.descriptor = descriptor
+        self.name = name
+    }
+
+    package func write(_ bytes: [UInt8]) throws(CommandFailure) {
+        buffer.append(contentsOf: bytes)
+        if buffer.count >= Self.bufferBytes { try flush() }
+    }
+
+    package func flush() throws(CommandFailure) {
+        var written = 0
+        while written < buffer.count {
+            let count = unsafe buffer.withUnsafeBytes { bytes in
+                unsafe Glibc.write(
+                    descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written)
+            }
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else {
+                let code = errno
+                buffer.removeAll()
+                throw CommandFailure.output(name, errorNumber: code)
+            }
+            written += count
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+}
+
+/// Keeps what is written, for tests.
+package final class MemorySink: ByteSink {
+    private var bytes: [UInt8] = []
+
+    package init() {}
+
+    package func write(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
+
+    package func flush() {}
+
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+/// Foreign text made safe for a terminal: what moves the cursor, ends a line or reorders letters is
+/// spelled out, as `\u{1b}`.
+///
+/// Everything that a command writes for people goes through here, in `Invocation`: ids of the table,
+/// names of files, values of reports, messages of servers.
+enum PlainText {
+    /// One line: an end of line inside it is spelled out, too.
+    static func of(_ text: String) -> String { shown(text, keeping: { _ in false }) }
+
+    /// Lines of the program's own making; foreign values in them were made plain before.
+    static func ofLines(_ text: String) -> String { shown(text) { $0 == "\n" } }
+
+    /// Lines with the colours that the program itself set; every other sequence is spelled out.
+    ///
+    /// Foreign values in them were made plain before, so that no colour is theirs.
+    static func ofColouredLines(_ text: String) -> String {
+        var output = ""
+        var rest = Substring(text)
+        while let start = rest.firstIndex(of: "\u{1B}") {
+            output += ofLines(String(rest[..<start]))
+            let sequence = rest[start...].prefixMatch(of: /\u{1B}\[[0-9;]{1,4}m/)?.output
+            output += sequence.map(String.init) ?? of("\u{1B}")
+            rest = rest[(sequence?.endIndex ?? rest.index(after: start))...]
+        }
+        return output + ofLines(String(rest))
+    }
+
+    /// JSON, in which everything that is not plain is escaped; the values stay the same.
+    static func ofJSON(_ text: String) -> String {
+        guard !text.unicodeScalars.allSatisfy({ isPlain($0) || $0 == "\n" }) else { return text }
+        var output = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            guard !isPlain(scalar), scalar != "\n" else {
+                output.append(scalar)
+                continue
+            }
+            for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
+                let digits = String(unit, radix: 16)
+                let zeros = String(repeating: "0", count: 4 - digits.count)
+                output.append(contentsOf: "\\u\(zeros)\(digits)".unicodeScalars)
+            }
+        }
+        return String(output)
+    }
+
+    private static func shown(
+        _ text: String, keeping isKept: (Unicode.Scalar) -> Bool
+    ) -> String {
+        guard !text.unicodeScalars.allSatisfy({ isPlain($0) || isKept($0) }) else { return text }
+        var output = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if isPlain(scalar) || isKept(scalar) {
+                output.append(scalar)
+            } else {
+                output.append(
+                    contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+            }
+        }
+        return String(output)
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        if (0x20...0x7E).contains(scalar.value) { return true }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,
+            .unassigned:
+            return false
+        default: return true
+        }
+    }
+}
+
+/// Files and exported rows on their way to a terminal; elsewhere they are written as they are.
+///
+/// Bytes come in pieces that may end inside a character.
+final class TerminalFilter: ByteSink {
+    private let sink: any ByteSink
+    private var rest: [UInt8] = []
+
+    init(_ sink: any ByteSink) { self.sink = sink }
+
+    func write(_ bytes: [UInt8]) throws(CommandFailure) {
+        rest += bytes
+        // Up to the last line feed, whole characters stand.
+        guard let end = rest.lastIndex(of: 0x0A) else { return }
+        try writeOut(rest[...end])
+        rest.removeSubrange(...end)
+    }
+
+    func flush() throws(CommandFailure) {
+        if !rest.isEmpty { try writeOut(rest[...]) }
+        rest = []
+        try sink.flush()
+    }
+
+    private func writeOut(_ bytes: ArraySlice<UInt8>) throws(CommandFailure) {
+        let text = String(decoding: bytes, as: UTF8.self).replacing("\r\n", with: "\n")
+        try sink.write(Array(PlainText.ofLines(text).utf8))
     }
 }

@@ -94,3 +94,127 @@ extension SettingDescription {
         return parts.joined(separator: "; ")
     }
 }
+
+/// The job files that `trueup init` writes: the same bytes as those in the repository's `jobs/`.
+package enum JobTemplates {
+    /// File name and text, in the order in which they are written.
+    package static let all: [(name: String, text: String)] = [
+        ("nightly.yaml", nightly), ("backfill.yaml", backfill), ("recover.yaml", recover),
+        ("audit.yaml", audit),
+    ]
+
+    private static let nightly = JobTemplate.text(
+        heading: """
+            # The nightly job: read what Apple has told since last night, ask for whoever may have changed,
+            # correct what differs. Every key is optional; these are the defaults.
+            """,
+        JobTemplate.everyKey)
+
+    private static let backfill = JobTemplate.text(
+        heading: """
+            # The first fill: ask for everyone, with their whole history, starting from a list of ids.
+            # It may take several nights: a run that reaches max_duration stops, and the next one goes on.
+            """,
+        [
+            .init("steps", "[walk]"), .init("mode", nil), .init("coverage", "full"),
+            .init("history", "always"),
+            .init(
+                "max_duration", "20h",
+                "leaves room before the next start when it is run every night"),
+            .init("fail_on", nil),
+            .init("guards", nil, "a first fill changes nearly every row; that is its purpose"),
+            .init("guards.max_changes", "100000000"), .init("guards.max_change_share", "1.0"),
+            .init(
+                "guards.max_not_found_share", "0.2",
+                "a fifth of unknown ids means the wrong app or environment"),
+            .init("guards.max_verification_failures", nil),
+            .init("guards.max_same_direction_share", "1.0"),
+            .init(
+                "guards.max_excluded_share", "0.2",
+                "a fifth of another app's rows means the wrong settings"),
+        ])
+
+    private static let recover = JobTemplate.text(
+        heading: """
+            # Only gap recovery: read Apple's notification history and settle what it touched.
+            # For the hours after an outage of your notification endpoint, or several times a day.
+            # Exit status 5 is fine here: no notification concerned a row that had to be judged.
+            """,
+        [
+            .init("steps", "[recover]"), .init("mode", nil), .init("max_duration", "1h"),
+            .init("fail_on", nil), .init("recover", nil), .init("recover.overlap", nil),
+            .init("recover.lookback", nil),
+            .init("recover.inbox", nil, "imported, once received notifications are imported"),
+            .init("guards", nil), .init("guards.max_changes", nil),
+            .init("guards.max_change_share", nil), .init("guards.min_changes", nil),
+            .init("guards.max_verification_failures", nil),
+            .init("guards.max_same_direction_share", nil),
+        ])
+
+    private static let audit = JobTemplate.text(
+        heading: """
+            # An audit: ask for everyone and report, but write to no subscription row.
+            # The plan that a nightly job would have applied is left in the report folder: read it, then
+            # "trueup apply reports/latest" applies exactly it.
+            """,
+        [
+            .init("steps", nil), .init("mode", "check"), .init("coverage", "full"),
+            .init("history", "always"), .init("max_duration", "12h"), .init("fail_on", "low"),
+            .init("recover", nil), .init("recover.overlap", nil), .init("recover.lookback", nil),
+            .init("recover.inbox", nil),
+        ])
+}
+
+/// Puts a job file together from lines that are checked against the declared settings by a test.
+enum JobTemplate {
+    /// A key of a job file and what stands there.
+    struct Line {
+        /// For example `guards.max_changes`.
+        let path: String
+        /// `nil` for the default, and for a key with others below it.
+        let value: String?
+        let comment: String?
+
+        init(_ path: String, _ value: String?, _ comment: String? = nil) {
+            self.path = path
+            self.value = value
+            self.comment = comment
+        }
+    }
+
+    /// Every setting with its default and what it means.
+    static var everyKey: [Line] {
+        JobSettings.descriptions.flatMap { setting in
+            [Line(setting.key, nil, setting.comment)]
+                + setting.nested.map { Line(setting.key + "." + $0.key, nil, $0.comment) }
+        }
+    }
+
+    static func text(heading: String, _ lines: [Line]) -> String {
+        var yaml = CommentedYAML(heading: heading)
+        yaml.gap()
+        var wasBelow = false
+        for line in lines {
+            let parts = line.path.split(separator: ".").map(String.init)
+            guard let key = parts.last else { continue }
+            let setting = description(of: parts)
+            let isBelow = parts.count > 1
+            if setting?.nested.isEmpty == false || (wasBelow && !isBelow) { yaml.gap() }
+            wasBelow = isBelow
+            yaml.line(
+                margin: String(repeating: "  ", count: parts.count - 1), key,
+                line.value ?? setting?.absence.defaultText, comment: line.comment)
+        }
+        return yaml.text
+    }
+
+    private static func description(of path: [String]) -> SettingDescription? {
+        var known = JobSettings.descriptions
+        var found: SettingDescription?
+        for key in path {
+            found = known.first { $0.key == key }
+            known = found?.nested ?? []
+        }
+        return found
+    }
+}

@@ -1,9 +1,11 @@
 import FoundationEssentials
+import Glibc
 import Reconciliation
 import ReconciliationRun
 import Reports
-import SubscriptionStore
-import Subscriptions
+package import SubscriptionStore
+package import Subscriptions
+import Synchronization
 
 /// A run as a value, before anything is opened or written: what it does, what it is recorded as, and
 /// whether it asks Apple.
@@ -274,5 +276,146 @@ extension Sequence where Element: Hashable {
     func uniqued() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }
+    }
+}
+
+/// What people ordered of a run, from when to when: for its report.
+package struct OrderHistory: Sendable {
+    /// How many orders have a sentence of their own.
+    package static let told = 10
+
+    private var sentences: [String] = []
+    private var untold = 0
+
+    package init() {}
+
+    /// Takes note of an order that holds no longer.
+    package mutating func add(_ ended: RunOrders.Pause, until end: Timestamp) {
+        add(Self.sentence(ended, until: end.rfc3339))
+    }
+
+    /// Takes note of an order that holds no longer.
+    package mutating func add(_ ended: RunOrders.Throttle, until end: Timestamp) {
+        add(Self.sentence(ended, until: end.rfc3339))
+    }
+
+    /// In the order of their ends, those that still hold last.
+    package func sentences(stillHolding orders: RunOrders) -> [String] {
+        var all = sentences
+        if untold > 0 { all.append("\(untold) more pauses and throttles stand in run.log.jsonl.") }
+        let end = "the run's end"
+        if let pause = orders.pause { all.append(Self.sentence(pause, until: end)) }
+        if let throttle = orders.throttle { all.append(Self.sentence(throttle, until: end)) }
+        return all
+    }
+
+    private mutating func add(_ sentence: String) {
+        guard sentences.count < Self.told else {
+            untold &+= 1
+            return
+        }
+        sentences.append(sentence)
+    }
+
+    private static func sentence(_ pause: RunOrders.Pause, until end: String) -> String {
+        "Paused from \(pause.since.rfc3339) to \(end) by \(PlainText.of(pause.by)): Apple was not "
+            + "asked meanwhile, and max_duration went on."
+    }
+
+    private static func sentence(_ throttle: RunOrders.Throttle, until end: String) -> String {
+        "Throttled to \(throttle.requestsPerSecond) requests a second from "
+            + "\(throttle.since.rfc3339) to \(end) by \(PlainText.of(throttle.by))."
+    }
+}
+
+/// What is known of a run that may have written to rows, for the message of one that leaves no report.
+final class BegunRun: Sendable {
+    private let store = Mutex<SQLiteStore?>(nil)
+
+    /// Notes that the run writes corrections from now on.
+    ///
+    /// - Parameter store: Where their ledger is.
+    func begins(in store: SQLiteStore) {
+        self.store.withLock { $0 = store }
+    }
+
+    /// What is to be said of the run; `nil` where it did not begin.
+    ///
+    /// A correction in a table of the company's own may be committed there before the ledger has it,
+    /// so their number is not known then.
+    ///
+    /// - Parameters:
+    ///   - header: Of the run.
+    ///   - isOwnTable: Whether the rows stand in a table of the company's own.
+    ///   - inspection: The command that shows what the run wrote.
+    /// - Returns: Its number of corrections as well as it is known.
+    func account(
+        of header: RunHeader, inOwnTable isOwnTable: Bool, shownBy inspection: String
+    ) -> RunMessage.Unfinished? {
+        guard let store = store.withLock({ $0 }) else { return nil }
+        let written = try? store.corrections(writtenByRun: header.runID)
+        return RunMessage.Unfinished(
+            header: header, corrections: isOwnTable ? nil : written, inspection: inspection)
+    }
+}
+
+/// The version of the tool, as `--version` and every manifest state it.
+package enum ToolVersion {
+    package static let current = "0.1.0"
+}
+
+/// Who runs this process, as the ledger and the lock name it.
+package enum RunningUser {
+    /// `user@host`; the user's number where it has no name (containers).
+    package static var actor: String {
+        let number = getuid()
+        let name = unsafe getpwuid(number).flatMap { entry in
+            unsafe entry.pointee.pw_name.map { unsafe String(cString: $0) }
+        }
+        return (name ?? String(number)) + "@" + host
+    }
+
+    /// The machine, as it calls itself.
+    static var host: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard unsafe gethostname(&name, name.count - 1) == 0 else { return "unknown" }
+        return String(
+            decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// For the lock: who, and which process of theirs.
+    package static func lockHolder(doing what: String) -> String {
+        "\(actor), process \(getpid()), \(what)"
+    }
+}
+
+extension RunHeader {
+    /// What a run is recorded as, under a name of its own.
+    ///
+    /// - Parameters:
+    ///   - job: the settings that it runs by.
+    ///   - mode: whether it may write.
+    ///   - started: by its own clock.
+    ///   - settings: those of the file.
+    ///   - narrowing: what leaves rows or findings out, in words.
+    ///   - identity: what else tells it from other runs: a killed run is continued only by one with
+    ///     the same digest.
+    init(
+        _ job: JobSettings, mode: RunMode, started: Timestamp, settings: Settings,
+        narrowing: [String] = [], alsoDigesting identity: [String] = []
+    ) {
+        self.init(
+            runID: Self.newRunID(started: started), job: job.name, mode: mode, started: started,
+            apps: settings.identities, actor: RunningUser.actor, toolVersion: ToolVersion.current,
+            settingsDigest: SettingsDigest.of(
+                settings, job, mode: mode, narrowing: narrowing + identity),
+            narrowing: narrowing, notFoundConfirmations: job.notFoundConfirmations)
+    }
+
+    /// For example `20261120T031704Z-7f3c9a`: sorts by time, and no two runs share one.
+    private static func newRunID(started: Timestamp) -> String {
+        let digits = started.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" }
+        let random = String(UInt32.random(in: 0..<(1 << 24)), radix: 16)
+        return digits + "Z-" + String(repeating: "0", count: 6 - random.count) + random
     }
 }

@@ -1,3 +1,7 @@
+import AppStoreServerAPI
+import Dispatch
+import Logging
+import PostgresDatabase
 package import ReconciliationRun
 package import SubscriptionStore
 package import Subscriptions
@@ -181,5 +185,129 @@ package final class ProgressLine: Sendable {
         let rate = Double(done) / seconds
         // A row takes a call at least.
         return asks ? throttle.map { min($0, rate) } ?? rate : rate
+    }
+}
+
+/// Adds up how long a run was kept from asking, by reason.
+final class WaitingTime: Sendable {
+    private let milliseconds = Mutex<[String: Int64]>([:])
+    private let now: @Sendable () -> Timestamp
+
+    /// - Parameter now: The wall clock, by which waits end.
+    init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
+
+    func note(_ notice: PacingNotice) {
+        switch notice.event {
+        case .wait(let wait) where !wait.isPastDeadline: add(wait.name, until: wait.until)
+        case .outage(let outage):
+            if case .waits(let until, _) = outage.event { add("outage", until: until) }
+        default: break
+        }
+    }
+
+    var byReason: [String: Int64] { milliseconds.withLock(\.self) }
+
+    private func add(_ reason: String, until end: Timestamp) {
+        let length = max(0, end.milliseconds(since: now()))
+        milliseconds.withLock { $0[reason, default: 0] += length }
+    }
+}
+
+/// Tells the log, and the person at the terminal, what a run waits for and how fast it asks.
+struct PacingReport: Sendable {
+    let logger: Logger
+    let terminal: ProgressLine
+    let waits: WaitingTime
+
+    func tell(_ notice: PacingNotice) {
+        log(notice)
+        waits.note(notice)
+        guard let sentence = notice.sentence else { return }
+        switch notice.event {
+        case .wait(let wait) where !wait.isPastDeadline:
+            terminal.wait(
+                sentence, for: "\(notice.endpoint.rawValue) (\(wait.name))", until: wait.until)
+        case .outage(let outage):
+            guard case .waits(let until, _) = outage.event else { return terminal.say(sentence) }
+            terminal.wait(sentence, for: "\(notice.endpoint.rawValue) (outage)", until: until)
+        default: terminal.say(sentence)
+        }
+    }
+
+    private func log(_ notice: PacingNotice) {
+        var data: Logger.Metadata = [
+            "app": "\(notice.app.bundleID)", "environment": "\(notice.app.environment.rawValue)",
+            "endpoint": "\(notice.endpoint.rawValue)",
+        ]
+        switch notice.event {
+        case .outage(let outage):
+            data["sentence"] = "\(outage.sentence)"
+            if case .waits(let until, _) = outage.event { data["until"] = "\(until.rfc3339)" }
+            logger.warning("outage", metadata: data)
+        case .wait(let wait):
+            data["reason"] = "\(wait.name)"
+            data["until"] = "\(wait.until.rfc3339)"
+            data["sentence"] = "\(wait.sentence)"
+            logger.warning("wait.begun", metadata: data)
+        case .rate(let perSecond, let configured):
+            data["calls_per_second"] = "\(perSecond)"
+            data["configured"] = "\(configured)"
+            logger.notice("rate.changed", metadata: data)
+        case .breakerOpened(let cause):
+            data["cause"] = "\(cause)"
+            logger.warning("breaker.opened", metadata: data)
+        case .breakerClosed: logger.notice("breaker.closed", metadata: data)
+        case .retries(let count, let cause):
+            data["count"] = "\(count)"
+            data["cause"] = "\(cause)"
+            logger.notice("retries", metadata: data)
+        }
+    }
+}
+
+/// Tells once a second which server has not answered for longer than people wait without a word.
+final class ServerWaitTeller {
+    /// How long an answer may take before anything is said of it.
+    private static let silence = Duration.seconds(10)
+
+    /// For how long what was said holds where nothing is said any more.
+    private static let milliseconds: Int64 = 60_000
+
+    private let timer: any DispatchSourceTimer
+
+    /// - Parameters:
+    ///   - patience: Knows what is waited for.
+    ///   - terminal: Where it is said.
+    ///   - now: The wall clock.
+    init(
+        of patience: ServerPatience = .ofProcess, to terminal: ProgressLine,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "trueup.waits"))
+        let since = Since()
+        timer.setEventHandler { terminal.note(since.wait(of: patience, at: now())) }
+        timer.schedule(deadline: .now() + 1, repeating: 1)
+        timer.activate()
+    }
+
+    deinit { timer.cancel() }
+
+    /// Keeps the time of day that a wait was first said to have begun at: the two clocks drift.
+    private final class Since: @unchecked Sendable {
+        private var known: (wait: ServerPatience.Wait, time: Timestamp)?
+
+        /// Only ever called from the timer's queue.
+        func wait(of patience: ServerPatience, at now: Timestamp) -> LiveRun.Wait? {
+            guard let wait = patience.wait else { return nil }
+            let waited = wait.since.duration(to: .now)
+            guard waited >= ServerWaitTeller.silence else { return nil }
+            if known?.wait != wait {
+                let milliseconds = Int64(waited / .milliseconds(1))
+                known = (wait, now.adding(milliseconds: -milliseconds))
+            }
+            return LiveRun.Wait(
+                reason: "an answer of " + wait.reason,
+                until: now.adding(milliseconds: ServerWaitTeller.milliseconds), since: known?.time)
+        }
     }
 }

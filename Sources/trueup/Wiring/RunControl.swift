@@ -1,7 +1,11 @@
 import AppStoreServerAPI
+import Dispatch
+import Glibc
 import Logging
-import SubscriptionStore
-import Subscriptions
+import PostgresDatabase
+import ReconciliationRun
+package import SubscriptionStore
+package import Subscriptions
 import Synchronization
 
 /// Takes the orders that people give a running job, and says so in its terminal and its log.
@@ -135,5 +139,246 @@ extension RunOrders.Throttle {
     package var sentence: String {
         "throttled to \(requestsPerSecond) requests a second since \(since.rfc3339) by "
             + PlainText.of(by)
+    }
+}
+
+/// Looks once a second at what people order, and tells other terminals how far the running job is.
+///
+/// Both go through files beside the database.
+final class RunWatch: Sendable {
+    private struct State {
+        var isReporting = false
+        var hasEnded = false
+    }
+
+    private static let interval = Duration.seconds(1)
+    /// Between two looks at the books.
+    private static let intervalOfQuotas = Duration.seconds(5)
+
+    private let file: LiveRunFile
+    private let run: LiveRun
+    private let control: RunControl
+    private let terminal: ProgressLine
+    private let now: @Sendable () -> Timestamp
+    /// What is used of the hour's quota; empty where that cannot be said.
+    private let quota: @Sendable () async -> [LiveRun.QuotaUse]
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - database: The database's path.
+    ///   - run: Who the job is; what it tells is added.
+    ///   - control: What takes its orders.
+    ///   - terminal: What is known of its progress.
+    ///   - now: The wall clock.
+    ///   - quota: Reads what is used of the hour.
+    init(
+        database: String, run: LiveRun, control: RunControl, terminal: ProgressLine,
+        now: @escaping @Sendable () -> Timestamp,
+        quota: @escaping @Sendable () async -> [LiveRun.QuotaUse]
+    ) {
+        file = LiveRunFile(besideDatabaseAt: database)
+        self.run = run
+        self.control = control
+        self.terminal = terminal
+        self.now = now
+        self.quota = quota
+    }
+
+    /// Tells until the task is cancelled.
+    func goOn() async {
+        // Beside it: where the books are on a server, that may not answer.
+        async let quotas: Void = noteQuotas()
+        while !Task.isCancelled {
+            control.look()
+            tell()
+            try? await Task.sleep(for: Self.interval)
+        }
+        await quotas
+    }
+
+    private func noteQuotas() async {
+        while !Task.isCancelled {
+            terminal.note(await quota())
+            try? await Task.sleep(for: Self.intervalOfQuotas)
+        }
+    }
+
+    /// From now on the report is written, and nothing else is done.
+    func reportBegins() {
+        state.withLock { $0.isReporting = true }
+    }
+
+    /// Takes the files away; nothing is told afterwards.
+    func end() {
+        state.withLock { state in
+            guard !state.hasEnded else { return }
+            state.hasEnded = true
+            file.remove()
+            control.end()
+        }
+    }
+
+    private func tell() {
+        let standing = terminal.standing
+        // Under the lock, so that no late word comes back after the file was taken away.
+        state.withLock { state in
+            guard !state.hasEnded else { return }
+            file.tell(
+                state.isReporting && standing.progress?.stage != .report
+                    ? run.reporting(at: now()) : run.standing(standing, at: now()))
+        }
+    }
+}
+
+extension LiveRun {
+    /// - Parameters:
+    ///   - standing: How far the run is.
+    ///   - now: The present.
+    /// - Returns: The same run with that.
+    package func standing(_ standing: RunStanding, at now: Timestamp) -> LiveRun {
+        var run = self
+        run.writtenAt = now
+        run.sentence = standing.sentence
+        run.stage = standing.progress?.stage.rawValue
+        run.done = standing.progress?.done
+        run.total = standing.progress?.total
+        run.donePerMinute = standing.perSecond.map { Int(min(1e15, $0 * 60)) }
+        run.secondsLeft = standing.millisecondsLeft.map { Int($0 / 1000) }
+        run.quota = standing.quota
+        run.pause = standing.pause
+        run.throttle = standing.throttle
+        run.wait = standing.wait
+        return run
+    }
+
+    fileprivate func reporting(at now: Timestamp) -> LiveRun {
+        var run = self
+        run.writtenAt = now
+        run.stage = "report"
+        run.sentence = "writing the report"
+        return run
+    }
+}
+
+/// The run of a job that goes on now, for commands that order it to do something.
+struct RunningJob {
+    let live: LiveRun
+    private let file: RunOrdersFile
+
+    /// - Parameters:
+    ///   - name: The job, as it was started.
+    ///   - settings: Where its database is.
+    /// - Throws: 64 where no run of it goes on.
+    init(named name: String, settings: Settings) throws {
+        let database = settings.databasePath
+        guard let lock = SQLiteStore.lockHolder(ofDatabaseAt: database) else {
+            throw CommandFailure(
+                .usage,
+                "no job is running on \(database), as far as \(RunningUser.actor) may see; nothing "
+                    + "was changed")
+        }
+        guard let live = LiveRunFile(besideDatabaseAt: database).read(heldBy: lock) else {
+            throw CommandFailure(
+                .usage,
+                "\(lock.holder) holds the lock and has not said which run it is; nothing was "
+                    + "changed. A job says so in its first seconds: try again")
+        }
+        guard live.job == SettingsPath.stem(of: name) || live.job == name else {
+            throw CommandFailure(
+                .usage,
+                "no run of \(name) goes on, but one of \(live.job) (\(live.runID)); nothing was "
+                    + "changed")
+        }
+        self.live = live
+        file = RunOrdersFile(besideDatabaseAt: database)
+    }
+
+    /// What it has been ordered so far.
+    var orders: RunOrders { file.read(forRun: live.runID, process: live.process) }
+
+    /// - Parameter orders: What it is ordered from now on.
+    /// - Throws: 74 where that cannot be written.
+    func give(_ orders: RunOrders) throws {
+        if let reason = file.give(orders) {
+            throw CommandFailure(
+                .output,
+                "the order cannot be left beside the database: \(reason). Nothing was changed. Give "
+                    + "it as the user that the job runs as, or as root")
+        }
+    }
+
+    /// For people: `nightly (20261120T031704Z-7f3c9a, process 17)`.
+    var name: String { "\(live.job) (\(live.runID), process \(live.process))" }
+}
+
+extension CommonOptions {
+    /// A command of this program that acts on the same settings, as it is typed.
+    ///
+    /// - Parameter words: Without the program's name.
+    /// - Returns: One line, quoted for a shell.
+    func command(_ words: String...) -> String {
+        ShellCommand.text(["trueup"] + words + settingsWords)
+    }
+
+    /// What names the same settings in another command; none where they are found without.
+    var settingsWords: [String] { config.map { ["--config", $0] } ?? [] }
+}
+
+/// Turns SIGHUP, SIGINT and SIGTERM into a request to stop; a second one ends the process at once.
+///
+/// What is under way may be the end of a run over millions of rows, or its report. A process that is
+/// killed at any moment loses nothing, so one that does not end by itself soon is ended.
+///
+/// A hang-up that was ignored before stays so: `nohup` asks for that.
+final class SignalWatch {
+    /// How long after a signal the process ends at the latest.
+    private static let patience = DispatchTimeInterval.milliseconds(4500)
+
+    private var sources: [any DispatchSourceSignal] = []
+    private var watched: [Int32] = []
+
+    init(stop: StopRequest, say: @escaping @Sendable (String) -> Void) {
+        let queue = DispatchQueue(label: "trueup.signals")
+        for number in [SIGHUP, SIGINT, SIGTERM] {
+            if number == SIGHUP, Self.isIgnored(number) { continue }
+            watched.append(number)
+            // The source sees the signal only when the default action is off.
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler {
+                if stop.signal != nil { _exit(128 + number) }
+                say("stopping: finishing what is under way and keeping a checkpoint")
+                // First: what is waited for there keeps the run from noticing the request.
+                ServerPatience.ofProcess.stop()
+                stop.request(signal: number)
+                queue.asyncAfter(deadline: .now() + Self.patience) {
+                    say(
+                        "stopped before the report of this run was complete: what was written is "
+                            + "kept, and the next run of the job goes on from there and reports it")
+                    _exit(128 + number)
+                }
+            }
+            source.activate()
+            sources.append(source)
+        }
+    }
+
+    deinit { end() }
+
+    /// Lets the signals end the process again.
+    func end() {
+        guard !sources.isEmpty else { return }
+        for source in sources { source.cancel() }
+        sources = []
+        for number in watched { signal(number, SIG_DFL) }
+        watched = []
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        let before = signal(number, SIG_DFL)
+        guard unsafe unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+        else { return false }
+        signal(number, SIG_IGN)
+        return true
     }
 }

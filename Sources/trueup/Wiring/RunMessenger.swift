@@ -1,6 +1,9 @@
 import EventDelivery
+import Glibc
 import HTTPTransport
+import ReconciliationRun
 import Reports
+import SubscriptionStore
 import Subscriptions
 
 /// Sends the message of a run, once it has ended.
@@ -190,5 +193,195 @@ struct RunMessenger {
                 sender: mailer.sender, recipients: mailer.recipients, subject: message.subject,
                 text: message.text, date: now))
         return problem.map { "the message of the run was not mailed by \(mailer.program): \($0)" }
+    }
+}
+
+/// Delivers events to the receiver that the settings name.
+struct EventNotifier {
+    /// What a run spends on it at most: its report stands already, and people wait for its end.
+    static let budgetOfRun = Duration.seconds(60)
+
+    private let destination: any EventDestination
+    private let transport: CurlTransport?
+
+    /// - Parameters:
+    ///   - settings: the receiver.
+    ///   - isVerbose: whether what a command prints is shown.
+    ///   - invocation: variables of this process, and the clock by which a receiver judges the age
+    ///     of a signature; never a rehearsal's.
+    /// - Throws: 77 or 78 for a secret, a root or a command that cannot be used.
+    init(_ settings: NotifySettings, isVerbose: Bool, in invocation: Invocation) throws {
+        let timeout = Duration.milliseconds(settings.timeoutMilliseconds)
+        switch settings.destination {
+        case .command(let words):
+            try ProgramFile.check(words[0], key: "tell.command")
+            transport = nil
+            destination = CommandDestination(
+                arguments: words, environment: invocation.environment, timeout: timeout,
+                shows: { text in
+                    guard isVerbose else { return }
+                    // A command may write several lines, and colours.
+                    let end = text.hasSuffix("\n") ? "" : "\n"
+                    writeToStandardError(PlainText.ofLines(text) + end)
+                })
+        case .url(let url, let source):
+            let secret = try NotifySecret.load(
+                source, minimumBytes: WebhookSignature.minimumSecretBytes,
+                environment: invocation.environment)
+            let transport = try Self.transport(for: settings)
+            self.transport = transport
+            destination = WebhookDestination(
+                url: url.text, signature: WebhookSignature(secret: Array(secret.reveal().utf8)),
+                transport: transport, timeout: timeout, wallClock: invocation.now)
+        }
+    }
+
+    /// Delivers what is due; one process at a time does so for a database.
+    ///
+    /// - Parameters:
+    ///   - store: what waits, and where the outcome is noted.
+    ///   - path: the store's file.
+    ///   - budget: how long it may take.
+    ///   - now: by which clock events are due.
+    ///   - lockPatienceMilliseconds: how long to wait for another process that delivers.
+    /// - Returns: how many were delivered, and what waits.
+    /// - Throws: `RunLockError.held` while another process delivers; `StoreError`.
+    func deliver(
+        from store: SQLiteStore, at path: String, budget: Duration,
+        now: @escaping @Sendable () -> Timestamp, lockPatienceMilliseconds: Int
+    ) async throws -> DeliverySummary {
+        let lock = try RunLock.acquire(
+            forDatabaseAt: path, purpose: .telling,
+            holder: RunningUser.lockHolder(doing: "tell"), now: now(),
+            waitMilliseconds: lockPatienceMilliseconds)
+        let stop = StopRequest()
+        let signals = SignalWatch(stop: stop) { _ in }
+        defer { signals.end() }
+        let summary = try await OutboxDelivery(
+            outbox: store, destination: destination, budget: budget, now: now,
+            isStopped: { stop.signal != nil }
+        ).run()
+        _ = consume lock
+        return summary
+    }
+
+    func shutdown() async {
+        await transport?.shutdown()
+    }
+
+    private static func transport(for settings: NotifySettings) throws -> CurlTransport {
+        var transport = CurlTransport.Settings()
+        transport.userAgent = "trueup/" + ToolVersion.current
+        transport.caFile = settings.caFile
+        transport.totalTimeoutMilliseconds = Int(settings.timeoutMilliseconds)
+        transport.connectTimeoutMilliseconds = min(
+            transport.connectTimeoutMilliseconds, transport.totalTimeoutMilliseconds)
+        // What a receiver answers is not read, beyond its status.
+        transport.bodyLimitBytes = 1 << 20
+        do throws(HTTPTransportError) {
+            return try CurlTransport(transport)
+        } catch {
+            throw CommandFailure(.config, "tell: \(error)")
+        }
+    }
+}
+
+/// A program of the company's, before it is run.
+enum ProgramFile {
+    /// Refuses what cannot be run.
+    ///
+    /// - Parameters:
+    ///   - path: The program.
+    ///   - key: The setting that names it.
+    /// - Throws: 78 with what to do.
+    static func check(_ path: String, key: String) throws(ConfigurationError) {
+        if FileSystemFacts.isNoFile(path) {
+            throw ConfigurationError(
+                file: path, key: key, problem: "is not a program's file",
+                suggestion: "name the program itself")
+        }
+        guard unsafe access(path, X_OK) != 0 else { return }
+        let missing = errno == ENOENT || errno == ENOTDIR
+        throw ConfigurationError(
+            file: path, key: key,
+            problem: missing ? "does not exist" : "cannot be run: \(SettingsFile.reason(errno))",
+            suggestion: missing
+                ? "put the program there, or mend the path" : "run: chmod +x \(path)")
+    }
+}
+
+/// Calls the addresses of the settings when a run begins and when it has ended.
+///
+/// None of it changes a run or holds it up: each call has a few seconds, runs beside the work, and is
+/// made once. What could not be reached is said in a warning at the end. In a rehearsal only addresses
+/// of this machine are called: it must not be taken for a night.
+struct RunPings: Sendable {
+    private let settings: PingSettings
+    private let job: String
+    /// What `{apps}` stands for.
+    private let apps: String
+    private let transport: CurlTransport?
+    private let started: Task<String?, Never>?
+
+    /// How long a call may take; the last one is the most that the end of a run is delayed.
+    private static let limitMilliseconds = 5_000
+
+    /// Says that a run has begun.
+    ///
+    /// - Parameter run: A whole run of a job, or of a worker's apps; others, such as a `check` by hand,
+    ///   call nobody, or they would hide that a night is missing.
+    init(of run: PreparedRun) {
+        let isRehearsal = run.settings.apps.contains { $0.endpoint.isLoopback }
+        var settings = isRehearsal ? run.settings.ping.onThisMachine : run.settings.ping
+        if !run.isWholeRun { settings = PingSettings() }
+        self.settings = settings
+        job = run.header.job
+        apps = MetricsFile.plain(appsAlone: run.header.appsAlone)
+        guard settings != PingSettings() else {
+            transport = nil
+            started = nil
+            return
+        }
+        var options = CurlTransport.Settings()
+        options.userAgent = "trueup/" + ToolVersion.current
+        options.totalTimeoutMilliseconds = Self.limitMilliseconds
+        options.connectTimeoutMilliseconds = Self.limitMilliseconds
+        options.bodyLimitBytes = 1 << 20
+        let transport = try? CurlTransport(options)
+        self.transport = transport
+        started = settings.start.map { [job, apps] url in
+            Task { await Self.call(url, of: job, for: apps, over: transport) }
+        }
+    }
+
+    /// Says how the run has ended.
+    ///
+    /// - Parameter isWell: Whether it needs nobody.
+    /// - Returns: What could not be reached, in sentences.
+    func end(isWell: Bool) async -> [String] {
+        let last = isWell ? settings.success : settings.failure
+        var problems = [await started?.value]
+        if let last { problems.append(await Self.call(last, of: job, for: apps, over: transport)) }
+        await transport?.shutdown()
+        return problems.compactMap(\.self)
+    }
+
+    private static func call(
+        _ url: WebhookURL, of job: String, for apps: String, over transport: CurlTransport?
+    ) async -> String? {
+        // Its path is a secret: only the origin is shown.
+        let failed = "the ping to \(url) failed: "
+        guard let transport else { return failed + "no connection could be prepared" }
+        let request = HTTPRequest(
+            method: "GET",
+            url: url.text.replacing("{job}", with: MetricsFile.plain(job))
+                .replacing("{apps}", with: apps))
+        do throws(HTTPTransportError) {
+            let response = try await transport.send(request)
+            return (200..<300).contains(response.status)
+                ? nil : failed + "it answered \(response.status)"
+        } catch {
+            return failed + "\(error)"
+        }
     }
 }

@@ -1,5 +1,6 @@
 import AppStoreServerAPI
 import Dispatch
+import EventDelivery
 import FoundationEssentials
 import Glibc
 import Logging
@@ -330,4 +331,238 @@ func offTheCooperativeThreads<Value: Sendable>(
 @Sendable func writeToStandardError(_ text: String) {
     let bytes = Array(text.utf8)
     _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
+
+/// What whoever watches the run is told: people at a terminal while it goes on, machines once its report is
+/// published or has failed.
+///
+/// None of it fails the run.
+extension RunSession {
+    /// The line that shows how far the run is.
+    func terminal() -> ProgressLine {
+        ProgressLine(
+            isTerminal: invocation.diagnosticsAreTerminal, isQuiet: common.quiet,
+            now: invocation.now, columns: Self.terminalColumns, write: writeToStandardError)
+    }
+
+    @Sendable private static func terminalColumns() -> Int {
+        Invocation.terminalColumns(of: STDERR_FILENO) ?? 80
+    }
+
+    /// Leaves the figures of a whole run where the settings say.
+    func leaveMetrics(
+        of summary: RunSummary, waits: WaitingTime, store: SQLiteStore, and calls: SharedCalls?
+    ) async {
+        guard let directory = run.settings.metricsDirectory, run.isWholeRun else { return }
+        do {
+            let metrics = RunMetrics(
+                summary, try await standing(after: summary, waits: waits, in: store, and: calls))
+            try MetricsFile.write(
+                metrics.text, in: directory, job: summary.header.job,
+                apps: summary.header.appsAlone)
+        } catch {
+            warn(
+                "the metrics were not written: \(ErrorReport(error).message). Those of the run before "
+                    + "stand, if any; mend metrics.directory")
+        }
+    }
+
+    /// Notes where all workers see it that the run has begun.
+    ///
+    /// Its report is the proof: a note that cannot be left keeps no run from its own.
+    func noteBeginning(in register: WorkerRuns?) async {
+        guard let register else { return }
+        let header = run.header
+        do {
+            try await offTheCooperativeThreads { try register.begins(header) }
+        } catch {
+            warn("other workers do not see that this run began: \(ErrorReport(error).message)")
+        }
+    }
+
+    /// Notes the run where all workers see it.
+    func note(_ report: FinishedReport, in register: WorkerRuns?) async {
+        guard let register else { return }
+        let first = run.clock.now().adding(milliseconds: -run.settings.retentionMilliseconds)
+        do {
+            try await offTheCooperativeThreads {
+                try register.ended(report, forgettingBefore: first)
+            }
+        } catch {
+            warn(
+                "other workers do not see how this run ended: \(ErrorReport(error).message) Its "
+                    + "report is complete.")
+        }
+    }
+
+    /// Leaves the figures of a run that ended, and whose report could not be written or shown: with
+    /// the exit status of the process, which the books state, too, where there is no report.
+    func leaveMetrics(
+        ofRunWithout error: any Error, waits: WaitingTime, store: SQLiteStore,
+        and calls: SharedCalls?
+    ) async {
+        let report = ErrorReport(error)
+        let runID = run.header.runID
+        if !ReportFolder.isPublished(runID, in: run.settings.reportDirectory) {
+            // Where this fails, too, the next run notes it.
+            try? await store.reportIsMissing(ofRun: runID, because: report.message)
+        }
+        guard var summary = try? store.runRecord(ofRun: runID).summary() else { return }
+        summary.conclusion.statuses = [report.status]
+        await leaveMetrics(of: summary, waits: waits, store: store, and: calls)
+    }
+
+    /// What people are told of the run, also where it left no report.
+    func message(of ending: Result<FinishedReport, any Error>, _ begun: BegunRun) -> RunMessage {
+        switch ending {
+        case .success(let report):
+            return RunMessage(
+                report.summary, reportPath: FileSystemFacts.realPath(report.path),
+                link: run.settings.message.link)
+        case .failure(let error):
+            let report = ErrorReport(error)
+            return RunMessage(
+                ofJob: run.header.job, on: run.header.host, endedWith: report.status,
+                reason: report.message,
+                apps: run.isWholeRun ? run.header.appsAlone : [],
+                unfinished: begun.account(
+                    of: run.header, inOwnTable: run.settings.company.table != nil,
+                    shownBy: common.command("undo", run.header.runID)),
+                nextCommand: common.command("doctor"))
+        }
+    }
+
+    /// Tells people of a whole run, of all apps or of a worker's; of others somebody knows who gave the command.
+    func send(_ message: RunMessage) async {
+        guard run.isWholeRun else { return }
+        let messenger = RunMessenger(run.settings, in: invocation)
+        for problem in await messenger.send(message, isWell: run.isWell(message.status)) {
+            warn(problem)
+        }
+    }
+
+    private func standing(
+        after summary: RunSummary, waits: WaitingTime, in store: SQLiteStore,
+        and calls: SharedCalls?
+    ) async throws -> RunMetrics.Standing {
+        let overview = try store.overview(runs: 0)
+        var standing = RunMetrics.Standing()
+        standing.lastSuccess = try await store.lastSuccess(
+            like: summary.header, mayBeEmpty: run.isWell(.empty))
+        standing.watermarks = overview.watermarks
+        standing.oldestCheck = overview.oldestCheck
+        standing.owed = overview.owed
+        if summary.header.isForAppsAlone {
+            // Other apps of these books have a night and a file of their own.
+            let apps = summary.header.apps
+            standing.watermarks = overview.watermarks.filter { apps.contains($0.key) }
+            (standing.owed, standing.oldestCheck) = try await store.owedAndOldestCheck(of: apps)
+        }
+        standing.waitedMilliseconds = waits.byReason
+        let use = HourlyUse(of: run.askedApps, in: store, and: calls, now: invocation.now) { app in
+            QuotaRates.documented(environment: app.identity.environment, share: 1)
+        }
+        // The other figures are not held back where the server cannot be asked.
+        standing.quota = ((try? await use.read()) ?? []).map {
+            RunMetrics.QuotaUse(
+                app: $0.app, endpoint: $0.endpoint, calls: $0.calls, limit: $0.limit)
+        }
+        return standing
+    }
+
+    /// What tells other terminals how far this run is.
+    func watch(
+        of live: LiveRun, over terminal: ProgressLine, under control: RunControl,
+        in store: SQLiteStore, and calls: SharedCalls?
+    ) -> RunWatch {
+        let use = HourlyUse(
+            of: run.askedApps, in: store, and: calls, now: invocation.now,
+            against: QuotaRates.allowed)
+        return RunWatch(
+            database: run.settings.databasePath, run: live, control: control, terminal: terminal,
+            now: invocation.now, quota: { (try? await use.read()) ?? [] })
+    }
+
+    /// Who this run is, for other terminals.
+    func live(holder: String, since: Timestamp) -> LiveRun {
+        LiveRun(
+            holder: holder, since: since, process: getpid(), runID: run.header.runID,
+            job: run.header.job, writtenAt: since)
+    }
+
+    /// What takes the orders that people give this run.
+    func control(of live: LiveRun, telling terminal: ProgressLine, _ logger: Logger) -> RunControl {
+        RunControl(
+            file: RunOrdersFile(besideDatabaseAt: run.settings.databasePath), run: live,
+            resumption: common.command("resume", live.job), terminal: terminal, logger: logger,
+            now: invocation.now)
+    }
+}
+
+/// Notifies the configured receiver, once the run's report is published.
+///
+/// None of it fails the run: an event that was not delivered waits for the next one.
+extension RunSession {
+    /// The notifier of this run, or why there is none.
+    struct Notifier {
+        /// `nil` for a check, which has nothing to say, and where no receiver is configured.
+        var events: EventNotifier?
+        /// What keeps the run from notifying, with what to do.
+        var obstacle: String?
+    }
+
+    /// How corrections are named as events; `nil` when no events are sent.
+    var eventNaming: EventNaming? {
+        guard run.job.mode == .apply, let settings = run.settings.notify else { return nil }
+        return BillingEventRule.naming(of: settings.events)
+    }
+
+    func notifier() -> Notifier {
+        guard run.job.mode == .apply, let settings = run.settings.notify else { return Notifier() }
+        do {
+            return Notifier(
+                events: try EventNotifier(settings, isVerbose: common.verbose, in: invocation))
+        } catch {
+            return Notifier(
+                obstacle: "Nobody is told of this run's corrections: "
+                    + "\(ErrorReport(error).message). The events wait; mend it, then give "
+                    + "\"trueup tell\".")
+        }
+    }
+
+    /// Delivers what is due, and says in one line how it went.
+    func notify(by notifier: Notifier, from store: SQLiteStore, after status: ExitStatus) async {
+        if let obstacle = notifier.obstacle { warn(obstacle) }
+        let isStopped = [.hungUp, .interrupted, .terminated].contains(status)
+        guard let events = notifier.events, !isStopped else { return }
+        do {
+            let summary = try await events.deliver(
+                from: store, at: run.settings.databasePath, budget: EventNotifier.budgetOfRun,
+                now: run.clock.now, lockPatienceMilliseconds: 0)
+            guard let sentence = summary.sentence else { return }
+            let needsAttention = summary.totals.waiting > 0 || summary.totals.givenUp > 0
+            if needsAttention || !common.quiet {
+                say(sentence, level: needsAttention ? "warning" : "info")
+            }
+        } catch RunLockError.held {
+            // The other process delivers what this run left, too.
+            if !common.quiet { say("another process tells the events", level: "info") }
+        } catch {
+            warn("the events wait for the next run: \(error)")
+        }
+    }
+
+    /// Reports what failed apart from the run itself.
+    func warn(_ sentence: String) { say(sentence, level: "warning") }
+
+    private func say(_ sentence: String, level: String) {
+        guard common.logFormat == .json else {
+            return invocation.say((level == "warning" ? "warning: " : "") + sentence)
+        }
+        invocation.say(
+            json: .object([
+                "time": .time(run.clock.now()), "level": .string(level),
+                "message": .string(sentence),
+            ]))
+    }
 }

@@ -1,6 +1,8 @@
-import AppStoreServerAPI
+package import AppStoreServerAPI
+import PostgresDatabase
 import SubscriptionStore
-import Subscriptions
+package import Subscriptions
+import Synchronization
 
 /// The books of an app's quota in our database: all processes on it count together.
 struct SharedQuota: QuotaBook {
@@ -45,5 +47,108 @@ struct SharedQuota: QuotaBook {
 
     func account(_ endpoint: Endpoint) -> QuotaAccount {
         QuotaAccount(app: app, endpoint: endpoint.rawValue)
+    }
+}
+
+/// Reads what all processes on a database have used of the hour that ends now, and, where several
+/// workers share the quota, all of them.
+struct HourlyUse: Sendable {
+    private struct Account: Sendable {
+        let account: QuotaAccount
+        let limit: Int
+    }
+
+    private let accounts: [Account]
+    private let store: SQLiteStore
+    private let shared: SharedCalls?
+    private let now: @Sendable () -> Timestamp
+
+    /// - Parameters:
+    ///   - apps: Those that are asked about.
+    ///   - store: Whose processes share the quota.
+    ///   - shared: The calls of all workers; `nil` where this worker counts alone.
+    ///   - now: The wall clock.
+    ///   - rates: What the calls of an app are held against.
+    init(
+        of apps: [AppSettings], in store: SQLiteStore, and shared: SharedCalls?,
+        now: @escaping @Sendable () -> Timestamp,
+        against rates: (AppSettings) -> QuotaRates
+    ) {
+        accounts = apps.flatMap { app in
+            let rates = rates(app)
+            return Endpoint.allCases.map { endpoint in
+                Account(
+                    account: QuotaAccount(app: app.identity, endpoint: endpoint.rawValue),
+                    limit: rates.perHour(of: endpoint))
+            }
+        }
+        self.store = store
+        self.shared = shared
+        self.now = now
+    }
+
+    /// By app and endpoint, where there were calls.
+    ///
+    /// - Throws: `StoreError` where the books, or those of all workers, cannot be read: a part is not
+    ///   told as the whole.
+    func read() async throws -> [LiveRun.QuotaUse] {
+        var use: [LiveRun.QuotaUse] = []
+        for account in accounts {
+            // The few calls of commands that may not write there are in this worker's books alone.
+            let own = try await store.bookedCalls(of: account.account, at: now())
+            let calls = max(own, try await sharedCalls(of: account.account))
+            guard calls > 0 else { continue }
+            use.append(
+                LiveRun.QuotaUse(
+                    app: account.account.app, endpoint: account.account.endpoint, calls: calls,
+                    limit: account.limit))
+        }
+        return use
+    }
+
+    private func sharedCalls(of account: QuotaAccount) async throws -> Int {
+        guard let shared else { return 0 }
+        return try await offTheCooperativeThreads { try shared.booked(of: account) }
+    }
+}
+
+/// The busiest hour of each endpoint while a run goes on, by all processes on the database.
+package final class QuotaPeaks: Sendable {
+    private struct Account: Hashable {
+        let app: AppIdentity
+        let endpoint: Endpoint
+    }
+
+    private let calls = Mutex<[Account: Int]>([:])
+
+    package init() {}
+
+    /// - Parameters:
+    ///   - grant: What was booked just now.
+    ///   - endpoint: Where the calls go.
+    ///   - app: Whose quota they are of.
+    package func note(_ grant: QuotaGrant, of endpoint: Endpoint, about app: AppIdentity) {
+        let account = Account(app: app, endpoint: endpoint)
+        calls.withLock { $0[account] = max($0[account] ?? 0, grant.usedOfHour) }
+    }
+
+    /// What was noted, against Apple's documented limits.
+    ///
+    /// - Parameter waits: How long the run was kept from asking, by reason.
+    /// - Returns: The peaks by app and endpoint, with the waits.
+    package func effort(waiting waits: [String: Int64]) -> CallEffort {
+        let noted = calls.withLock(\.self).filter { $0.value > 0 }.map { account, calls in
+            CallEffort.Peak(
+                bundleID: account.app.bundleID, environment: account.app.environment.rawValue,
+                endpoint: account.endpoint.rawValue, calls: calls,
+                limit: QuotaRates.documented(environment: account.app.environment, share: 1)
+                    .perHour(of: account.endpoint))
+        }
+        return CallEffort(
+            peaks: noted.sorted {
+                ($0.bundleID, $0.environment, $0.endpoint)
+                    < ($1.bundleID, $1.environment, $1.endpoint)
+            },
+            waitedMilliseconds: waits)
     }
 }

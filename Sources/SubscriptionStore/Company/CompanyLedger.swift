@@ -1,0 +1,599 @@
+import Foundation
+import GRDB
+package import Subscriptions
+
+/// The ledger of the books beside the one in the company's database.
+extension SQLiteStore {
+    private static let entriesPerPage = 100
+
+    /// What the ledger beside the company's table lacks of these books, with what to do; it only
+    /// looks.
+    ///
+    /// - Parameter company: The table that the rows here are a copy of.
+    /// - Returns: `nil` where its ledger has the newest entry that both must have, or goes on behind it:
+    ///   then its loss was declared, and these books were put back to before that.
+    /// - Throws: `StoreError` when one of the two cannot be read.
+    package func gap(inLedgerOf company: CompanyLink) async throws(StoreError) -> String? {
+        let newest = try await read("reading the ledger's end") { db in
+            try Self.newestMapped(db)
+        }
+        guard let newest else { return nil }
+        let standing = try await blocking { () throws(StoreError) in
+            try company.database.entries(after: newest.number &- 1, limit: 1)
+        }.first
+        guard standing?.number != newest.number || standing?.digest != newest.hash,
+            (standing?.number ?? 0) <= newest.number
+        else { return nil }
+        return "The ledger beside your table \(company.mapping.table) lacks entry "
+            + "\(newest.number), which the books have: your database was restored to an earlier "
+            + "state. Nothing was written. Compare the rows with the reports, then declare it with "
+            + "`trueup restored --reason TEXT` (docs/database.md)."
+    }
+
+    /// Where the ledger beside the company's table goes on behind these books; it only looks.
+    ///
+    /// - Parameter company: The table that the rows here are a copy of.
+    /// - Returns: The first entry that the next run takes over; `nil` where the books have all.
+    /// - Throws: `.schema` where it does not continue the books, so that no run would take it over.
+    package func entryToTakeOver(from company: CompanyLink) async throws(StoreError) -> Int64? {
+        let (after, head) = try await read("reading the ledger's end") { db in
+            let head = try Ledger(db: db).head()
+            return (try Self.newestMapped(db)?.number ?? head.number, head)
+        }
+        let next = try await blocking { () throws(StoreError) in
+            try company.database.entries(after: after, limit: 1)
+        }.first
+        guard let next else { return nil }
+        // What comes before it and is not there, a run takes from the reports.
+        guard next.number == head.number &+ 1 else { return head.number &+ 1 }
+        do {
+            try EntryTakeOver.refuse(next.ledgerEntry(), behind: head, of: company.mapping)
+        } catch {
+            throw StoreError(error, doing: "reading the ledger beside \(company.mapping.table)")
+        }
+        return next.number
+    }
+
+    /// Takes over what a killed run committed there and not here.
+    ///
+    /// - Parameters:
+    ///   - company: The table with the ledger.
+    ///   - shown: The line of an entry as a report shows it. Where the ledger there lacks entries that
+    ///     a declared restore lost, and the books were put back to before that, those come from the
+    ///     reports: the next entry there proves them by their hash.
+    /// - Throws: `.schema` where the company's database lacks an entry that the books have.
+    func takeOver(
+        from company: CompanyLink, filling shown: (Int64) -> String?
+    ) async throws(StoreError) {
+        if let gap = try await gap(inLedgerOf: company) { throw .schema(gap) }
+        var after = try await read("reading the ledger's end") { db in
+            try Self.newestMapped(db)?.number ?? Ledger(db: db).head().number
+        }
+        while let first = try await entries(of: company, after: after).first {
+            let head = try ledgerHead().number
+            if first.number > head &+ 1 {
+                let last = min(first.number &- 1, head &+ Int64(Self.entriesPerPage))
+                try await takeOver(
+                    try Self.lines((head &+ 1)...last, shown, of: company), of: company)
+                continue
+            }
+            var page = try await entries(of: company, after: after)
+            for (index, entry) in page.enumerated().dropFirst()
+            where entry.number != page[index - 1].number &+ 1 {
+                page.removeSubrange(index...)
+                break
+            }
+            try await takeOver(page, of: company)
+            after = page.last?.number ?? after
+        }
+    }
+
+    private func takeOver(
+        _ entries: [CompanyLedgerEntry], of company: CompanyLink
+    ) async throws(StoreError) {
+        try await write("taking over corrections of a run that was killed") { [naming] db in
+            let takeOver = EntryTakeOver(db: db, mapping: company.mapping, naming: naming)
+            for entry in entries { try takeOver.take(entry.ledgerEntry()) }
+        }
+    }
+
+    private func entries(
+        of company: CompanyLink, after number: Int64
+    ) async throws(StoreError) -> [CompanyLedgerEntry] {
+        try await blocking { () throws(StoreError) in
+            try company.database.entries(after: number, limit: Self.entriesPerPage)
+        }
+    }
+
+    /// The entries that the reports show.
+    private static func lines(
+        _ numbers: ClosedRange<Int64>, _ shown: (Int64) -> String?, of company: CompanyLink
+    ) throws(StoreError) -> [CompanyLedgerEntry] {
+        var entries: [CompanyLedgerEntry] = []
+        for number in numbers {
+            guard let line = shown(number), let entry = CompanyLedgerEntry(line: line) else {
+                throw .schema(
+                    "The ledger beside \(company.mapping.table) and the books both lack entry "
+                        + "\(number) of the ledger, and no report shows it. Nothing was written. Put "
+                        + "the reports back, or the newest books that you have, and give the same "
+                        + "command again.")
+            }
+            entries.append(entry)
+        }
+        return entries
+    }
+
+    /// Whether the ledger beside the company's table goes on behind these books.
+    package func isContinuedByCompany() async throws(StoreError) -> Bool {
+        guard let company, try copyState() != nil else { return false }
+        let head = try ledgerHead().number
+        return try await !entries(of: company, after: head).isEmpty
+    }
+
+    /// Declares that these books take the place of lost ones, whose ledger stands beside the table.
+    ///
+    /// - Parameters:
+    ///   - reason: Why, for whoever asks later.
+    ///   - actor: Who declares it.
+    ///   - now: When.
+    /// - Returns: Where the lost books were; `nil` where the ledger is not that of others.
+    /// - Throws: `StoreError` when it cannot be read or written.
+    package func adoptCompanyLedger(
+        reason: String, by actor: String, at now: Timestamp
+    ) async throws(StoreError) -> String? {
+        guard let company else { return nil }
+        return try await blocking { () throws(StoreError) in
+            try company.database.adoptLedger(reason: reason, by: actor, at: now)
+        }
+    }
+
+    /// Declares that the company's database was restored behind the books, so that runs go on: its
+    /// rows are judged as they stand, each one again.
+    ///
+    /// - Parameters:
+    ///   - reason: Why, for whoever asks later.
+    ///   - actor: Who declares it.
+    ///   - now: When.
+    /// - Returns: The entries that its ledger lacks; `nil` where it lacks none.
+    /// - Throws: `StoreError` when one of the two cannot be read or written.
+    package func declareCompanyRestored(
+        reason: String, by actor: String, at now: Timestamp
+    ) async throws(StoreError) -> ClosedRange<Int64>? {
+        guard let company, try copyState() != nil else { return nil }
+        let newest = try await read("reading the ledger's end") { db in
+            try Self.newestMapped(db)
+        }
+        guard let newest, let kept = try await lastShared(with: company, before: newest.number),
+            kept < newest.number
+        else { return nil }
+        try await lookAtEveryRowAgain(afterLossOf: newest.hash, at: now)
+        try await write("declaring that the company's table was restored") { db in
+            try db.execute(
+                sql: "INSERT INTO trueup_company_restores VALUES (?, ?, ?, ?, ?)",
+                arguments: [kept, newest.number, reason, actor, now.unixMilliseconds])
+            try db.execute(
+                sql: "UPDATE trueup_company SET first_entry = ?", arguments: [newest.number])
+        }
+        return (kept &+ 1)...newest.number
+    }
+
+    /// The last entry that both ledgers have alike.
+    private func lastShared(
+        with company: CompanyLink, before newest: Int64
+    ) async throws(StoreError) -> Int64? {
+        var shared = try await read("reading where the books begin") { db in
+            try Int64.fetchOne(db, sql: "SELECT first_entry FROM trueup_company") ?? 0
+        }
+        while shared < newest {
+            let position = shared
+            let page = try await blocking { () throws(StoreError) in
+                try company.database.entries(after: position, limit: Self.entriesPerPage)
+            }
+            guard !page.isEmpty else { return shared }
+            for entry in page {
+                guard try ledgerHash(ofEntry: entry.number) == entry.digest else { return shared }
+                shared = entry.number
+            }
+        }
+        return shared
+    }
+
+    /// The newest entry that must stand in the company's ledger, too: about a row, since the books
+    /// are those of this table, and not before a loss that was declared.
+    private static func newestMapped(_ db: Database) throws -> (number: Int64, hash: String)? {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT entry, hash FROM trueup_ledger
+                WHERE target_table = ?1 AND entry > (SELECT first_entry FROM trueup_company)
+                    AND entry > ifnull(
+                        (SELECT max(entry) FROM trueup_ledger WHERE target_table = ?2), 0)
+                ORDER BY entry DESC LIMIT 1
+                """,
+            arguments: [
+                ChangeSet.Table.subscriptions.rawValue, ChangeSet.Table.ledger.rawValue,
+            ])
+        return row.map { (number: $0.integer(at: 0) ?? 0, hash: $0.requiredText(at: 1)) }
+    }
+}
+
+/// An entry of the ledger that the books have not noted as shown by a report.
+package struct UnreportedEntry: Hashable, Sendable {
+    package var entry: LedgerEntry
+    /// What it rests on and the books have neither as a payload nor as a tombstone: they were put
+    /// back to a state before it was written.
+    package var lacking: [EvidenceDigest]
+}
+
+/// What is known of such an entry from elsewhere.
+package struct RecoveredEntry: Hashable, Sendable {
+    package var entry: LedgerEntry
+    /// The run whose published report shows it; `nil` where the next report is to show it.
+    package var shownBy: String?
+    package var payloads: [SignedPayload]
+    package var tombstones: [EvidenceTombstone]
+
+    package init(
+        entry: LedgerEntry, shownBy: String?, payloads: [SignedPayload] = [],
+        tombstones: [EvidenceTombstone] = []
+    ) {
+        self.entry = entry
+        self.shownBy = shownBy
+        self.payloads = payloads
+        self.tombstones = tombstones
+    }
+}
+
+/// Entries that were taken over into books that had been put back to an earlier state.
+extension SQLiteStore {
+    /// Why a payload is a tombstone that nobody erased.
+    package static let lostEvidence = EvidenceErasure.Reason.lost.rawValue
+
+    /// Corrections that no report is known to show, in the order of the ledger.
+    ///
+    /// - Parameters:
+    ///   - number: The last one that was looked at; `nil` for none.
+    ///   - limit: How many at most.
+    /// - Returns: Fewer than `limit` only at the end of the ledger.
+    /// - Throws: `StoreError` when the books cannot be read.
+    package func unreportedEntries(
+        after number: Int64?, limit: Int
+    ) async throws(StoreError) -> [UnreportedEntry] {
+        try await read("looking for corrections that no report shows") { db in
+            let vault = EvidenceVault(db: db)
+            let first = try number ?? ReportedEntries(db: db).last()
+            return try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
+                    WHERE l.entry > ? AND l.target_table <> ? ORDER BY l.entry LIMIT ?
+                    """,
+                arguments: [first, ChangeSet.Table.ledger.rawValue, limit]
+            ).map { row in
+                let entry = try LedgerEntry(row)
+                let lacking = try [entry.evidence, entry.evidenceRenewal].compactMap(\.self)
+                    .filter { try vault.payload($0) == nil && vault.tombstone($0) == nil }
+                return UnreportedEntry(entry: entry, lacking: lacking)
+            }
+        }
+    }
+
+    /// Keeps what was recovered of entries, and which of them were reported.
+    ///
+    /// - Parameter entries: In the order of the ledger.
+    /// - Throws: `StoreError` when the books cannot be written.
+    package func keep(_ entries: [RecoveredEntry]) async throws(StoreError) {
+        try await write("keeping what reports show of corrections") { db in
+            let vault = EvidenceVault(db: db)
+            for recovered in entries {
+                let key = recovered.entry.subscription
+                for payload in recovered.payloads {
+                    try vault.store(payload, of: (key.bundleID, key.environment))
+                }
+                for tombstone in recovered.tombstones {
+                    try vault.bury(
+                        tombstone.digest.hexadecimal, at: tombstone.erasedAt,
+                        because: tombstone.reason)
+                }
+                guard let runID = recovered.shownBy else { continue }
+                try ReportedEntries(db: db).noteShown(recovered.entry.number, byRun: runID)
+            }
+        }
+    }
+
+    /// Notes that reports show the declared breaks that were taken over.
+    ///
+    /// - Throws: `StoreError` when the books cannot be written.
+    package func noteDeclarationsShown() async throws(StoreError) {
+        try await write("noting which entries reports show") { db in
+            let declared = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT l.entry, l.run_id FROM trueup_ledger AS l
+                    WHERE l.target_table = ? AND NOT EXISTS (
+                        SELECT 1 FROM trueup_reported_ranges AS s
+                        WHERE l.entry BETWEEN s.first_entry AND s.last_entry)
+                    """, arguments: [ChangeSet.Table.ledger.rawValue])
+            for row in declared {
+                guard let entry = row.integer(at: 0) else { continue }
+                try ReportedEntries(db: db).noteShown(entry, byRun: row.requiredText(at: 1))
+            }
+        }
+    }
+
+    /// Takes over what the ledger beside the company's table has and the books lack.
+    ///
+    /// - Parameter shown: The line of an entry as a report shows it, for entries that the ledger there
+    ///   lacks because it was restored itself.
+    /// - Returns: The entries; `nil` for none, and without such a table.
+    /// - Throws: `.schema` where it is the company's database that lacks entries.
+    package func takeOverCompanyEntries(
+        filling shown: (Int64) -> String?
+    ) async throws(StoreError) -> ClosedRange<Int64>? {
+        guard let company else { return nil }
+        _ = try await beginRefresh(of: company)
+        let before = try ledgerHead().number
+        try await takeOver(from: company, filling: shown)
+        let now = try ledgerHead().number
+        return now > before ? (before &+ 1)...now : nil
+    }
+}
+
+/// Takes an entry over that was committed in the company's database and not in the books: a run was
+/// killed between the two, or the connection was lost.
+///
+/// What was written stands; the books get the same entry, so that it is reported and can be undone.
+struct EntryTakeOver {
+    let db: Database
+    let mapping: TableMapping
+    let naming: EventNaming?
+
+    func take(_ entry: LedgerEntry) throws {
+        let head = try Ledger(db: db).head()
+        try Self.refuse(entry, behind: head, of: mapping)
+        try Ledger(db: db).takeOver(entry)
+        // A declared break changes no row.
+        guard entry.changes.table == .subscriptions else { return }
+        try changeCopy(by: entry)
+        try settlePlanned(entry)
+        try OutboxWriter(db: db, naming: naming).append(entry)
+        if let undone = entry.undoOf { try TakenBackCorrection(db: db, entry: undone).note() }
+    }
+
+    /// Refuses an entry that does not continue the books.
+    ///
+    /// - Parameters:
+    ///   - entry: The next one of the company's ledger.
+    ///   - head: The end of the books.
+    ///   - mapping: For the name of the table.
+    /// - Throws: `.schema`.
+    static func refuse(
+        _ entry: LedgerEntry, behind head: (number: Int64, hash: String), of mapping: TableMapping
+    ) throws {
+        guard entry.number > head.number, entry.previousHash == head.hash else {
+            throw StoreError.schema(
+                "The ledger beside \(mapping.table) goes on at entry \(entry.number), which does "
+                    + "not continue the books (entry \(head.number)): the books were restored or "
+                    + "are those of another table. Nothing was written. Put the newest books back "
+                    + "that you have.")
+        }
+    }
+
+    /// The refresh that follows makes the copy equal anyway; this keeps the version that the entry
+    /// states.
+    private func changeCopy(by entry: LedgerEntry) throws {
+        let key = entry.subscription
+        let isKey = "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
+        let mark = CompanyRowMark(db: db, key: key)
+        switch entry.rowAction {
+        case .delete:
+            try db.execute(
+                sql: "DELETE FROM subscriptions WHERE \(isKey)", arguments: key.arguments)
+            return try mark.forget()
+        case .insert:
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO subscriptions (
+                        bundle_id, environment, original_transaction_id) VALUES (?, ?, ?)
+                    """, arguments: key.arguments)
+            try mark.set(nil)
+        case .update: break
+        }
+        let after = entry.changes.named.map { ($0.column, $0.change.after.boundValue) }
+        guard !after.isEmpty else { return }
+        let sets = after.map { "\($0.0) = ?" } + ["row_version = max(row_version + 1, ?)"]
+        try db.execute(
+            sql: "UPDATE subscriptions SET \(sets.joined(separator: ", ")) WHERE \(isKey)",
+            arguments: StatementArguments(after.map(\.1)) + [entry.rowVersion ?? 0]
+                + key.arguments)
+    }
+
+    /// The correction of the pass that it was written from is done.
+    private func settlePlanned(_ entry: LedgerEntry) throws {
+        guard
+            let row = try Row.fetchOne(
+                db, sql: "SELECT run_seq, pass_id FROM trueup_runs WHERE run_id = ?",
+                arguments: [entry.runID]),
+            let sequence = row.integer(at: 0), let passID = row.integer(at: 1)
+        else { return }
+        let planned = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT \(PlannedCorrection.columns), c.correction_id
+                FROM trueup_pass_corrections AS c
+                WHERE c.pass_id = ? AND c.bundle_id = ? AND c.environment = ?
+                    AND c.original_transaction_id = ? AND c.target IN ('update', 'insert', 'delete')
+                    AND c.fate = 'planned' AND c.superseded_by IS NULL
+                    AND ifnull(c.undo_of, 0) = ?
+                ORDER BY c.correction_id LIMIT 1
+                """,
+            arguments: [passID] + entry.subscription.arguments + [entry.undoOf ?? 0])
+        guard let planned, let id = planned.integer(at: PlannedCorrection.columnCount) else {
+            return
+        }
+        try CorrectionStaging(db: db, run: RunReference(passID: passID, sequence: sequence))
+            .note(
+                .applied,
+                of: PlanApplication.StoredCorrection(
+                    id: id, correction: try PlannedCorrection(planned)))
+    }
+}
+
+extension CompanyLedgerEntry {
+    /// An entry of ours as it stands in the company's ledger: the line of `corrections.jsonl`.
+    init(_ entry: LedgerEntry) {
+        self.init(
+            number: entry.number, digest: entry.hash, run: entry.runID,
+            content: entry.canonical.rendered, writtenAt: entry.writtenAt)
+    }
+
+    /// An entry as a report shows it; `nil` where the line is no entry.
+    init?(line: String) {
+        guard let read = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)),
+            let entry = read.entry
+        else { return nil }
+        self.init(
+            number: entry.number, digest: entry.hash, run: entry.runID, content: line,
+            writtenAt: entry.writtenAt)
+    }
+
+    /// The entry, read back from its line.
+    ///
+    /// - Throws: `.inconsistent` where it is not what its hash was computed over.
+    func ledgerEntry() throws -> LedgerEntry {
+        guard let line = try? JSONDecoder().decode(Line.self, from: Data(content.utf8)),
+            let entry = line.entry
+        else { throw damage }
+        let sealed = entry.previousHash + entry.canonicalWithoutHash.rendered
+        guard entry.number == number, entry.hash == digest,
+            Hexadecimal.sha256(of: sealed.utf8) == entry.hash
+        else { throw damage }
+        return entry
+    }
+
+    private var damage: StoreError {
+        .inconsistent(
+            "Entry \(number) of the ledger, beside your table or in a report, is not as it was written: it was "
+                + "changed. Nothing was written. Find out who changed it; `trueup verify` tells "
+                + "what the reports prove.")
+    }
+
+    /// The members of a line that belong to a subscription's row.
+    private struct Line: Decodable {
+        var ledgerEntry: Int64
+        var ledgerPrevious: String
+        var ledgerHash: String
+        var runID: String
+        var table: String?
+        var kinds: [String]
+        var app: String
+        var environment: String
+        var originalTransactionID: String
+        var before: [String: Scalar]
+        var after: [String: Scalar]
+        var evidence: String
+        var evidenceRenewal: String?
+        var appleSignedDate: String
+        var writtenAt: String
+        var actor: String
+        var reason: String
+        var undoOf: Int64?
+        var host: String?
+        var action: String?
+        var plan: String?
+        var rowVersion: Int64?
+        var accessContinuesBy: String?
+
+        enum CodingKeys: String, CodingKey {
+            case kinds, table, app, environment, before, after, evidence, actor, reason, host,
+                action, plan
+            case ledgerEntry = "ledger_entry"
+            case ledgerPrevious = "ledger_previous"
+            case ledgerHash = "ledger_hash"
+            case runID = "run_id"
+            case originalTransactionID = "original_transaction_id"
+            case evidenceRenewal = "evidence_renewal"
+            case appleSignedDate = "apple_signed_date"
+            case writtenAt = "written_at"
+            case undoOf = "undo_of"
+            case rowVersion = "row_version"
+            case accessContinuesBy = "access_continues_by"
+        }
+
+        var entry: LedgerEntry? {
+            guard let signed = Timestamp(rfc3339: appleSignedDate),
+                let written = Timestamp(rfc3339: writtenAt)
+            else { return nil }
+            let key = SubscriptionKey(
+                bundleID: app, environment: environment,
+                originalTransactionID: originalTransactionID)
+            var entry = LedgerEntry(
+                number: ledgerEntry, previousHash: ledgerPrevious, runID: runID,
+                correction: PlannedCorrection(
+                    target: .insert(key), changes: changes,
+                    kinds: kinds.compactMap(FindingKind.init(rawValue:)),
+                    evidence: EvidenceDigest(hexadecimal: evidence),
+                    evidenceRenewal: evidenceRenewal.map(EvidenceDigest.init(hexadecimal:)),
+                    appleSignedDate: signed, reason: reason, undoOf: undoOf),
+                writtenAt: written, actor: actor)
+            entry.hash = ledgerHash
+            entry.host = host
+            entry.action = action.flatMap(RowAction.init(rawValue:))
+            entry.plan = plan
+            entry.rowVersion = rowVersion
+            entry.accessContinuesBy = accessContinuesBy
+            return entry
+        }
+
+        /// Of a row, or of the ledger where the entry declares a break.
+        private var changes: ChangeSet {
+            guard table == ChangeSet.Table.ledger.rawValue else {
+                return .subscription(changes { $0.form })
+            }
+            return .ledger(changes { $0 == .entry ? .integer : .text })
+        }
+
+        private func changes<Field: NamedColumn>(
+            _ form: (Field) -> FieldForm
+        ) -> [Field: FieldChange] {
+            var changes: [Field: FieldChange] = [:]
+            for field in Field.allCases {
+                guard let before = before[field.rawValue], let after = after[field.rawValue]
+                else { continue }
+                changes[field] = FieldChange(
+                    before: before.value(as: form(field)), after: after.value(as: form(field)))
+            }
+            return changes
+        }
+    }
+
+    /// A value of a column in JSON.
+    private enum Scalar: Decodable {
+        case null
+        case integer(Int64)
+        case text(String)
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if container.decodeNil() {
+                self = .null
+            } else if let number = try? container.decode(Int64.self) {
+                self = .integer(number)
+            } else {
+                self = .text(try container.decode(String.self))
+            }
+        }
+
+        func value(as form: FieldForm) -> FieldValue {
+            switch self {
+            case .null: return .null
+            case .integer(let number): return .integer(number)
+            case .text(let text):
+                guard form == .time, let time = Timestamp(rfc3339: text) else {
+                    return .text(text)
+                }
+                return .time(time)
+            }
+        }
+    }
+}

@@ -1,0 +1,403 @@
+import Foundation
+import GRDB
+package import Subscriptions
+
+/// The company's rows as a run reads them, while its services read and write them.
+///
+/// Nothing of a run is known here: which rows a pass has settled is said by `settled(among:in:)`, what
+/// earlier runs noted about them by `notes(about:)`. Rows are changed by `applyPlanned` alone, each in
+/// one transaction with its ledger entry.
+extension SQLiteStore {
+    /// The next rows in key order; fewer than `limit` only at the end of the table.
+    package func rows(
+        after key: SubscriptionKey?, limit: Int
+    ) async throws(StoreError) -> [HeldRow] {
+        let position: StoredKey? =
+            if let key { await unspeakableKeys.stored(as: key) } else { nil }
+        let page = try await read("reading rows to judge") { db in
+            try HeldRows(db: db).page(after: position, limit: limit)
+        }
+        if !page.unspeakable.isEmpty { await unspeakableKeys.add(page.unspeakable) }
+        return page.rows
+    }
+
+    /// How many rows the table holds of each app and environment, in that order.
+    package func rowsByApp() async throws(StoreError) -> [AppRows] {
+        try await read("counting the rows of each app") { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT bundle_id, environment, count(*) FROM subscriptions
+                    GROUP BY bundle_id, environment ORDER BY bundle_id, environment
+                    """
+            ).map { row in
+                AppRows(
+                    bundleID: row.requiredText(at: 0), environment: row.requiredText(at: 1),
+                    rows: row.number(at: 2) ?? 0)
+            }
+        }
+    }
+
+    /// The rows held under these original transaction ids in any app and environment, by key.
+    package func rows(
+        holding originalTransactionIDs: [String]
+    ) async throws(StoreError) -> [HeldRow] {
+        try await read("reading rows by original transaction id") { db in
+            let rows = HeldRows(db: db)
+            return try Set(originalTransactionIDs).flatMap(rows.holding)
+                .sorted { $0.row.key < $1.row.key }
+        }
+    }
+
+    /// The keys of rows under these ids of apps whose rows this run does not read; none where every
+    /// row is at hand.
+    package func keysOfUnreadApps(
+        holding originalTransactionIDs: [String]
+    ) async throws(StoreError) -> [SubscriptionKey] {
+        guard let company else { return [] }
+        return try await blocking { () throws(StoreError) in
+            try company.unread.keys(holding: originalTransactionIDs, in: company.database)
+        }.sorted()
+    }
+
+    /// The stored id of one subscription that Apple is known to have answered about, or any.
+    package func someOriginalTransactionID(
+        of app: AppIdentity
+    ) async throws(StoreError) -> String? {
+        try await read("looking for a stored id") { db in
+            try String.fetchOne(
+                db,
+                sql: """
+                    SELECT original_transaction_id FROM subscriptions
+                    WHERE bundle_id = ? AND environment = ?
+                    ORDER BY status IS NULL, original_transaction_id LIMIT 1
+                    """, arguments: [app.bundleID, app.environment.rawValue])
+        }
+    }
+}
+
+/// Streaming of the stored rows in key order, at constant memory.
+extension SQLiteStore {
+    /// Hands over every subscription row; errors of `body` pass through unchanged.
+    package func forEachSubscription(_ body: (LocalSubscription) throws -> Void) throws {
+        try stream("reading the subscription rows") { db in
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT \(LocalSubscription.columns) FROM subscriptions AS s
+                    ORDER BY s.bundle_id, s.environment, s.original_transaction_id
+                    """)
+            while let row = try rows.next() { try body(LocalSubscription(row)) }
+        }
+    }
+
+    /// The columns of the subscription rows that an export names: those of the table's first schema, and
+    /// of the others what any row holds.
+    ///
+    /// So a file of a table that makes no use of the others stays as its readers know it.
+    package func columnsInUse() throws -> [SubscriptionField] {
+        try stream("looking for the columns in use") { db in
+            try SubscriptionField.allCases.filter { field in
+                guard SubscriptionField.stored.contains(field) else {
+                    return try OtherPayments.areHeld(db)
+                }
+                return try field.definition.since == nil
+                    || Bool.fetchOne(
+                        db,
+                        sql: """
+                            SELECT EXISTS (SELECT 1 FROM subscriptions
+                                WHERE nullif(\(field.rawValue), '') IS NOT NULL)
+                            """) == true
+            }
+        }
+    }
+
+    /// Hands over every period row; errors of `body` pass through unchanged.
+    package func forEachTransaction(_ body: (LocalTransaction) throws -> Void) throws {
+        try stream("reading the transaction rows") { db in
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT \(LocalTransaction.columns) FROM transactions AS t
+                    ORDER BY t.bundle_id, t.environment, t.transaction_id
+                    """)
+            while let row = try rows.next() { try body(LocalTransaction(row)) }
+        }
+    }
+}
+
+/// Reads the company's rows with their periods and duplicates, which are asked for only where the
+/// row says that there are any.
+struct HeldRows {
+    let db: Database
+
+    /// More other rows than these are not listed: they make nothing clearer.
+    private static let duplicatesListed = 20
+
+    /// Apple's line items are numbers; `0`, a dash or a word stand for one that is not known, and
+    /// may do so in every row.
+    private static func isLineItem(_ column: String) -> String { "\(column) GLOB '*[1-9]*'" }
+
+    private static let columns = """
+        \(LocalSubscription.columns),
+        EXISTS (SELECT 1 FROM transactions AS t
+            WHERE t.bundle_id = s.bundle_id AND t.environment = s.environment
+                AND t.original_transaction_id = s.original_transaction_id),
+        \(hasDuplicates)
+        """
+
+    /// Whether another row holds the original transaction or the line item of the row `s`, here or
+    /// in the table that this one is a copy of.
+    static let hasDuplicates = """
+        (\(DoubledKeys.isDoubled) OR EXISTS (SELECT 1 FROM subscriptions AS d
+            WHERE d.original_transaction_id = s.original_transaction_id
+                AND (d.bundle_id <> s.bundle_id OR d.environment <> s.environment))
+        OR EXISTS (SELECT 1 FROM subscriptions AS d
+            WHERE d.web_order_line_item_id = s.web_order_line_item_id
+                AND \(isLineItem("s.web_order_line_item_id"))
+                AND d.bundle_id = s.bundle_id AND d.environment = s.environment
+                AND d.original_transaction_id <> s.original_transaction_id))
+        """
+
+    func page(
+        after position: StoredKey?, limit: Int
+    ) throws -> (rows: [HeldRow], unspeakable: [SubscriptionKey: StoredKey]) {
+        let start = position ?? .first
+        // Everything sorts at or after the empty key, which is a key like any other.
+        let relation = position == nil ? ">=" : ">"
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(Self.columns) FROM subscriptions AS s
+                WHERE (s.bundle_id, s.environment, s.original_transaction_id)
+                    \(relation) \(start.marks)
+                ORDER BY s.bundle_id, s.environment, s.original_transaction_id LIMIT ?
+                """)
+        let arguments = start.arguments + [limit]
+        var unspeakable: [SubscriptionKey: StoredKey] = [:]
+        let rows = try collect(statement, arguments) { row, key in
+            guard try !StoredKey.isSpelled(key, in: row) else { return }
+            unspeakable[key] = try StoredKey(row)
+        }
+        return (rows, unspeakable)
+    }
+
+    func holding(_ originalTransactionID: String) throws -> [HeldRow] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(Self.columns) FROM subscriptions AS s
+                WHERE s.original_transaction_id = ?
+                """)
+        return try collect(statement, [originalTransactionID])
+    }
+
+    private func collect(
+        _ statement: Statement, _ arguments: StatementArguments,
+        _ look: (Row, SubscriptionKey) throws -> Void = { _, _ in }
+    ) throws -> [HeldRow] {
+        var found: [Found] = []
+        let cursor = try Row.fetchCursor(statement, arguments: arguments)
+        let first = LocalSubscription.columnCount
+        while let row = try cursor.next() {
+            let subscription = LocalSubscription(row)
+            try look(row, subscription.key)
+            found.append(
+                Found(
+                    row: subscription, hasPeriods: row.number(at: first) == 1,
+                    hasDuplicates: row.number(at: first + 1) == 1))
+        }
+        return try found.map { item in
+            let periods = item.hasPeriods ? try periods(of: item.row.key) : []
+            return HeldRow(
+                row: item.row, duplicates: item.hasDuplicates ? try duplicates(of: item.row) : [],
+                periods: periods, periodsDigest: PeriodsDigest(periods))
+        }
+    }
+
+    private struct Found {
+        let row: LocalSubscription
+        let hasPeriods: Bool
+        let hasDuplicates: Bool
+    }
+
+    /// The stored periods of a subscription, by transaction id.
+    func periods(of key: SubscriptionKey) throws -> [LocalTransaction] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(LocalTransaction.columns) FROM transactions AS t
+                    INDEXED BY transactions_by_original_transaction
+                WHERE t.bundle_id = ? AND t.environment = ? AND t.original_transaction_id = ?
+                ORDER BY t.transaction_id
+                """)
+        var rows: [LocalTransaction] = []
+        let cursor = try Row.fetchCursor(statement, arguments: key.arguments)
+        while let row = try cursor.next() { rows.append(LocalTransaction(row)) }
+        return rows
+    }
+
+    private func duplicates(of row: LocalSubscription) throws -> [SubscriptionKey] {
+        let key = row.key
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT bundle_id, environment, original_transaction_id FROM subscriptions
+                WHERE original_transaction_id = ? AND (bundle_id <> ? OR environment <> ?)
+                UNION
+                SELECT bundle_id, environment, original_transaction_id FROM subscriptions
+                WHERE web_order_line_item_id = ? AND \(Self.isLineItem("web_order_line_item_id"))
+                    AND bundle_id = ? AND environment = ? AND original_transaction_id <> ?
+                ORDER BY bundle_id, environment, original_transaction_id
+                LIMIT \(Self.duplicatesListed)
+                """)
+        let arguments: StatementArguments = [
+            key.originalTransactionID, key.bundleID, key.environment, row.webOrderLineItemID,
+            key.bundleID, key.environment, key.originalTransactionID,
+        ]
+        var keys: [SubscriptionKey] = []
+        let cursor = try Row.fetchCursor(statement, arguments: arguments)
+        while let row = try cursor.next() { keys.append(SubscriptionKey(row, at: 0)) }
+        // Another row with the very same key, in the table that this one is a copy of.
+        if try DoubledKeys(db: db).contains(key) { keys.append(key) }
+        return keys
+    }
+}
+
+/// The column `paid_elsewhere_until` of the subscription rows, which stands in a table of ours: the
+/// company's services know the columns of `subscriptions` and rebuild that table with them.
+enum OtherPayments {
+    static let table = "trueup_other_payments"
+    static let column = "paid_until"
+
+    /// The value beside a row of `subscriptions`, by the name of that table in the query.
+    static func paidUntil(of row: String) -> String {
+        """
+        (SELECT o.\(column) FROM main.\(table) AS o WHERE o.bundle_id = \(row).bundle_id \
+        AND o.environment = \(row).environment \
+        AND o.original_transaction_id = \(row).original_transaction_id)
+        """
+    }
+
+    /// Whether the table holds anything, of whatever row.
+    static func areKept(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(table))")) ?? false
+    }
+
+    /// Whether any row has a value.
+    static func areHeld(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM \(table) AS o
+                    CROSS JOIN subscriptions AS s ON s.bundle_id = o.bundle_id
+                        AND s.environment = o.environment
+                        AND s.original_transaction_id = o.original_transaction_id)
+                """) ?? false
+    }
+
+    static func erase(of keys: [SubscriptionKey], _ db: Database) throws {
+        let delete = try db.cachedStatement(
+            sql: """
+                DELETE FROM \(table) WHERE bundle_id = ? AND environment = ?
+                    AND original_transaction_id = ?
+                """)
+        for key in keys { try delete.execute(arguments: key.arguments) }
+    }
+}
+
+extension SubscriptionField {
+    /// What reads the column in a query over `subscriptions`, by the name of that table there.
+    func expression(of row: String) -> String {
+        Self.stored.contains(self)
+            ? "\(row).\(rawValue)" : "\(OtherPayments.paidUntil(of: row)) AS \(rawValue)"
+    }
+}
+
+/// A subscription's key as the bytes that are stored.
+///
+/// GRDB reads and binds text up to the first NUL and repairs what is not UTF-8. A key spelled so
+/// would sort before the row that it came from, and the walk would meet that row for ever.
+struct StoredKey: Hashable, Sendable {
+    /// One column of the key.
+    private struct Part: Hashable, Sendable {
+        let bytes: Data
+        /// A BLOB sorts after every text and equals none.
+        let isBlob: Bool
+
+        init(_ text: String) {
+            bytes = Data(text.utf8)
+            isBlob = false
+        }
+
+        /// GRDB lends the bytes only until the next row.
+        init(_ row: Row, at index: Int) throws {
+            let value: DatabaseValue = row[index]
+            if case .blob = value.storage { isBlob = true } else { isBlob = false }
+            bytes = try row.withUnsafeData(atIndex: index) { lent in Data([UInt8](lent ?? Data())) }
+        }
+
+        /// The text, where text carries it.
+        var text: String? {
+            isBlob || bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
+        }
+
+        /// An expression makes SQLite read all of the app's rows, so that only text which cannot
+        /// be bound as such is cast.
+        var mark: String { isBlob || text != nil ? "?" : "CAST(? AS TEXT)" }
+
+        var argument: DatabaseValue { text?.databaseValue ?? bytes.databaseValue }
+    }
+
+    /// In the order of the primary key.
+    private let parts: [Part]
+
+    init(_ key: SubscriptionKey) {
+        parts = [key.bundleID, key.environment, key.originalTransactionID].map(Part.init)
+    }
+
+    /// Nothing sorts before it.
+    static let first = StoredKey(
+        SubscriptionKey(bundleID: "", environment: "", originalTransactionID: ""))
+
+    /// What to compare the primary key with in SQL, to go with `arguments`.
+    ///
+    /// SQLite finds its place by the whole key only when it is compared with plain parameters.
+    var marks: String { "(" + parts.map(\.mark).joined(separator: ", ") + ")" }
+
+    /// The key in the order of the primary key.
+    var arguments: StatementArguments { StatementArguments(parts.map(\.argument)) }
+
+    /// Reads the three key columns, which stand in the order of `SubscriptionField`.
+    init(_ row: Row) throws {
+        parts = [try Part(row, at: 2), try Part(row, at: 1), try Part(row, at: 0)]
+    }
+
+    /// Whether the key columns of a row hold exactly this text.
+    ///
+    /// Repairing writes U+FFFD, and nearly always changes the length.
+    static func isSpelled(_ key: SubscriptionKey, in row: Row) throws -> Bool {
+        let parts = [key.originalTransactionID, key.environment, key.bundleID]
+        for (index, text) in parts.enumerated() {
+            let value = row.stored(at: index)
+            if case .blob = value.value.storage { return false }
+            if value.isPlainText, case .string(text) = value.value.storage { continue }
+            let stored = try row.withUnsafeData(atIndex: index) { $0?.count ?? 0 }
+            let mayBeRepaired = text.utf8.contains(0xEF)
+            guard stored == text.utf8.count, !mayBeRepaired else {
+                return try StoredKey(row) == StoredKey(key)
+            }
+        }
+        return true
+    }
+}
+
+/// The stored bytes of keys that text does not carry, by what they read as.
+///
+/// There are hardly ever any; each is a row that somebody damaged.
+actor UnspeakableKeys {
+    private var known: [SubscriptionKey: StoredKey] = [:]
+
+    func add(_ keys: [SubscriptionKey: StoredKey]) {
+        known.merge(keys) { _, new in new }
+    }
+
+    func stored(as key: SubscriptionKey) -> StoredKey { known[key] ?? StoredKey(key) }
+}

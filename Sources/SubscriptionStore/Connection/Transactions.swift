@@ -1,0 +1,451 @@
+import Foundation
+import GRDB
+package import Subscriptions
+import Synchronization
+
+/// How transactions are run: off Swift's cooperative threads, tried again while somebody else holds
+/// the lock, and immune to the cancellation of the task that asks.
+///
+/// A cancelled run must still be able to write its conclusion, so the work is done in a task of its
+/// own: GRDB gives up on behalf of a cancelled one.
+extension SQLiteStore {
+    func write<Value: Sendable>(
+        _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        guard access == .readWrite else {
+            throw .inconsistent(
+                "A command that only reads tried to write while \(doing); nothing was written.")
+        }
+        try? await Task.sleep(for: courtesy.pause)
+        return try await retried(doing) { [connection, courtesy, mirror] in
+            let (value, start) = try await connection.write { db in
+                let start = ContinuousClock.now
+                return (try mirror.committing(db, body), start)
+            }
+            courtesy.wrote(from: start, to: .now)
+            mirror?.settle()
+            return value
+        }
+    }
+
+    /// Works through something large, a chunk in each transaction; `step` is told where to begin and
+    /// returns where the next chunk begins, or `nil` after the last.
+    func inChunks<Position: Sendable>(
+        _ doing: String, from first: Position,
+        _ step: @escaping @Sendable (Position, Database) throws -> Position?
+    ) async throws(StoreError) {
+        var position: Position? = first
+        while let start = position {
+            position = try await write(doing) { db in try step(start, db) }
+        }
+    }
+
+    /// The same in chunks of as many rows as keep the lock for a short time on this machine.
+    ///
+    /// - Parameters:
+    ///   - doing: What is done, for errors.
+    ///   - first: Where the first chunk begins.
+    ///   - step: Does a chunk of so many rows.
+    ///   - note: Takes how many rows a chunk had at most.
+    /// - Throws: An error of the database, or of a step.
+    func inShortChunks<Position: Sendable>(
+        _ doing: String, from first: Position,
+        _ step: @escaping @Sendable (Position, _ rows: Int, Database) throws -> Position?,
+        noting note: (Int) -> Void
+    ) async throws(StoreError) {
+        var position: Position? = first
+        var size = BatchSize(most: StoreLimits.rowsPerChunk)
+        while let start = position {
+            let rows = size.rows
+            let (next, took) = try await write(doing) { db in
+                let began = ContinuousClock.now
+                return (try step(start, rows, db), began.duration(to: .now))
+            }
+            size.note(took)
+            position = next
+            note(rows)
+        }
+    }
+
+    func read<Value: Sendable>(
+        _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        guard access == .readWrite else {
+            return try await retried(doing) { [connection] in try await connection.read(body) }
+        }
+        return try await retried(doing) { [connection] in
+            try await connection.unsafeRead { db in try db.inOneView { try body(db) } }
+        }
+    }
+
+    /// A statement that no transaction may hold.
+    func withoutTransaction<Value: Sendable>(
+        _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Value {
+        try await retried(doing) { [connection] in
+            try await connection.writeWithoutTransaction(body)
+        }
+    }
+
+    /// A write transaction that something of the company's may roll back under our hands.
+    func writeOrUndo<Value: Sendable>(
+        _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(StoreError) -> Result<Value, PlanApplication.Undone> {
+        try? await Task.sleep(for: courtesy.pause)
+        return try await retried(doing) { [connection, courtesy, company, mirror] in
+            company?.committed.range = nil
+            do {
+                let (value, start) = try await connection.write { db in
+                    let start = ContinuousClock.now
+                    return (try mirror.committing(db, body), start)
+                }
+                courtesy.wrote(from: start, to: .now)
+                mirror?.settle()
+                return .success(value)
+            } catch let undone as PlanApplication.Undone {
+                return .failure(undone)
+            } catch let error as DatabaseError {
+                // Books on a server have them, if it is only their copy that failed.
+                guard let entries = company?.committed.range, mirror?.isAhead != true else {
+                    throw error
+                }
+                throw StoreError(error, behind: entries)
+            } catch let error as StoreError {
+                guard let entries = company?.committed.range else { throw error }
+                throw error.behind(entries)
+            }
+        }
+    }
+
+    private func retried<Value: Sendable>(
+        _ doing: String, _ work: @escaping @Sendable () async throws -> Value
+    ) async throws(StoreError) -> Value {
+        for attempt in 1... {
+            let result = await Task { try await work() }.result
+            switch result {
+            case .success(let value): return value
+            case .failure(let failure):
+                let error = translated(failure, doing: doing)
+                guard error.isBusy, attempt < StoreLimits.busyAttempts else { throw error }
+            }
+        }
+        throw .inconsistent("Gave up while \(doing).")
+    }
+
+    private func translated(_ error: any Error, doing: String) -> StoreError {
+        guard let mirror, mirror.isAhead, let error = error as? DatabaseError else {
+            return StoreError(error, doing: doing)
+        }
+        let failure = StoreError(error, ofCopyAt: file.path, doing: doing)
+        mirror.fail(with: failure)
+        return failure
+    }
+
+    /// The same for callers that block, with errors of `body` passed through unchanged.
+    func blockingWrite<Value>(
+        _ doing: String, on connection: DatabaseQueue, _ body: (Database) throws -> Value
+    ) throws -> Value {
+        usleep(UInt32(clamping: courtesy.pause.components.attoseconds / 1_000_000_000_000))
+        for attempt in 1... {
+            do {
+                let (value, start) = try connection.write { db in
+                    let start = ContinuousClock.now
+                    return (try mirror.committing(db, body), start)
+                }
+                courtesy.wrote(from: start, to: .now)
+                mirror?.settle()
+                return value
+            } catch let error as DatabaseError {
+                let translated = translated(error, doing: doing)
+                guard translated.isBusy, attempt < StoreLimits.busyAttempts else {
+                    throw translated
+                }
+            }
+        }
+        throw StoreError.inconsistent("Gave up while \(doing).")
+    }
+
+    /// One consistent view of the database on a connection of its own, for streaming.
+    ///
+    /// The connection is kept for the next reading only beside one that writes: where nothing of the
+    /// file may change, how it is connected to depends on what lies beside it now.
+    func stream<Value>(_ doing: String, _ body: (Database) throws -> Value) throws -> Value {
+        do {
+            let reader = try idleReader.take() ?? file.connectToRead()
+            let value = try reader.read(body)
+            if access == .readWrite { idleReader.giveBack(reader) }
+            return value
+        } catch let error as DatabaseError {
+            throw StoreError(error, doing: doing)
+        }
+    }
+}
+
+extension BooksMirror? {
+    /// Does the work of one transaction; where the books stand on a server, it commits there, too.
+    fileprivate func committing<Value>(
+        _ db: Database, _ body: (Database) throws -> Value
+    ) throws -> Value {
+        try self?.begin()
+        let value = try body(db)
+        try self?.commit(db)
+        return value
+    }
+}
+
+extension Database {
+    /// One consistent view of a connection that may write; what writes all the same is rolled back.
+    ///
+    /// Not GRDB's own reading: it turns writing off and on again, and each time SQLite prepares
+    /// every statement of the connection anew.
+    fileprivate func inOneView<Value>(_ body: () throws -> Value) throws -> Value {
+        try beginTransaction(.deferred)
+        do {
+            let changes = totalChangesCount
+            let value = try body()
+            guard totalChangesCount == changes else {
+                throw StoreError.inconsistent(
+                    "Something was written where rows were only to be read. It was taken back, and "
+                        + "nothing is changed; this is a fault of trueup, please report it.")
+            }
+            try commit()
+            return value
+        } catch {
+            try? rollback()
+            throw error
+        }
+    }
+}
+
+/// Lets others have a turn between two writes.
+///
+/// SQLite has no queue: who waits for the lock looks again and again, up to 100 ms apart, and a job
+/// that takes the lock at once after it freed it can be in the way at every look, however short its
+/// transactions. So after each longer one the lock stays free for as long as it was held.
+final class Courtesy: Sendable {
+    private let last = Mutex<(ended: ContinuousClock.Instant, took: Duration)?>(nil)
+
+    func wrote(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant) {
+        last.withLock { $0 = (end, start.duration(to: end)) }
+    }
+
+    /// How long to leave the lock alone still.
+    var pause: Duration {
+        guard let last = last.withLock(\.self),
+            last.took >= .milliseconds(StoreLimits.courteousAfterMilliseconds)
+        else { return .zero }
+        let turn = min(last.took, .milliseconds(StoreLimits.courtesyMilliseconds))
+        return max(.zero, turn - last.ended.duration(to: .now))
+    }
+}
+
+extension StoreError {
+    /// Translates what SQLite says; nothing else of this module looks at result codes' meaning.
+    ///
+    /// - Parameters:
+    ///   - error: What GRDB threw; a `StoreError` passes through.
+    ///   - doing: What was being done, to go on after "while".
+    package init(_ error: any Error, doing: String) {
+        guard let error = error as? DatabaseError else {
+            self = (error as? StoreError) ?? .inconsistent("While \(doing): \(error).")
+            return
+        }
+        let said = Self.quote(error)
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self = .busy(
+                "Another program kept the database locked while \(doing); nothing of this step was "
+                    + "written. Find the program that holds a transaction open and run again. \(said)"
+            )
+        case .SQLITE_FULL:
+            self = .notWritten(
+                "The disk is full while \(doing); nothing of this step was written. Make room and "
+                    + "run again: the run goes on where it stopped. \(said)")
+        case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH:
+            self = .notWritten(
+                "The database may not be written while \(doing); nothing of this step was written. "
+                    + "Check the rights on the file, on its folder and on the file system. \(said)")
+        case .SQLITE_IOERR:
+            self = .notWritten(
+                "The disk failed or is full while \(doing); nothing of this step was written. Check "
+                    + "the disk and its free space, then run again. \(said)")
+        case .SQLITE_CANTOPEN:
+            self = .unavailable(
+                "The database cannot be opened while \(doing). Check the path and the rights on "
+                    + "its folder. \(said)")
+        case .SQLITE_NOTADB:
+            self = .schema(
+                "The file is not an SQLite database. Check `store.url`. If it was one, it is damaged "
+                    + "and the ledger is lost: put a backup in its place, then declare that with "
+                    + "`trueup restored --reason TEXT` (docs/backup.md). A copy of books on a server "
+                    + "is only to be deleted. \(said)")
+        case .SQLITE_CORRUPT:
+            self = .unavailable(
+                "The database is damaged; nothing was written. What it held of the ledger is lost, "
+                    + "as far as no backup has it: the ledger is lost, the reports are not. Move the "
+                    + "file away, put a backup in its place or rebuild it with `trueup init` and "
+                    + "`trueup import`, then declare that with `trueup restored --reason TEXT` "
+                    + "(docs/backup.md). A copy of books on a server is only to be deleted. \(said)"
+            )
+        case .SQLITE_SCHEMA:
+            self = .schema("The schema changed while \(doing). \(said)")
+        case .SQLITE_ERROR where Self.namesMissingPart(error.message):
+            self = .schema(
+                "The database's tables are not as expected while \(doing); nothing of this step "
+                    + "was written. Undo the change of the schema. \(said)")
+        default:
+            self = .inconsistent(
+                "SQLite refused a statement while \(doing); nothing of this step was written. "
+                    + said)
+        }
+    }
+
+    /// Why the books could not commit what the company's database had committed just before.
+    ///
+    /// - Parameters:
+    ///   - error: What SQLite said.
+    ///   - entries: Of the ledger there.
+    init(_ error: DatabaseError, behind entries: ClosedRange<Int64>) {
+        self = .notWritten(
+            "The books could not be written after your database had committed corrections "
+                + "(\(Self.words(entries)) of the ledger there): these stand, and nothing else of "
+                + "this step was written. See whether the disk of the books is full or has failed, "
+                + "then run again: the run first takes over what the books lack. "
+                + "\(Self.quote(error))")
+    }
+
+    /// Why a copy could not commit what the server of the books has committed.
+    init(_ error: DatabaseError, ofCopyAt path: String, doing: String) {
+        self = .notWritten(
+            "The copy of the books at \(path) could not be written while \(doing). The step stands on "
+                + "the server, and nothing is lost. See whether the disk is full or has failed, then "
+                + "run again: the copy is made anew. \(Self.quote(error))")
+    }
+
+    /// The same as for SQLite where the server that the books stand on did not commit them.
+    func behind(_ entries: ClosedRange<Int64>) -> StoreError {
+        let standing =
+            "\(description) Your database had committed corrections just before "
+            + "(\(Self.words(entries)) of the ledger there): these stand, and the next run first "
+            + "takes over what the books lack."
+        return switch self {
+        case .unavailable: .unavailable(standing)
+        case .notWritten: .notWritten(standing)
+        case .busy: .busy(standing)
+        case .schema: .schema(standing)
+        case .inconsistent: .inconsistent(standing)
+        case .stopped: .stopped(standing)
+        }
+    }
+
+    private static func words(_ entries: ClosedRange<Int64>) -> String {
+        entries.count == 1
+            ? "entry \(entries.lowerBound)"
+            : "entries \(entries.lowerBound) to \(entries.upperBound)"
+    }
+
+    var isBusy: Bool {
+        if case .busy = self { true } else { false }
+    }
+
+    /// SQLite's words and the statement, without its arguments: they are personal data.
+    static func quote(_ error: DatabaseError) -> String {
+        let code = error.extendedResultCode.rawValue
+        let words = "(SQLite \(code): \(error.message ?? "no message"))"
+        guard let sql = error.sql else { return words }
+        return words + " SQL: " + sql.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    private static func namesMissingPart(_ message: String?) -> Bool {
+        guard let message else { return false }
+        return message.hasPrefix("no such") || message.contains("has no column")
+    }
+}
+
+/// Every limit of the store, with its unit.
+enum StoreLimits {
+    /// How long SQLite waits for somebody else's lock before it gives up once.
+    static let busyTimeoutSeconds = 10.0
+    /// How long an erasure waits for those who read the old pages.
+    static let checkpointPatienceMilliseconds = 2000
+    /// How often a transaction is tried when the lock does not come free: 40 s in all.
+    static let busyAttempts = 4
+    /// How long a lock is waited for that keeps a run from opening the database.
+    static let patienceOfReaders = Duration.seconds(busyTimeoutSeconds)
+    /// How long a lock is waited for that keeps a run from writing.
+    static let patienceOfWriters = Duration.seconds(busyTimeoutSeconds * Double(busyAttempts))
+    /// Page cache of a connection; the memory of a job must not depend on the table.
+    static let cacheKibibytes = 4 * 1024
+    /// Page caches of a connection that loads a file: its index is written in random order.
+    static let loadingCacheKibibytes = 16 * 1024
+    /// Rows per transaction where a million may have to be written besides the company's services:
+    /// nobody may be kept waiting for 100 ms.
+    static let rowsPerChunk = 1000
+    /// The same where each row takes several statements.
+    static let correctionsPerChunk = 200
+    /// Corrections of one transaction, each with its ledger entry and event.
+    static let correctionsPerBatch = 100
+    /// The same where each row changes a table and its indexes at random places.
+    static let scatteredRowsPerChunk = 500
+    /// After a write as long as this or longer others get a turn before the next one.
+    static let courteousAfterMilliseconds = 2
+    /// The longest turn that others get between two writes.
+    static let courtesyMilliseconds = 20
+    /// How long a lock is tried for at least: a `status` looks at it for an instant.
+    static let lockPatienceMilliseconds = 250
+    /// How long to pause between two tries for the lock.
+    static let lockPollMilliseconds = 25
+}
+
+/// Keeps one reading connection from one reading to the next.
+///
+/// A new connection reads and parses the whole schema first, which for a small report costs more
+/// than all its rows. Readings may be nested: whoever finds none idle makes another.
+final class IdleReader: Sendable {
+    private let idle = Mutex<DatabaseQueue?>(nil)
+
+    /// The idle connection, for the caller alone; `nil` when there is none.
+    func take() -> DatabaseQueue? {
+        idle.withLock { idle in
+            defer { idle = nil }
+            return idle
+        }
+    }
+
+    /// Keeps a connection that no reading uses any more; a second one closes.
+    func giveBack(_ connection: DatabaseQueue) {
+        idle.withLock { $0 = $0 ?? connection }
+    }
+
+    /// Closes the idle connection, before the one that writes.
+    func close() throws {
+        try take()?.close()
+    }
+}
+
+/// How many rows the next transaction takes, so that it keeps the lock for a short time on this
+/// machine: another process waits for at most a transaction and the pause after it.
+struct BatchSize: Hashable, Sendable {
+    private(set) var rows: Int
+    private let most: Int
+
+    /// Rows of the first transaction, before it is known how long one takes.
+    private static let first = 50
+    private static let fewest = 10
+    /// How long a transaction is to take.
+    static let aim = Duration.milliseconds(20)
+
+    /// - Parameter most: More rows than these are never taken.
+    init(most: Int) {
+        self.most = most
+        rows = min(most, Self.first)
+    }
+
+    /// Notes how long a transaction of `rows` rows took.
+    mutating func note(_ took: Duration) {
+        let share = took / Self.aim
+        // One that was slow by chance halves it at most, and one that was fast doubles it at most.
+        let next = Double(rows) / min(2, max(0.5, share))
+        rows = min(most, max(min(Self.fewest, most), Int(next)))
+    }
+}

@@ -1,0 +1,410 @@
+import GRDB
+package import Subscriptions
+
+/// Loading files of rows: nothing of a file with a line that is refused.
+///
+/// A good file is merged some hundred lines at a time, so that nobody waits for a million; a load
+/// that is killed has merged a part, and loading the file again merges the rest.
+extension SQLiteStore {
+    /// Loads subscription rows.
+    ///
+    /// - Parameters:
+    ///   - columns: The columns that the file has; the others stay as they are on existing rows.
+    ///   - dryRun: Only counts what would change; needs no right to write.
+    ///   - produce: Hands over the lines; if it throws, nothing is loaded and the error passes.
+    /// - Returns: How many lines changed what.
+    /// - Throws: `StoreError`, or what `produce` throws.
+    package func loadSubscriptions(
+        columns: Set<SubscriptionField>, dryRun: Bool = false,
+        _ produce: (_ add: (LocalSubscription) throws -> LineOutcome) throws -> Void
+    ) throws -> LoadCounts {
+        try loadSubscriptions(columns: columns, dryRun: dryRun) { add in
+            try withoutActuallyEscaping(add) { add in try produce { try add($0, nil) } }
+        }
+    }
+
+    /// The same for lines that do not all give the same columns.
+    ///
+    /// With each line comes which columns it gives, the lowest bit for the first of
+    /// `SubscriptionField`; `nil` for those of the file.
+    package func loadSubscriptions(
+        columns: Set<SubscriptionField>, dryRun: Bool = false,
+        partly produce: (_ add: (LocalSubscription, UInt64?) throws -> LineOutcome) throws -> Void
+    ) throws -> LoadCounts {
+        let fields = SubscriptionField.allCases
+        return try load(into: .subscriptions(giving: columns), dryRun: dryRun, produce) {
+            row, given, stage in
+            try stage.add(fields, given: given) { row.value(of: $0) }
+        }
+    }
+
+    /// Loads period rows, in the same way.
+    package func loadTransactions(
+        columns: Set<TransactionField>, dryRun: Bool = false,
+        _ produce: (_ add: (LocalTransaction) throws -> LineOutcome) throws -> Void
+    ) throws -> LoadCounts {
+        try loadTransactions(columns: columns, dryRun: dryRun) { add in
+            try withoutActuallyEscaping(add) { add in try produce { try add($0, nil) } }
+        }
+    }
+
+    /// The same for lines that do not all give the same columns; see `loadSubscriptions`.
+    package func loadTransactions(
+        columns: Set<TransactionField>, dryRun: Bool = false,
+        partly produce: (_ add: (LocalTransaction, UInt64?) throws -> LineOutcome) throws -> Void
+    ) throws -> LoadCounts {
+        let fields = TransactionField.allCases
+        return try load(into: .transactions(giving: columns), dryRun: dryRun, produce) {
+            row, given, stage in
+            try stage.add(fields, given: given) { row.value(of: $0) }
+        }
+    }
+
+    /// Stages all lines, then merges them; `keep` puts a line into the temporary table.
+    func load<Line>(
+        into table: StagedTable, dryRun: Bool,
+        _ produce: (_ add: (Line, UInt64?) throws -> LineOutcome) throws -> Void,
+        _ keep: @escaping (Line, UInt64?, inout LineStage) throws -> LineOutcome
+    ) throws -> LoadCounts {
+        let doing = "loading rows into the table `\(table.name)`"
+        do {
+            let loading = try connectToLoad(dryRun: dryRun, doing)
+            defer { try? loading.close() }
+            let lines = try stage(in: table, on: loading, produce, keep)
+            var counts = LoadCounts()
+            var last: StatementArguments?
+            while true {
+                if !dryRun, let next = try nextUnheld(of: table, after: last, on: loading),
+                    let inserted = try blockingWrite(
+                        doing, on: loading, { db in try insert(next, of: table, db) })
+                {
+                    counts.inserted += inserted
+                    last = next.last
+                    continue
+                }
+                guard try takeNext(of: table, after: &last, on: loading) else { break }
+                guard !dryRun else {
+                    counts = try loading.read { [counts] db in
+                        try compare(table, counted: counts, db)
+                    }
+                    continue
+                }
+                // A merge that is tried again counts once.
+                counts = try blockingWrite(doing, on: loading) { [counts] db in
+                    try merge(table, counted: counts, db)
+                }
+            }
+            counts.unchanged = lines - counts.skippedAsOlder - counts.updated - counts.inserted
+            return counts
+        } catch let error as DatabaseError {
+            throw StoreError(error, doing: doing)
+        }
+    }
+
+    /// A connection of its own; a dry run's leaves the file as it is, byte for byte.
+    func connectToLoad(dryRun: Bool, _ doing: String) throws -> DatabaseQueue {
+        guard dryRun else {
+            guard access == .readWrite else {
+                throw StoreError.inconsistent(
+                    "A command that only reads tried to write while \(doing).")
+            }
+            let connection = try file.connectToWrite(
+                cacheKibibytes: StoreLimits.loadingCacheKibibytes)
+            try mirror?.watch(connection)
+            return connection
+        }
+        let reading = try file.connectToRead()
+        // SQLite knows no other way to write the temporary tables, and nothing else is written.
+        try reading.inDatabase { try $0.execute(sql: "PRAGMA query_only = 0") }
+        return reading
+    }
+
+    /// Fills the temporary table and returns how many lines it holds.
+    private func stage<Line>(
+        in table: StagedTable, on loading: DatabaseQueue,
+        _ produce: (_ add: (Line, UInt64?) throws -> LineOutcome) throws -> Void,
+        _ keep: @escaping (Line, UInt64?, inout LineStage) throws -> LineOutcome
+    ) throws -> Int {
+        try loading.writeWithoutTransaction { db in
+            try db.execute(
+                sql: "PRAGMA temp.cache_size = -\(StoreLimits.loadingCacheKibibytes)")
+            db.add(function: StagedTable.shownText)
+            try db.execute(sql: table.create(StagedTable.lines))
+            try db.execute(sql: table.create(StagedTable.staging))
+            var stage = try LineStage(of: table, db)
+            // Deferred: only the temporary database is written, so nobody is locked out.
+            try db.inTransaction(.deferred) {
+                try produce { line, given in try keep(line, given, &stage) }
+                return .commit
+            }
+            return stage.lines
+        }
+    }
+
+    /// The next lines, where the table holds no row between them; `nil` for other lines, or none.
+    ///
+    /// Not through `read`: what that sets and resets has SQLite compile every statement anew.
+    private func nextUnheld(
+        of table: StagedTable, after last: StatementArguments?, on loading: DatabaseQueue
+    ) throws -> StagedTable.Part? {
+        guard table.writesBeside == nil else { return nil }
+        return try loading.writeWithoutTransaction { db in
+            let followsAKey = last != nil
+            let full = try db.cachedStatement(sql: table.lastOfNext(afterAKey: followsAKey))
+            let end =
+                try Row.fetchOne(full, arguments: last ?? [])
+                ?? Row.fetchOne(
+                    db.cachedStatement(sql: table.lastOfAll(afterAKey: followsAKey)),
+                    arguments: last ?? [])
+            guard let end else { return nil }
+            let part = StagedTable.Part(
+                after: last, last: StatementArguments(end.databaseValues))
+            return try isHeld(part, of: table, db) ? nil : part
+        }
+    }
+
+    private func isHeld(
+        _ part: StagedTable.Part, of table: StagedTable, _ db: Database
+    ) throws -> Bool {
+        let statement = try db.cachedStatement(sql: table.isHeld(afterAKey: part.after != nil))
+        return try Bool.fetchOne(statement, arguments: part.arguments) ?? true
+    }
+
+    /// Inserts lines that meet no row, without looking for one of each.
+    ///
+    /// - Returns: How many; `nil` where somebody else has stored a row between them meanwhile.
+    private func insert(
+        _ part: StagedTable.Part, of table: StagedTable, _ db: Database
+    ) throws -> Int? {
+        guard try !isHeld(part, of: table, db) else { return nil }
+        try db.cachedStatement(sql: table.insertPart(afterAKey: part.after != nil))
+            .execute(arguments: part.arguments)
+        return db.changesCount
+    }
+
+    /// Puts the next lines up for a merge, in the temporary database alone; whether there are any.
+    private func takeNext(
+        of table: StagedTable, after last: inout StatementArguments?, on loading: DatabaseQueue
+    ) throws -> Bool {
+        let (found, key) = try loading.writeWithoutTransaction { [last] db in
+            try db.cachedStatement(sql: "DELETE FROM \(StagedTable.staging)").execute()
+            try db.cachedStatement(sql: table.takeNext(afterAKey: last != nil))
+                .execute(arguments: last ?? [])
+            guard db.changesCount > 0 else { return (false, last) }
+            let row = try Row.fetchOne(db.cachedStatement(sql: table.lastKey))
+            return (true, row.map { StatementArguments($0.databaseValues) })
+        }
+        last = key
+        return found
+    }
+
+    /// The statements are long, and a million rows need each of them two thousand times.
+    private func merge(
+        _ table: StagedTable, counted before: LoadCounts, _ db: Database
+    ) throws -> LoadCounts {
+        var counts = before
+        counts.skippedAsOlder +=
+            try Int.fetchOne(db.cachedStatement(sql: table.countOlder)) ?? 0
+        if let writes = table.writesBeside {
+            // Counted before: what a line changes here and there is one row.
+            if let updates = table.countUpdates {
+                counts.updated += try Int.fetchOne(db.cachedStatement(sql: updates)) ?? 0
+            }
+            // Before the rows themselves, while it shows which of the lines are older.
+            for write in writes { try db.cachedStatement(sql: write).execute() }
+            if let update = table.update { try db.cachedStatement(sql: update).execute() }
+        } else if let update = table.update {
+            try db.cachedStatement(sql: update).execute()
+            counts.updated += db.changesCount
+        }
+        try db.cachedStatement(sql: table.insert).execute()
+        counts.inserted += db.changesCount
+        return counts
+    }
+
+    /// What a merge would count.
+    private func compare(
+        _ table: StagedTable, counted before: LoadCounts, _ db: Database
+    ) throws -> LoadCounts {
+        var counts = before
+        counts.skippedAsOlder += try Int.fetchOne(db, sql: table.countOlder) ?? 0
+        if let updates = table.countUpdates {
+            counts.updated += try Int.fetchOne(db, sql: updates) ?? 0
+        }
+        counts.inserted += try Int.fetchOne(db, sql: table.countInserts) ?? 0
+        return counts
+    }
+}
+
+/// What became of one line of a file that is being loaded.
+package enum LineOutcome: Hashable, Sendable {
+    case accepted
+    /// The file holds this key already; the first line counts.
+    case duplicateKey
+    /// An earlier receipt named all of this one's subscriptions, and for the same customer.
+    case repeated
+}
+
+extension SQLiteStore {
+    /// Loads what the company's own endpoint received into the inbox: all of a file or nothing.
+    ///
+    /// A notification that was received at an unknown time counts as received now: an absent time
+    /// would say that it was not.
+    ///
+    /// - Parameters:
+    ///   - app: Whose notifications they are; `nil` when the file does not say.
+    ///   - dryRun: Only counts what would change; needs no right to write.
+    ///   - produce: Hands over the notifications; if it throws, nothing is loaded.
+    /// - Returns: How many were new, completed a recovered one, or were known.
+    /// - Throws: `StoreError`, or what `produce` throws.
+    package func loadNotifications(
+        of app: AppIdentity?, dryRun: Bool = false,
+        _ produce: (_ add: (ReceivedNotification) throws -> LineOutcome) throws -> Void
+    ) throws -> LoadCounts {
+        let doing = "loading notifications into the inbox"
+        do {
+            let loading = try connectToLoad(dryRun: dryRun, doing)
+            defer { try? loading.close() }
+            let lines = try stageNotifications(on: loading, produce)
+            guard !dryRun else {
+                return try loading.read { db in try compareNotifications(lines: lines, db) }
+            }
+            return try blockingWrite(doing, on: loading) { db in
+                try mergeNotifications(of: app, lines: lines, db)
+            }
+        } catch let error as DatabaseError {
+            throw StoreError(error, doing: doing)
+        }
+    }
+
+    private func stageNotifications(
+        on loading: DatabaseQueue,
+        _ produce: (_ add: (ReceivedNotification) throws -> LineOutcome) throws -> Void
+    ) throws -> Int {
+        try loading.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE temp.trueup_staged (
+                        notification_uuid TEXT PRIMARY KEY, received_at INTEGER) WITHOUT ROWID
+                    """)
+            let statement = try db.cachedStatement(
+                sql: "INSERT OR IGNORE INTO temp.trueup_staged VALUES (?, ?)")
+            var lines = 0
+            try db.inTransaction(.deferred) {
+                try produce { line in
+                    try statement.execute(
+                        arguments: [line.notificationUUID, line.receivedAt?.unixMilliseconds])
+                    guard db.changesCount > 0 else { return .duplicateKey }
+                    lines += 1
+                    return .accepted
+                }
+                return .commit
+            }
+            return lines
+        }
+    }
+
+    private func mergeNotifications(
+        of app: AppIdentity?, lines: Int, _ db: Database
+    ) throws -> LoadCounts {
+        let now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+        var counts = LoadCounts()
+        try db.execute(
+            sql: """
+                UPDATE main.trueup_notifications AS t
+                SET received_at = ifnull(s.received_at, \(now))
+                FROM temp.trueup_staged AS s
+                WHERE \(Self.learnsTime)
+                """)
+        counts.updated = db.changesCount
+        try db.execute(
+            sql: """
+                INSERT INTO main.trueup_notifications (
+                    notification_uuid, bundle_id, environment, received_at)
+                SELECT notification_uuid, ?, ?, ifnull(received_at, \(now))
+                FROM temp.trueup_staged AS s WHERE \(Self.isNew)
+                """,
+            arguments: [app?.bundleID, app?.environment.rawValue])
+        counts.inserted = db.changesCount
+        counts.unchanged = lines - counts.updated - counts.inserted
+        return counts
+    }
+
+    /// What a merge would count.
+    private func compareNotifications(lines: Int, _ db: Database) throws -> LoadCounts {
+        var counts = LoadCounts()
+        counts.updated =
+            try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FROM temp.trueup_staged AS s
+                    CROSS JOIN main.trueup_notifications AS t WHERE \(Self.learnsTime)
+                    """) ?? 0
+        counts.inserted =
+            try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM temp.trueup_staged AS s WHERE \(Self.isNew)") ?? 0
+        counts.unchanged = lines - counts.updated - counts.inserted
+        return counts
+    }
+
+    /// A stored notification of which the line knows when it was received.
+    private static let learnsTime = """
+        t.notification_uuid = s.notification_uuid AND (t.received_at IS NULL
+            OR (s.received_at IS NOT NULL AND s.received_at <> t.received_at))
+        """
+
+    private static let isNew = """
+        NOT EXISTS (SELECT 1 FROM main.trueup_notifications AS t
+            WHERE t.notification_uuid = s.notification_uuid)
+        """
+}
+
+extension SQLiteStore {
+    /// Loads the rows that receipts name, all of a receipt's or none.
+    ///
+    /// A customer's receipts name the same subscriptions again and again: what agrees is loaded once,
+    /// and of a customer or token that only one of them gives, that. A receipt that names another
+    /// customer or token for a subscription than an earlier one is a `.duplicateKey`.
+    ///
+    /// - Parameters:
+    ///   - columns: The columns that the file has, besides the receipt.
+    ///   - dryRun: Only counts what would change; needs no right to write.
+    ///   - produce: Hands over the rows of each receipt and which columns its line gives, as with
+    ///     `loadSubscriptions`; if it throws, nothing is loaded and the error passes.
+    /// - Returns: How many subscriptions changed what.
+    /// - Throws: `StoreError`, or what `produce` throws.
+    package func loadReceipts(
+        columns: Set<SubscriptionField>, dryRun: Bool = false,
+        _ produce: (_ add: ([LocalSubscription], UInt64?) throws -> LineOutcome) throws -> Void
+    ) throws -> LoadCounts {
+        let table = StagedTable.subscriptions(giving: columns)
+        let fields = SubscriptionField.allCases
+        let completion = table.complete(["customer_id", "app_account_token"])
+        return try load(into: table, dryRun: dryRun, produce) { rows, given, stage in
+            try stage.addTogether { stage in
+                var outcome = rows.isEmpty ? LineOutcome.accepted : .repeated
+                for row in rows {
+                    let outcomeOfRow = try stage.add(fields, given: given) { row.value(of: $0) }
+                    if outcomeOfRow == .accepted {
+                        outcome = .accepted
+                    } else {
+                        try stage.db.cachedStatement(sql: completion).execute(
+                            arguments: Self.completion(row, given))
+                        guard stage.db.changesCount > 0 else { return .duplicateKey }
+                    }
+                }
+                return outcome
+            }
+        }
+    }
+
+    private static func completion(
+        _ row: LocalSubscription, _ given: UInt64?
+    ) -> StatementArguments {
+        [
+            row.customerID, row.appAccountToken, given.map { Int64(bitPattern: $0) },
+            row.key.bundleID, row.key.environment, row.key.originalTransactionID,
+            row.customerID, row.appAccountToken,
+        ]
+    }
+}

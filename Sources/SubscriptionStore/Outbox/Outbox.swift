@@ -1,0 +1,199 @@
+import GRDB
+package import Subscriptions
+
+/// Puts an event into the outbox, inside the transaction that changes the row and writes the
+/// ledger: there is never a correction without its event, nor an event without its correction.
+struct OutboxWriter {
+    let db: Database
+    /// `nil` when no events are sent.
+    let naming: EventNaming?
+
+    /// Writes the event of an entry that was just appended.
+    func append(_ entry: LedgerEntry) throws {
+        guard let naming else { return }
+        let row = try self.row(of: entry.subscription)
+        guard let event = naming.event(of: entry, leaving: row) else { return }
+        let message = EventMessage(
+            event: event, entry: entry, row: row, restored: try lastRestore())
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_outbox (
+                    ledger_entry, idempotency_key, event, bundle_id, environment,
+                    original_transaction_id, body, next_attempt_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(
+            arguments: [entry.number, message.idempotencyKey, event.rawValue]
+                + entry.subscription.arguments
+                + [message.json.rendered, entry.writtenAt.unixMilliseconds])
+    }
+
+    /// When it was last noticed that the ledger had gone back.
+    private func lastRestore() throws -> Timestamp? {
+        let statement = try db.cachedStatement(sql: "SELECT max(noticed_at) FROM trueup_restores")
+        return try Int64.fetchOne(statement).map(Timestamp.init(unixMilliseconds:))
+    }
+
+    private func row(of key: SubscriptionKey) throws -> LocalSubscription? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(LocalSubscription.columns) FROM subscriptions AS s
+                WHERE s.bundle_id = ? AND s.environment = ? AND s.original_transaction_id = ?
+                """)
+        // At the cursor, where bytes that are no text are still seen.
+        let rows = try Row.fetchCursor(statement, arguments: key.arguments)
+        return try rows.next().map { LocalSubscription($0) }
+    }
+}
+
+/// The events that wait for delivery, each written with the correction that it reports.
+///
+/// Every method is one short transaction.
+extension SQLiteStore {
+    /// Events due for delivery: at most one per subscription, because an undelivered older event of
+    /// the same subscription holds back newer ones.
+    ///
+    /// Those that failed least often come first, then the older. One is due, too, whose next attempt
+    /// lies more than `OutboxEvent.farthestAttemptMilliseconds` ahead.
+    package func dueEvents(
+        at now: Timestamp, limit: Int
+    ) async throws(StoreError) -> [OutboxEvent] {
+        try await read("reading the events to tell") { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT o.ledger_entry, o.idempotency_key, o.event, o.bundle_id, o.environment,
+                        o.original_transaction_id, o.body, o.attempts
+                    FROM trueup_outbox AS o
+                    WHERE \(OutboxTotals.isNext)
+                        AND (o.next_attempt_at <= ?1 OR o.next_attempt_at > ?2)
+                    ORDER BY o.attempts, o.ledger_entry LIMIT ?3
+                    """)
+            let arguments: StatementArguments = [
+                now.unixMilliseconds, now.farthestAttempt.unixMilliseconds, limit,
+            ]
+            return try Row.fetchAll(statement, arguments: arguments).map { row in
+                OutboxEvent(
+                    ledgerEntry: row.integer(at: 0) ?? 0, idempotencyKey: row.requiredText(at: 1),
+                    event: row.requiredText(at: 2), subscription: SubscriptionKey(row, at: 3),
+                    body: row.requiredText(at: 6), attempts: row.number(at: 7) ?? 0)
+            }
+        }
+    }
+
+    /// Records the result of an attempt; the message of a delivered event is deleted.
+    package func record(
+        _ result: TellingResult, of event: OutboxEvent, at now: Timestamp
+    ) async throws(StoreError) {
+        try await write("noting that the event of entry \(event.ledgerEntry) was told") { db in
+            switch result {
+            case .told:
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE trueup_outbox SET told_at = ?, body = NULL, last_error = NULL
+                        WHERE ledger_entry = ?
+                        """
+                ).execute(arguments: [now.unixMilliseconds, event.ledgerEntry])
+            case .failed(let reason, let nextAttempt):
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE trueup_outbox SET attempts = ?, last_attempt_at = ?, last_error = ?,
+                            next_attempt_at = coalesce(?, next_attempt_at), given_up_at = ?
+                        WHERE ledger_entry = ?
+                        """
+                ).execute(arguments: [
+                    event.attempts + 1, now.unixMilliseconds, reason,
+                    nextAttempt?.unixMilliseconds,
+                    nextAttempt == nil ? now.unixMilliseconds : nil, event.ledgerEntry,
+                ])
+            }
+        }
+    }
+
+    /// Makes no event due before that moment, because the receiver does not work; neither one whose
+    /// next attempt lies further ahead than any may.
+    package func postpone(until moment: Timestamp) async throws(StoreError) {
+        try await write("postponing the events to tell") { db in
+            try db.execute(
+                sql: """
+                    UPDATE trueup_outbox SET next_attempt_at = ?1
+                    WHERE told_at IS NULL AND given_up_at IS NULL
+                        AND (next_attempt_at < ?1 OR next_attempt_at > ?2)
+                    """,
+                arguments: [moment.unixMilliseconds, moment.farthestAttempt.unixMilliseconds])
+        }
+    }
+
+    /// Makes the events that were given up wait again, from the first attempt; says how many.
+    ///
+    /// One whose message was erased is none of them.
+    package func retryGivenUp(at now: Timestamp) async throws(StoreError) -> Int {
+        try await write("taking up the events that were given up") { db in
+            try db.execute(
+                sql: """
+                    UPDATE trueup_outbox
+                    SET given_up_at = NULL, attempts = 0, next_attempt_at = ?
+                    WHERE given_up_at IS NOT NULL AND body IS NOT NULL
+                    """,
+                arguments: [now.unixMilliseconds])
+            return db.changesCount
+        }
+    }
+
+    /// Counts the outbox; what is due already has its next attempt at `now` at the latest.
+    package func outboxTotals(at now: Timestamp) async throws(StoreError) -> OutboxTotals {
+        try await read("counting the events to tell") { db in try OutboxTotals(db, at: now) }
+    }
+}
+
+extension Timestamp {
+    /// A next attempt after this was noted under a wrong clock.
+    fileprivate var farthestAttempt: Timestamp {
+        adding(milliseconds: OutboxEvent.farthestAttemptMilliseconds)
+    }
+}
+
+extension OutboxTotals {
+    /// That the event `o` waits, and no older one of its subscription.
+    fileprivate static let isNext = """
+        o.told_at IS NULL AND o.given_up_at IS NULL
+            AND NOT EXISTS (
+                SELECT 1 FROM trueup_outbox AS older
+                WHERE older.told_at IS NULL AND older.given_up_at IS NULL
+                    AND older.bundle_id = o.bundle_id
+                    AND older.environment = o.environment
+                    AND older.original_transaction_id = o.original_transaction_id
+                    AND older.ledger_entry < o.ledger_entry)
+        """
+
+    /// Counts the outbox as it stands at a moment.
+    init(_ db: Database, at now: Timestamp) throws {
+        self.init()
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT count(told_at), count(iif(body IS NULL, NULL, given_up_at)),
+                    count(iif(body IS NULL, given_up_at, NULL)), count(*)
+                FROM trueup_outbox
+                """)
+        guard let row else { return }
+        told = row.number(at: 0) ?? 0
+        givenUp = row.number(at: 1) ?? 0
+        erased = row.number(at: 2) ?? 0
+        waiting = (row.number(at: 3) ?? 0) - told - givenUp - erased
+        nextAttempt = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT min(iif(o.next_attempt_at > ?2, ?1, o.next_attempt_at))
+                FROM trueup_outbox AS o WHERE \(Self.isNext)
+                """,
+            arguments: [now.unixMilliseconds, now.farthestAttempt.unixMilliseconds]
+        ).map(Timestamp.init(unixMilliseconds:))
+        lastError = try String.fetchOne(
+            db,
+            sql: """
+                SELECT last_error FROM trueup_outbox
+                WHERE told_at IS NULL AND body IS NOT NULL AND last_error IS NOT NULL
+                ORDER BY last_attempt_at DESC, ledger_entry DESC LIMIT 1
+                """)
+    }
+}

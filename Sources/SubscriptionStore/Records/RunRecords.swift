@@ -1,0 +1,362 @@
+import GRDB
+package import Subscriptions
+
+/// How a run begins, what it comes to, and how it ends.
+extension SQLiteStore {
+    /// Records the run and opens its pass: the unfinished one of the same job, mode and settings
+    /// digest where it began less than `RunHeader.continuesWithinMilliseconds(killed:)` before, else
+    /// a new one.
+    ///
+    /// Older unfinished passes of the job are dropped; their written corrections stay for the next
+    /// report.
+    package func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass {
+        try await rememberEndedRuns()
+        try await discardUnendedLists()
+        let doing = "recording the run \(run.runID)"
+        let dated = ChecksOfAnotherClock(run: run)
+        if try await read(doing, dated.isNeeded) {
+            try await inChunks(doing, from: .first, dated.date)
+        }
+        let decided = FindingsDecidedAnew(run: run)
+        if try await read(doing, decided.isNeeded) {
+            try await inChunks(doing, from: "", decided.ask)
+        }
+        let checked = FindingsOfChecks(run: run)
+        if try await read(doing, checked.isNeeded) {
+            try await inChunks(doing, from: "", checked.ask)
+        }
+        let resting = RestingQuestions(run: run)
+        while try await write(doing, resting.wakeUp) {}
+        let counted = try await read(doing) { db in
+            try MeasureText.encode(ControlCount(db: db, header: run).begin())
+        }
+        let opened = try await write(doing) { db in
+            try PassOpening(db: db, run: run, counted: counted).begin()
+        }
+        try await askAgain(opened, doing)
+        let owed = try await read(doing) { db in
+            try OwedFindings.all(for: opened, of: run, db)
+        }
+        for source in owed {
+            guard let first = try await read(doing, source.first) else { continue }
+            try await inChunks(doing, from: first, source.take)
+        }
+        for lost in try await read(doing, UnconcludedQuestions.all) {
+            try await inChunks(doing, from: .first, lost.putBack)
+        }
+        try await write(doing) { db in
+            try ReportedEntries(db: db).forgetUnpublished(
+                except: run.runID, judgedRows: run.judgesRows)
+        }
+        try await purgeEndedPasses()
+        return try await read(doing) { db in try PassOpening.describe(opened, db) }
+    }
+
+    /// Lets the walk ask again about rows that were cut off or have changed since they were judged.
+    private func askAgain(_ opened: PassOpening.Opened, _ doing: String) async throws(StoreError) {
+        guard opened.resumedFrom != nil else { return }
+        while true {
+            let keys = try await read(doing) { db in try PassOpening.cutOff(opened, db) }
+            guard !keys.isEmpty else { break }
+            try await write(doing) { db in try PassOpening.askAgain(about: keys, opened, db) }
+        }
+        var place: PassOpening.Place? = .init()
+        while let start = place {
+            let chunk = try await read(doing) { db in
+                try PassOpening.moved(from: start, opened, db)
+            }
+            place = chunk.next
+            guard !chunk.keys.isEmpty else { continue }
+            try await write(doing) { db in
+                try PassOpening.askAgain(about: chunk.keys, opened, db)
+            }
+        }
+    }
+
+    /// How many of the rows that the run is about are not settled in the pass.
+    package func unreachedRows(
+        in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> Int {
+        guard run.missesWhatItLeaves else { return 0 }
+        let isWhole = run.coversEveryRow
+        return try await read("counting the rows that were not reached") { db in
+            try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FROM subscriptions AS s \(isWhole ? "" : Self.asked)
+                    WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
+                        AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
+                            WHERE \(FindingLook.isOfAnApp(narrowing: "w.narrowing", of: "s")))
+                    """,
+                arguments: (isWhole ? StatementArguments() : [pass.passID])
+                    + [pass.passID, pass.passID, TextList.encode(run.narrowing)]) ?? 0
+        }
+    }
+
+    /// The rows `s` about which the run was to ask.
+    private static let asked = """
+        JOIN (SELECT bundle_id, environment, original_transaction_id
+                FROM trueup_pass_questions WHERE pass_id = ?
+            UNION SELECT bundle_id, environment, original_transaction_id FROM trueup_agenda
+                WHERE \(AgendaLines.isForThisRun())) AS q
+            ON q.bundle_id = s.bundle_id AND q.environment = s.environment
+                AND q.original_transaction_id = s.original_transaction_id
+        """
+
+    /// The findings of the pass that count for the exit status: unresolved ones, by severity.
+    package func unresolvedFindings(
+        of pass: OpenPass
+    ) async throws(StoreError) -> [Severity: Int] {
+        try await read("counting unresolved findings") { db in
+            var counts = try Self.unresolved(pass.passID, db)
+            for severity in try Self.acknowledgedSeverities(pass.passID, db) {
+                counts[severity, default: 0] -= 1
+            }
+            return counts.filter { $0.value > 0 }
+        }
+    }
+
+    /// Those of them that were not open when the last run ended.
+    package func newFindings(
+        of pass: OpenPass
+    ) async throws(StoreError) -> [Severity: Int] {
+        // What is acknowledged was open before.
+        try await read("counting new findings") { db in
+            try Self.unresolved(
+                pass.passID, db,
+                butFor: """
+                    AND (\(OwedFindings.wasOwed)
+                        OR NOT EXISTS (SELECT 1 FROM trueup_findings AS h
+                            WHERE h.finding_id = f.finding_id
+                                AND h.state IN \(FindingLook.unresolved)))
+                    """)
+        }
+    }
+
+    /// Counts what nothing has mended, by severity; `condition` leaves findings `f` out.
+    private static func unresolved(
+        _ passID: Int64, _ db: Database, butFor condition: String = ""
+    ) throws -> [Severity: Int] {
+        var counts: [Severity: Int] = [:]
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT f.severity, count(*) FROM trueup_pass_findings AS f
+                LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                WHERE f.pass_id = ? AND f.superseded_by IS NULL
+                    AND f.action NOT IN ('corrected', 'inserted', 'recovered')
+                    AND ifnull(c.fate, '') <> 'applied'
+                    \(condition)
+                GROUP BY f.severity
+                """,
+            arguments: [passID])
+        while let row = try rows.next() {
+            guard let severity = Severity(rawValue: row.requiredText(at: 0)) else { continue }
+            counts[severity] = row.number(at: 1)
+        }
+        return counts
+    }
+
+    /// The severities of unresolved findings that somebody has acknowledged as they are.
+    private static func acknowledgedSeverities(
+        _ passID: Int64, _ db: Database
+    ) throws -> [Severity] {
+        let started = try Int64.fetchOne(
+            db, sql: "SELECT started FROM trueup_runs WHERE pass_id = ? ORDER BY run_seq DESC",
+            arguments: [passID])
+        let now = Timestamp(unixMilliseconds: started ?? 0)
+        return try Acknowledgements(db: db).standing(inPass: passID, at: now).compactMap {
+            standing in
+            try String.fetchOne(
+                db,
+                sql: """
+                    SELECT f.severity FROM trueup_pass_findings AS f
+                    LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+                    WHERE f.finding_seq = ?
+                        AND f.action NOT IN ('corrected', 'inserted', 'recovered')
+                        AND ifnull(c.fate, '') <> 'applied'
+                    """,
+                arguments: [standing.findingSequence]
+            ).flatMap(Severity.init(rawValue:))
+        }
+    }
+
+    /// Records how the run ended and closes its pass, or leaves it to the next run.
+    ///
+    /// Where the conclusion says so, rows that the pass did not settle become undecided
+    /// (`deadline`) in this run's report; a run that continues the pass asks them after all.
+    /// Planned corrections that were not applied leave their findings' action as `planned`. Notes about
+    /// rows that the company deleted go where the table's size was accepted.
+    ///
+    /// - Parameters:
+    ///   - conclusion: What the run knows of its end.
+    ///   - pass: The run's pass.
+    ///   - run: The run.
+    ///   - ended: The time, asked when everything else is done; `nil` takes the conclusion's.
+    ///   - progress: Takes how many rows are done, and of how many.
+    /// - Throws: `StoreError`.
+    package func conclude(
+        _ conclusion: RunConclusion, in pass: OpenPass, run: RunHeader,
+        ended: (@Sendable () -> Timestamp)? = nil, progress: (Int, Int) -> Void = { _, _ in }
+    ) async throws(StoreError) {
+        let doing = "concluding the run \(run.runID)"
+        try await sealPlan(of: pass, run: run)
+        let reference = try await read(doing) { db in try RunReference(run, in: pass, db) }
+        let chunks = ChunkedConclusion(run: reference, header: run, conclusion: conclusion)
+        let steps = chunks.steps
+        let rows = try await read(doing) { db in try steps.map { try chunks.rows(of: $0, db) } }
+        // The rows of the pass are deleted after the run's last transaction.
+        let total = rows.reduce(0, +) + (conclusion.closesPass ? rows.first ?? 0 : 0)
+        var done = 0
+        for (step, rows) in zip(steps, rows) {
+            let before = done
+            try await inShortChunks(doing, from: .first, step.run) { count in
+                done = min(before + rows, done + count)
+                progress(done, total)
+            }
+            done = before + rows
+        }
+        let heldBack = HeldBackCauses(run: reference)
+        if let first = try await read(doing, heldBack.first) {
+            try await inChunks(doing, from: first, heldBack.write)
+        }
+        let findings = RunFindings(run: reference, started: run.started)
+        if let first = try await read(doing, findings.first) {
+            try await inChunks(doing, from: first, findings.report)
+        }
+        let tally = try await read(doing) { db in
+            try ConclusionTally(of: reference, header: run, conclusion, db)
+        }
+        var concluded = conclusion
+        if let ended { concluded.ended = ended() }
+        let conclusion = concluded
+        try await write(doing) { db in
+            try RunConclusionWriter(
+                db: db, run: reference, header: run, conclusion: conclusion, tally: tally
+            ).write()
+        }
+        // The run has ended: what cannot be done now, the next one does.
+        do {
+            try await rememberEndedRuns()
+            if conclusion.closesPass {
+                try await purgeEndedPasses { count in
+                    done = min(total, done + count)
+                    progress(done, total)
+                }
+            }
+            try await forgetGoneRows(after: conclusion, of: run)
+        } catch {}
+    }
+}
+
+extension SQLiteStore {
+    /// What is owed to some apps, and how old the oldest word about one of their rows is.
+    ///
+    /// - Parameter apps: Those that a run was for alone.
+    /// - Returns: Subscriptions about which the next run must ask, and when Apple signed the oldest of
+    ///   the statements by which rows were judged last.
+    /// - Throws: `StoreError` when it cannot be read.
+    package func owedAndOldestCheck(
+        of apps: [AppIdentity]
+    ) async throws(StoreError) -> (owed: Int, oldestCheck: Timestamp?) {
+        try await read("counting what is owed to some apps") { db in
+            var owed = 0
+            var oldest: Int64?
+            for app in Set(apps) {
+                let arguments: StatementArguments = [app.bundleID, app.environment.rawValue]
+                let count = try Int.fetchOne(
+                    db,
+                    sql: """
+                        SELECT count(*) FROM trueup_agenda WHERE bundle_id = ? AND environment = ?
+                        """, arguments: arguments)
+                owed &+= count ?? 0
+                let check = try Int64.fetchOne(
+                    db,
+                    sql: """
+                        SELECT min(ifnull(signed_date, asked_at)) FROM trueup_checks
+                        WHERE bundle_id = ? AND environment = ?
+                        """, arguments: arguments)
+                oldest = [oldest, check].compactMap(\.self).min()
+            }
+            return (owed, oldest.map(Timestamp.init(unixMilliseconds:)))
+        }
+    }
+}
+
+/// Whether a run's report is published: only then do its corrections count as reported.
+extension SQLiteStore {
+    /// Says, before the run begins, that a report of it will be published.
+    ///
+    /// If the process is killed before `reportWasPublished`, even after the run was concluded, the
+    /// next run's report shows the corrections that this one's would have shown.
+    package func reportIsAwaited(ofRun runID: String) async throws(StoreError) {
+        try await write("announcing the report of the run \(runID)") { db in
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO trueup_awaited_reports VALUES (?)",
+                arguments: [runID])
+        }
+    }
+
+    /// Notes that a concluded run ended later: its report is a part of it.
+    package func noteEnd(ofRun runID: String, at ended: Timestamp) throws {
+        try blockingWrite("noting the end of the run \(runID)", on: connection) { db in
+            try db.execute(
+                sql: "UPDATE trueup_runs SET ended = ?1 WHERE run_id = ?2 AND ended < ?1",
+                arguments: [ended.unixMilliseconds, runID])
+        }
+    }
+
+    /// Says that the report has its final name.
+    package func reportWasPublished(ofRun runID: String) async throws(StoreError) {
+        try await write("noting the report of the run \(runID)") { db in
+            try db.execute(
+                sql: "DELETE FROM trueup_awaited_reports WHERE run_id = ?", arguments: [runID])
+        }
+    }
+
+    /// Says that the report of a run that ended will not have its final name: the run stands in the
+    /// books as one that ended with status 74.
+    ///
+    /// - Parameters:
+    ///   - runID: The run.
+    ///   - reason: Why, as a part of a sentence.
+    /// - Throws: `StoreError` when the books cannot be written either; the next run notes it then.
+    package func reportIsMissing(
+        ofRun runID: String, because reason: String
+    ) async throws(StoreError) {
+        try await write("noting that the run \(runID) left no report") { db in
+            try ReportedEntries(db: db).noteMissing(reportOf: runID, because: reason)
+        }
+    }
+
+    /// Runs whose reports were announced and not said to have their final name.
+    package func awaitedReports() throws(StoreError) -> [String] {
+        do {
+            return try stream("looking for runs without a report") { db in
+                try String.fetchAll(
+                    db, sql: "SELECT run_id FROM trueup_awaited_reports ORDER BY run_id")
+            }
+        } catch {
+            throw StoreError(error, doing: "looking for runs without a report")
+        }
+    }
+
+    /// Whether an undo of the run was killed before its report was published.
+    package func awaitsReportOfUndo(ofRun runID: String) throws(StoreError) -> Bool {
+        do {
+            return try stream("looking for undos without a report") { db in
+                try Bool.fetchOne(
+                    db,
+                    sql: """
+                        SELECT EXISTS (SELECT 1 FROM trueup_awaited_reports AS a
+                            JOIN trueup_runs AS r ON r.run_id = a.run_id
+                            JOIN trueup_applications AS u ON u.pass_id = r.pass_id
+                            WHERE u.undo_of = ?)
+                        """,
+                    arguments: [runID]) ?? false
+            }
+        } catch {
+            throw StoreError(error, doing: "looking for undos without a report")
+        }
+    }
+}

@@ -1,0 +1,414 @@
+import Crypto
+import GRDB
+package import Subscriptions
+
+/// What earlier runs noted about single subscriptions.
+extension SQLiteStore {
+    /// What is noted about these subscriptions, held or not; those without a note are left out.
+    package func notes(
+        about keys: [SubscriptionKey]
+    ) async throws(StoreError) -> [SubscriptionKey: RowNotes] {
+        try await read("reading what is noted about rows") { db in
+            let statement = try db.cachedStatement(sql: Self.noted)
+            var notes: [SubscriptionKey: RowNotes] = [:]
+            for key in Set(keys) {
+                // At its cursor: to copy the row costs more than to read it.
+                let cursor = try Row.fetchCursor(statement, arguments: key.arguments)
+                guard let row = try cursor.next() else { continue }
+                let noted = try Self.notes(row, of: key, db)
+                if noted != RowNotes() { notes[key] = noted }
+            }
+            return notes
+        }
+    }
+
+    private static let noted = """
+        SELECT a.first_day, a.last_day, a.distinct_days, h.revision, h.periods, h.periods_sha256,
+            EXISTS (SELECT 1 FROM trueup_findings AS f
+                WHERE f.bundle_id = s.bundle_id AND f.environment = s.environment
+                    AND f.original_transaction_id = s.original_transaction_id
+                    AND f.kind IN ('transaction_missing', 'transaction_unknown')
+                    AND f.state IN ('new', 'open', 'recurring', 'acknowledged')),
+            EXISTS (SELECT 1 FROM trueup_stand_ins AS i
+                WHERE i.bundle_id = s.bundle_id AND i.environment = s.environment
+                    AND i.true_original = s.original_transaction_id),
+            \(CheckRecord.columns(of: "k")), \(PaidNeighbours.exist(beside: "k")),
+            \(NewestStatements.date(of: "s", check: "k"))
+        FROM (SELECT ? AS bundle_id, ? AS environment, ? AS original_transaction_id) AS s
+        LEFT JOIN trueup_absences AS a ON a.bundle_id = s.bundle_id
+            AND a.environment = s.environment
+            AND a.original_transaction_id = s.original_transaction_id
+        LEFT JOIN trueup_history_revisions AS h ON h.bundle_id = s.bundle_id
+            AND h.environment = s.environment
+            AND h.original_transaction_id = s.original_transaction_id
+        LEFT JOIN trueup_checks AS k ON k.bundle_id = s.bundle_id
+            AND k.environment = s.environment
+            AND k.original_transaction_id = s.original_transaction_id
+        """
+
+    private static func notes(
+        _ row: Row, of key: SubscriptionKey, _ db: Database
+    ) throws -> RowNotes {
+        var notes = RowNotes()
+        if let day = row.text(at: 0), let days = row.number(at: 2) {
+            notes.absence = AbsenceRecord(
+                firstDay: day, lastDay: row.requiredText(at: 1), distinctDays: days)
+        }
+        if let revision = row.text(at: 3) {
+            var mark = HistoryMark(revision: revision, periods: nil)
+            if let periods = row.number(at: 4), let digest = row.text(at: 5) {
+                mark.periods = PeriodsDigest(periods: periods, sha256: digest)
+            }
+            notes.history = mark
+        }
+        notes.hasOpenPeriods = row.number(at: 6) == 1
+        if row.number(at: 7) == 1 { notes.standIns = try StandIns(db: db).rows(of: key) }
+        notes.check = CheckRecord(row, at: 8)
+        notes.newestStatement = row.time(at: 9 + CheckRecord.columns.count)
+        if row.number(at: 8 + CheckRecord.columns.count) == 1 {
+            let neighbours = PaidNeighbours(db: db)
+            notes.neighbours = try neighbours.rows(beside: key)
+            if !notes.neighbours.isEmpty {
+                notes.isKnownOverlap = try neighbours.isKnownOverlap(key)
+            }
+        }
+        return notes
+    }
+
+    /// Which of these rows the job's last run asked about in vain, for want of an answer.
+    package func failedLastTime(
+        among keys: [SubscriptionKey], before run: RunHeader
+    ) async throws(StoreError) -> Set<SubscriptionKey> {
+        try await read("reading which rows failed the last time") { db in
+            let last = try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT max(run_seq) FROM trueup_runs
+                    WHERE job = ? AND run_id <> ? AND ended IS NOT NULL
+                    """,
+                arguments: [run.job, run.runID])
+            guard let last else { return [] }
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT 1 FROM trueup_run_undecided WHERE run_seq = ? AND bundle_id = ?
+                        AND environment = ? AND original_transaction_id = ?
+                        AND reason = '\(UndecidedReason.unavailable.rawValue)'
+                    """)
+            return try Set(
+                keys.filter { key in
+                    try Int.fetchOne(statement, arguments: [last] + key.arguments) != nil
+                })
+        }
+    }
+}
+
+/// Updates the stored digest of a subscription's periods after this pass wrote some of them.
+///
+/// Our own inserts and fills are no reason to read a history again. Any other change is: then
+/// the periods without our writes are not those that were compared, and the
+/// older digest stays.
+struct AgreedPeriods {
+    let db: Database
+    let passID: Int64
+
+    func update(of key: SubscriptionKey) throws {
+        let written = try written(to: key)
+        let now = try HeldRows(db: db).periods(of: key)
+        let before = PeriodsDigest(
+            now.filter { !written.inserted.contains($0.key.transactionID) }
+                .map { $0.emptied(of: written.filled[$0.key.transactionID] ?? []) })
+        let after = PeriodsDigest(now)
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_history_revisions SET periods = ?, periods_sha256 = ?
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                    AND periods = ? AND periods_sha256 = ?
+                """
+        ).execute(
+            arguments: [after.periods, after.sha256] + key.arguments
+                + [before.periods, before.sha256])
+    }
+
+    /// The periods that this pass inserted, and the columns that it filled in, by transaction id.
+    private func written(
+        to key: SubscriptionKey
+    ) throws -> (inserted: Set<String>, filled: [String: Set<TransactionField>]) {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT transaction_id, target, changes FROM trueup_pass_corrections
+                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                    AND original_transaction_id = ? AND target IN ('period', 'update_period')
+                    AND fate = 'applied'
+                """,
+            arguments: [passID] + key.arguments)
+        var inserted: Set<String> = []
+        var filled: [String: Set<TransactionField>] = [:]
+        for row in rows {
+            let id = row.requiredText(at: 0)
+            if row.requiredText(at: 1) == "period" {
+                inserted.insert(id)
+            } else {
+                let changes = try FieldValueText.changes(
+                    row.requiredText(at: 2), of: ChangeSet.Table.transactions.rawValue)
+                filled[id, default: []].formUnion(changes.ofPeriod.keys)
+            }
+        }
+        return (inserted, filled)
+    }
+}
+
+extension PeriodsDigest {
+    /// Columns whose values are part of the digest.
+    private static let compared: Set<TransactionField> = [.webOrderLineItemID, .price, .currency]
+
+    /// Digests rows sorted by transaction id; only what a comparison uses is included.
+    ///
+    /// The names of empty columns are added only where there are any, so that digests of versions
+    /// that did not fill columns stay valid for complete periods.
+    init(_ periods: [LocalTransaction]) {
+        var digest = SHA256()
+        for period in periods {
+            let compared: [CanonicalJSON] = [
+                .string(period.key.transactionID), .text(period.webOrderLineItemID),
+                period.price.map(CanonicalJSON.integer) ?? .null, .text(period.currency),
+            ]
+            let empty = TransactionField.statedOfEveryPeriod
+                .filter { !Self.compared.contains($0) && period.value(of: $0) == .null }
+                .map { CanonicalJSON.string($0.rawValue) }
+            let line = CanonicalJSON.array(compared + empty)
+            digest.update(data: Array((line.rendered + "\n").utf8))
+        }
+        self.init(periods: periods.count, sha256: digest.finalize().hexadecimal)
+    }
+}
+
+/// Our rows that are stored under the id of a later transaction of another subscription.
+///
+/// Whether an id is a later transaction's never changes, so a result is kept; it applies as
+/// long as the row exists.
+struct StandIns {
+    let db: Database
+
+    /// Keeps what a judgement found about a row: `invalid_id` with the true original, which is
+    /// returned.
+    @discardableResult
+    func note(_ finding: Finding) throws -> SubscriptionKey? {
+        guard finding.kind == .invalidID, let key = finding.key,
+            case .text(let original) = finding.appleValue
+        else { return nil }
+        try db.cachedStatement(
+            sql: "INSERT OR IGNORE INTO trueup_stand_ins VALUES (?, ?, ?, ?)"
+        ).execute(arguments: [
+            key.bundleID, key.environment, original, key.originalTransactionID,
+        ])
+        return SubscriptionKey(
+            bundleID: key.bundleID, environment: key.environment, originalTransactionID: original)
+    }
+
+    /// Withdraws what a pass planned for a subscription that is already stored under another id.
+    ///
+    /// It may have been judged before the row that is stored in its place. Its findings stay, with
+    /// the reason why they are not corrected.
+    func refusePlanned(for original: SubscriptionKey, by run: RunReference) throws {
+        guard try !rows(of: original).isEmpty else { return }
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_corrections SET superseded_by = ?
+                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                    AND original_transaction_id = ? AND superseded_by IS NULL
+                    AND fate = 'planned' AND undo_of IS NULL
+                """
+        ).execute(arguments: [run.sequence, run.passID] + original.arguments)
+        guard db.changesCount > 0 else { return }
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_findings
+                SET action = 'refused', cause = ?, correction_id = NULL
+                WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
+                    AND outcome_original_transaction_id = ? AND superseded_by IS NULL
+                    AND correction_id IS NOT NULL
+                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                        WHERE c.correction_id = trueup_pass_findings.correction_id
+                            AND c.superseded_by IS NULL)
+                """
+        ).execute(arguments: [VetoCause.standIn, run.passID] + original.arguments)
+    }
+
+    func rows(of original: SubscriptionKey) throws -> [SubscriptionKey] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT i.bundle_id, i.environment, i.original_transaction_id
+                FROM trueup_stand_ins AS i
+                CROSS JOIN subscriptions AS s ON s.bundle_id = i.bundle_id
+                    AND s.environment = i.environment
+                    AND s.original_transaction_id = i.original_transaction_id
+                WHERE i.bundle_id = ? AND i.environment = ? AND i.true_original = ?
+                ORDER BY i.original_transaction_id
+                """)
+        return try Row.fetchAll(statement, arguments: original.arguments)
+            .map { SubscriptionKey($0, at: 0) }
+    }
+}
+
+/// Rows of one customer that are paid for, as far as Apple was asked about them.
+///
+/// They are found by the digest of the checks, and told from other customers' by the ids that stand in
+/// the company's rows now.
+struct PaidNeighbours {
+    let db: Database
+
+    /// Whether there may be any beside the check of a row, by its alias in the query.
+    static func exist(beside check: String) -> String {
+        """
+        EXISTS (SELECT 1 FROM trueup_checks AS o INDEXED BY trueup_checks_by_payer
+            WHERE o.customer = \(check).customer
+            AND o.paid_group IS NOT NULL AND o.bundle_id = \(check).bundle_id
+            AND o.environment = \(check).environment
+            AND o.original_transaction_id <> \(check).original_transaction_id)
+        """
+    }
+
+    /// That a customer, as a digest in the query, is one: under a name for nobody far more is paid.
+    static func isOne(_ customer: String) -> String {
+        """
+        (SELECT count(*) FROM (SELECT 1
+            FROM trueup_checks AS c INDEXED BY trueup_checks_by_payer
+            WHERE c.customer = \(customer) AND c.paid_group IS NOT NULL
+            LIMIT \(PaidNeighbour.most + 1))) <= \(PaidNeighbour.most)
+        """
+    }
+
+    /// The company's rows beside two checks, `s` and `t`, which are of one customer.
+    static func ofOneCustomer(_ check: String, _ other: String) -> String {
+        """
+        CROSS JOIN subscriptions AS s ON s.bundle_id = \(check).bundle_id
+            AND s.environment = \(check).environment
+            AND s.original_transaction_id = \(check).original_transaction_id
+        CROSS JOIN subscriptions AS t ON t.bundle_id = \(other).bundle_id
+            AND t.environment = \(other).environment
+            AND t.original_transaction_id = \(other).original_transaction_id
+            AND t.customer_id = s.customer_id AND t.customer_id <> ''
+        """
+    }
+
+    func rows(beside key: SubscriptionKey) throws -> [PaidNeighbour] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT o.original_transaction_id, o.paid_group, o.clock
+                FROM trueup_checks AS k
+                CROSS JOIN trueup_checks AS o INDEXED BY trueup_checks_by_payer
+                    ON o.customer = k.customer AND o.paid_group IS NOT NULL AND o.bundle_id = k.bundle_id
+                    AND o.environment = k.environment
+                    AND o.original_transaction_id <> k.original_transaction_id
+                \(Self.ofOneCustomer("k", "o"))
+                WHERE k.bundle_id = ? AND k.environment = ? AND k.original_transaction_id = ?
+                    AND \(Self.isOne("k.customer"))
+                ORDER BY o.original_transaction_id
+                """)
+        return try Row.fetchAll(statement, arguments: key.arguments).map { row in
+            PaidNeighbour(
+                originalTransactionID: row.requiredText(at: 0), group: row.requiredText(at: 1),
+                clock: row.time(at: 2))
+        }
+    }
+
+    /// Forgets whose rows are; they are noted again when they are judged next.
+    func forget(_ keys: [SubscriptionKey]) throws {
+        let update = try db.cachedStatement(
+            sql: """
+                UPDATE trueup_checks SET customer = NULL, paid_group = NULL
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                """)
+        for key in keys { try update.execute(arguments: key.arguments) }
+    }
+
+    /// Whether a finding about a row says that it is paid for beside another one.
+    func isKnownOverlap(_ key: SubscriptionKey) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM trueup_findings
+                        WHERE finding_id = ? AND state IN \(FindingLook.unresolved))
+                    """), arguments: [Self.findingID(of: key)]) ?? false
+    }
+
+    /// The identity of the finding that a row is paid for beside another one.
+    static func findingID(of key: SubscriptionKey) -> String {
+        var finding = Finding(
+            kind: .overlappingSubscriptions, severity: .medium, row: LocalSubscription(key: key))
+        finding.field = SubscriptionField.originalTransactionID.rawValue
+        return FindingIdentity.of(finding)
+    }
+}
+
+/// The newest verified statement about each subscription that any run has seen.
+///
+/// Every later statement is measured against it: one that Apple signed earlier writes nothing, by
+/// whatever command it comes. It only grows. A declared restore of the database forgets by what rows
+/// were judged, but not this.
+struct NewestStatements {
+    let db: Database
+
+    /// Keeps when a statement was signed, unless a newer one is known.
+    ///
+    /// - Parameters:
+    ///   - signed: When Apple signed it.
+    ///   - key: The subscription that it is about.
+    ///   - now: The run's clock. A date more than a day after it is not kept, and a kept one gives way:
+    ///     it comes from a rehearsal, or from a clock that was ahead.
+    /// - Throws: What writing the database throws.
+    func note(_ signed: Timestamp, about key: SubscriptionKey, now: Timestamp) throws {
+        guard !signed.isAhead(of: now) else { return }
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_statements VALUES (?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET signed_date = excluded.signed_date
+                WHERE signed_date < excluded.signed_date OR signed_date > ?
+                """
+        ).execute(
+            arguments: key.arguments + [
+                signed.unixMilliseconds,
+                now.adding(milliseconds: Milliseconds.perDay).unixMilliseconds,
+            ])
+    }
+
+    /// When Apple signed the newest one about a subscription; `nil` where none was seen.
+    func date(of key: SubscriptionKey) throws -> Timestamp? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(Self.date(of: "s", check: "k"))
+                FROM (SELECT ? AS bundle_id, ? AS environment, ? AS original_transaction_id) AS s
+                LEFT JOIN trueup_checks AS k ON k.bundle_id = s.bundle_id
+                    AND k.environment = s.environment
+                    AND k.original_transaction_id = s.original_transaction_id
+                """)
+        return try Row.fetchOne(statement, arguments: key.arguments)?.time(at: 0)
+    }
+
+    /// Whether a newer statement is known than the one that a correction rests on.
+    ///
+    /// - Parameters:
+    ///   - correction: What is planned; a period is measured by the statement about its subscription.
+    ///   - now: The run's clock.
+    /// - Returns: `true` where the correction must not be written.
+    /// - Throws: What reading the database throws.
+    func outdate(_ correction: PlannedCorrection, now: Timestamp) throws -> Bool {
+        let rests =
+            correction.restsOn
+            ?? (correction.transactionID == nil ? correction.appleSignedDate : nil)
+        guard let rests, let newest = try date(of: correction.subscription) else { return false }
+        return newest > rests && !newest.isAhead(of: now)
+    }
+
+    /// The expression of that date for a row of the table `s`, beside its check: databases of earlier
+    /// versions have it there alone.
+    static func date(of row: String, check: String) -> String {
+        """
+        nullif(max(ifnull(\(check).signed_date, 0), ifnull((
+            SELECT n.signed_date FROM trueup_statements AS n
+            WHERE n.bundle_id = \(row).bundle_id AND n.environment = \(row).environment
+                AND n.original_transaction_id = \(row).original_transaction_id), 0)), 0)
+        """
+    }
+}

@@ -1,0 +1,271 @@
+import AppStoreServerAPI
+import PostgresDatabase
+import ReconciliationRun
+import Reports
+import SubscriptionStore
+import Subscriptions
+
+/// The leases of a run that writes to a database which several workers share, with its heartbeat.
+struct WorkerLeases: Sendable {
+    private let leases: AppLeases
+    private let fences: [LeaseFence]
+
+    /// Takes one lease for each app of the run; every transaction that writes then checks them.
+    ///
+    /// - Parameters:
+    ///   - run: A run that only looks takes none.
+    ///   - link: The company's database.
+    ///   - session: With that database; `nil` where workers do not share it.
+    ///   - holder: Who works, for whoever is refused.
+    /// - Returns: `nil` where there is nothing to share.
+    /// - Throws: `StoreError.busy` where another worker is at one of the apps.
+    static func take(
+        for run: PreparedRun, over link: CompanyLink?, _ session: SharedSession?, holder: String
+    ) throws(StoreError) -> WorkerLeases? {
+        guard run.job.mode == .apply, let company = link?.database as? PostgresCompany, let session
+        else { return nil }
+        let leases = AppLeases(
+            session,
+            books: try CompanyConnection.identity(ofBooksAt: run.settings.databasePath),
+            holder: holder,
+            place: RunningUser.host + ":"
+                + FileSystemFacts.realPath(run.settings.databasePath))
+        let fences = try leases.take(run.apps, job: run.header.job)
+        company.hold(fences)
+        return WorkerLeases(leases: leases, fences: fences)
+    }
+
+    /// Says every third of a lease's life that this worker is there, until the task is cancelled.
+    ///
+    /// What cannot be said is tried again; a lease that was lost meanwhile keeps the run from writing,
+    /// whoever notices it first.
+    func goOn() async {
+        while !Task.isCancelled {
+            do {
+                try await Task.sleep(for: .milliseconds(AppLeases.lifetimeMilliseconds / 3))
+            } catch {
+                return
+            }
+            _ = try? await offTheCooperativeThreads { try leases.renew(fences) }
+        }
+    }
+
+    /// Gives the leases back; where that fails they end by themselves.
+    func end() { try? leases.giveBack(fences) }
+}
+
+/// The books of an app's quota where several workers share a database: their calls count together.
+///
+/// Calls are booked there first, and in the worker's own books, too, which know the calls of commands
+/// that may not write there.
+struct WorkerQuota: QuotaBook {
+    let own: SharedQuota
+    let shared: SharedCalls
+    /// Where the busiest hour of all workers is noted.
+    let peaks: QuotaPeaks
+
+    func book(
+        _ wanted: Int, of endpoint: Endpoint, givingBack unused: QuotaGrant?
+    ) async throws(QuotaBookFailure) -> QuotaGrant {
+        let all = try await bookShared(wanted, of: endpoint, givingBack: unused)
+        guard all.calls > 0 else {
+            if let unused { await own.giveBack(unused, of: endpoint) }
+            return all
+        }
+        let grant: QuotaGrant
+        do throws(QuotaBookFailure) {
+            grant = try await own.book(all.calls, of: endpoint, givingBack: unused)
+        } catch {
+            await giveBackShared(all, of: endpoint)
+            throw error
+        }
+        var granted = all
+        granted.calls = min(all.calls, grant.calls)
+        if granted.calls < all.calls {
+            var rest = all
+            rest.calls = all.calls - granted.calls
+            await giveBackShared(rest, of: endpoint)
+        }
+        guard granted.calls > 0 else { return grant }
+        peaks.note(granted, of: endpoint, about: own.app)
+        return granted
+    }
+
+    func giveBack(_ unused: QuotaGrant, of endpoint: Endpoint) async {
+        await giveBackShared(unused, of: endpoint)
+        await own.giveBack(unused, of: endpoint)
+    }
+
+    /// A 429 holds for all workers at once, and in this worker's books for its next command.
+    func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) async {
+        try? await offTheCooperativeThreads {
+            try shared.keep(refusal, of: own.account(endpoint), at: own.now())
+        }
+        await own.keep(refusal, of: endpoint)
+    }
+
+    private func bookShared(
+        _ wanted: Int, of endpoint: Endpoint, givingBack unused: QuotaGrant?
+    ) async throws(QuotaBookFailure) -> QuotaGrant {
+        let limit = own.rates.perHour(of: endpoint)
+        do {
+            return try await offTheCooperativeThreads {
+                try shared.book(
+                    wanted, of: own.account(endpoint), limit: limit, givingBack: unused,
+                    at: own.now())
+            }
+        } catch {
+            guard let error = error as? StoreError else { throw QuotaBookFailure("\(error)") }
+            throw QuotaBookFailure(endingWith: error)
+        }
+    }
+
+    private func giveBackShared(_ unused: QuotaGrant, of endpoint: Endpoint) async {
+        try? await offTheCooperativeThreads {
+            try shared.giveBack(unused, of: own.account(endpoint))
+        }
+    }
+}
+
+/// Opens the calls that all workers on a company's database share.
+struct WorkerCalls {
+    /// `nil` where nobody else shares the quota through a database.
+    var shared: SharedCalls?
+    /// What the report says where they are not shared although there is such a database.
+    var remark: String?
+
+    /// Nobody shares them.
+    init() {}
+
+    /// - Parameter run: One that asks Apple; only PostgreSQL is shared by workers.
+    /// - Throws: `StoreError` where the table cannot be made or the server not reached.
+    init(for run: PreparedRun) throws(StoreError) {
+        guard !run.askedApps.isEmpty, run.settings.company.table != nil,
+            case .postgresql(let address) = run.settings.company.source
+        else { return }
+        let calls = SharedCalls(try .libpq(address))
+        if run.job.mode == .apply {
+            try calls.prepare()
+        } else if try !calls.mayBeUsed() {
+            // A run that only looks makes nothing in a company's database.
+            remark =
+                "The calls of this check are counted in its own books alone: \(address) has no tables "
+                + "trueup.calls and trueup.refusals that it may write. The first job that writes "
+                + "makes them."
+            return
+        }
+        shared = calls
+    }
+}
+
+/// Notes a run where all workers on a company's database see it.
+///
+/// That note is no proof and fails no run that has begun: its report is.
+struct WorkerRuns: Sendable {
+    private let runs: SharedRuns
+    private let books: String
+
+    /// - Parameters:
+    ///   - run: One that only looks makes nothing in a company's database, and notes itself only
+    ///     where the table is there.
+    ///   - session: With that database; `nil` where workers do not share it.
+    /// - Returns: `nil` where nobody shares anything.
+    /// - Throws: `StoreError` where the table cannot be made or the server not reached.
+    static func open(
+        for run: PreparedRun, over session: SharedSession?
+    ) throws(StoreError) -> WorkerRuns? {
+        guard let runs = session.map(SharedRuns.init) else { return nil }
+        if run.job.mode == .apply {
+            try runs.prepare()
+        } else if try !runs.mayBeUsed() {
+            return nil
+        }
+        return WorkerRuns(
+            runs: runs,
+            books: try CompanyConnection.identity(ofBooksAt: run.settings.databasePath))
+    }
+
+    /// Only PostgreSQL is shared by workers.
+    static func session(with company: CompanySettings) throws(StoreError) -> SharedSession? {
+        guard company.table != nil, case .postgresql(let address) = company.source else {
+            return nil
+        }
+        return SharedSession(try .libpq(address))
+    }
+
+    /// Notes that a run has begun; without an end it counts as running, or killed.
+    func begins(_ header: RunHeader) throws(StoreError) {
+        try runs.keep(
+            WorkerRun(
+                books: books, worker: header.worker, apps: header.apps.map(\.name),
+                listing: RunListing(
+                    runID: header.runID, job: header.job, mode: header.mode,
+                    started: header.started, ended: nil, exitStatus: nil, totals: RunTotals())))
+    }
+
+    /// Notes what it came to, and forgets its worker's runs that are past the retention.
+    func ended(_ report: FinishedReport, forgettingBefore time: Timestamp) throws(StoreError) {
+        let summary = report.summary
+        let header = summary.header
+        try runs.keep(
+            WorkerRun(
+                books: books, worker: header.worker, apps: header.apps.map(\.name),
+                listing: RunListing(
+                    runID: header.runID, job: header.job, mode: header.mode,
+                    started: header.started, ended: summary.conclusion.ended,
+                    exitStatus: summary.conclusion.exitStatus, totals: summary.totals),
+                headline: summary.headline, report: FileSystemFacts.realPath(report.path),
+                figures: summary.sums))
+        try runs.forget(of: books, before: time)
+    }
+}
+
+extension RunHeader {
+    /// `user@host` of `actor`, without what it says in brackets about the run.
+    var worker: String {
+        actor.firstRange(of: " (").map { String(actor[..<$0.lowerBound]) } ?? actor
+    }
+}
+
+/// What the other workers on a company's database have done, for commands that only read.
+struct OtherWorkers: Sendable {
+    /// Newest or oldest first, as asked; empty where nobody shares the database.
+    var runs: [WorkerRun] = []
+    /// Why they are not known, as a sentence.
+    var gap: String?
+
+    /// The last runs of all other workers, newest first.
+    static func lastRuns(
+        of settings: Settings, besides books: String, limit: Int
+    ) async -> OtherWorkers {
+        await read(settings, besides: books) { runs throws(StoreError) in
+            try runs.lastRuns(limit: limit)
+        }
+    }
+
+    /// The runs of other workers that began in a span of time, oldest first.
+    static func runs(
+        of settings: Settings, besides books: String, from first: Timestamp, before end: Timestamp
+    ) async -> OtherWorkers {
+        await read(settings, besides: books) { runs throws(StoreError) in
+            try runs.runs(from: first, before: end)
+        }
+    }
+
+    private static func read(
+        _ settings: Settings, besides books: String,
+        _ body: @escaping @Sendable (SharedRuns) throws(StoreError) -> [WorkerRun]
+    ) async -> OtherWorkers {
+        let company = settings.company
+        do {
+            let runs = try await offTheCooperativeThreads { () -> [WorkerRun] in
+                guard let session = try WorkerRuns.session(with: company) else { return [] }
+                return try body(SharedRuns(session))
+            }
+            return OtherWorkers(runs: runs.filter { $0.books != books })
+        } catch {
+            return OtherWorkers(
+                gap: "The runs of other workers could not be read: \(ErrorReport(error).message)")
+        }
+    }
+}
