@@ -536,12 +536,22 @@ struct FindingEvidenceCheck {
         guard let member = payload?[name] else {
             return ["its evidence has no field \(name)"]
         }
-        let value = member.text ?? member.integer.map(String.init)
+        // Of a text the finding lists the beginning, and control characters and what JSON escapes in
+        // another form.
+        let value = (member.text ?? member.integer.map(String.init)).map { text in
+            let plain = text.unicodeScalars.prefix {
+                $0.properties.generalCategory != .control && $0 != "\"" && $0 != "\\"
+            }
+            return String(String.UnicodeScalarView(plain.prefix(comparedLength)))
+        }
         if let value, let said = finding.text("apple_value"), !said.contains(value) {
             return ["its apple_value is \(said), the signed payload says \(value)"]
         }
         return []
     }
+
+    /// How much of an unknown text is compared; findings list at least so much.
+    private static let comparedLength = 40
 
     private static func value(of field: String, in statement: EvidenceStatement) -> CanonicalJSON? {
         switch statement {
