@@ -63,7 +63,7 @@ import trueup
     @Test func `marks what this version does not know`() async throws {
         let found = try await inspect(try chain.sign(Self.transaction))
         let fields = found.json.member("unknown")?.elements.compactMap { $0.member("field")?.text }
-        #expect(fields == ["transaction.type", "transaction.novel"])
+        #expect(fields == ["transaction.type", "transaction.price", "transaction.novel"])
     }
 
     @Test func `shows nothing of a payload whose signature does not hold`() async throws {
