@@ -21,6 +21,8 @@ import Testing
             "findings of notifications, which an index lists, once a run",
         "UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_":
             "findings that were taken over, which an index lists, once a run",
+        "UPDATE trueup_agenda SET not_before = NULL WHERE":
+            "a chunk of the questions that have rested, which an index lists",
     ]
 
     /// A statement that reads a whole table, or all of a pass or run, runs at most so often in a process.
