@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func `every one has its line in the documentation`() throws {
-        let table = try #require(try MarkdownPage("docs/metrics.md").table(headed: "metric"))
+        let table = try #require(try MarkdownPage("docs/monitoring.md").table(headed: "metric"))
         let source = try String(
             contentsOfFile: MarkdownPage.root + "/Sources/Reports/Metrics/RunMetrics.swift",
             encoding: .utf8)

@@ -122,7 +122,7 @@ package struct RunMessage: Hashable, Sendable {
 
     // MARK: For machines
 
-    /// The body of the webhook (docs/messages.md); members may be added, existing ones stay.
+    /// The body of the webhook (docs/alerts.md); members may be added, existing ones stay.
     package var json: CanonicalJSON {
         .object([
             "apps": .array(apps.map(CanonicalJSON.string)),

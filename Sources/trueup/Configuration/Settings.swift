@@ -76,7 +76,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                 key: "tell", form: "keys and values", absence: .words("nobody is told"),
                 examples: ["{command: [/usr/local/bin/on-correction]}"],
                 meaning: "whom to tell of every correction, by a command or over HTTPS; "
-                    + "docs/telling.md",
+                    + "docs/webhooks.md",
                 nested: NotifySettings.declared.map(\.description), alias: "notify"),
             digested: nil
         ) { value, settings throws(ConfigurationError) in
@@ -90,7 +90,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     "directory", \.metricsDirectory, .optional(.path), newPass: .no,
                     absent: .words("no metrics"), example: "/var/lib/prometheus/node-exporter",
                     "the folder where every run leaves trueup-JOB.prom")
-            ], "figures for Prometheus; docs/metrics.md"),
+            ], "figures for Prometheus; docs/monitoring.md"),
         Setting(
             "ping",
             [
@@ -107,14 +107,14 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     absent: .words("none"), example: "\"https://ping.example.com/{job}/fail\"",
                     "is called when a run has ended with any other status"),
             ],
-            "addresses of a service that waits for signs of life; {job} is the job's name; docs/metrics.md"
+            "addresses of a service that waits for signs of life; {job} is the job's name; docs/monitoring.md"
         ),
         Setting(
             SettingDescription(
                 key: "message", form: "keys and values", absence: .words("nobody gets a message"),
                 examples: ["{mail_to: [oncall@example.com]}"],
                 meaning: "who gets a message of how a run ended, by a webhook or by mail; "
-                    + "docs/messages.md",
+                    + "docs/alerts.md",
                 nested: MessageSettings.declared.map(\.description)),
             digested: nil
         ) { value, settings throws(ConfigurationError) in
