@@ -22,12 +22,12 @@ import Testing
         #expect(table.column("code") == statuses.map { "\($0.code)" })
         #expect(table.column("name") == statuses.map(\.name))
         for row in table.rows {
-            #expect(row.count == 4 && row.allSatisfy { !$0.isEmpty }, "\(row)")
+            #expect(row.count == 3 && row.allSatisfy { !$0.isEmpty }, "\(row)")
         }
     }
 
     @Test func `says to whoever is on call what to do on every exit status`() throws {
-        let page = try MarkdownPage("docs/operating.md")
+        let page = try MarkdownPage("docs/on-call.md")
         let statuses = ExitStatus.allCases.sorted { $0.code < $1.code }
         let titles = statuses.map { "\($0.code): \($0.name)" }
         #expect(page.headings.filter { $0.contains(/^\d/) } == titles)

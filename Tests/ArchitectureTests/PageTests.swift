@@ -32,6 +32,14 @@ import Testing
         }
     }
 
+    @Test func `have a changelog with the version of the program`() throws {
+        let source = try Repository.text(of: "Sources/trueup/Wiring/PreparedRun.swift")
+        let version = try #require(source.firstMatch(of: /static let current = "([0-9.]+)"/)?.1)
+        let headings = try MarkdownPage("CHANGELOG.md").headings
+        #expect(headings.contains("[Unreleased]"))
+        #expect(headings.contains { $0.hasPrefix("[\(version)]") }, "\(headings)")
+    }
+
     @Test func `have a head above every row of a table`() throws {
         for page in try MarkdownPage.all {
             let lines = try Repository.text(of: page.path).components(separatedBy: "\n")
