@@ -149,7 +149,7 @@ import Testing
         run.send(signal: SIGTERM)
         #expect(run.wait().status == 143)
         #expect(told["run_id"] is String)
-        #expect(try place.run("pause", "nightly").status == 64)
+        #expect(try place.run("pause", "nightly").status == 5)
     }
 
     @Test func `obeys no order that was given to a killed run`() async throws {
@@ -167,12 +167,12 @@ import Testing
     @Test func `is only paused under its own name`() async throws {
         let place = try await place()
         let nobody = try place.run("pause", "nightly")
-        #expect(nobody.status == 64)
-        #expect(nobody.errors.contains("no job is running"), "\(nobody.errors)")
+        #expect(nobody.status == 5)
+        #expect(nobody.errors.contains("No job is running"), "\(nobody.errors)")
         let run = try place.start("run", "nightly")
         _ = try await until(place) { $0["run_id"] is String }
         let other = try place.run("pause", "backfill")
-        #expect(other.status == 64)
+        #expect(other.status == 5)
         #expect(other.errors.contains("one of nightly"), "\(other.errors)")
         #expect(try place.run("resume", "nightly").output.contains("is not paused"))
         run.send(signal: SIGTERM)

@@ -130,8 +130,8 @@ import Testing
         #expect(words.contains(run.runSummary.ledgerHead))
         #expect(
             words.contains(
-                "Access that Apple grants was withheld from 1 subscription (access_missing 1); the "
-                    + "longest known since 2026-11-20; 1 corrected."))
+                "Access that Apple grants was withheld from 1 subscription (access_missing 1); "
+                    + "first seen on 2026-11-20; 1 corrected."))
     }
 
     @Test func `the first screen has the numbers of the run`() throws {
@@ -209,13 +209,13 @@ import Testing
                 "Access that Apple grants was withheld from 3 subscriptions "
                     + "(refund_reversal_missed 1, grace_missed 1, access_missing 2); 41 days in all "
                     + "since it began at Apple or, where that is later, Apple signed what the row "
-                    + "rests on, as far as dated (2 of them); the longest known since 2026-11-20; 3 "
+                    + "rests on, as far as dated (2 of them); first seen on 2026-11-20; 3 "
                     + "corrected."))
         #expect(
             words.contains(
                 "Access that Apple has ended was given to 1 subscription (revocation_missed 1); less "
                     + "than a day in all since it began at Apple or, where that is later, Apple "
-                    + "signed what the row rests on; the longest known"))
+                    + "signed what the row rests on; first seen on"))
     }
 
     @Test

@@ -13,7 +13,7 @@ import Testing
         #expect(
             SummaryText.render(Samples.summary(), reportPath: "reports/2026-11-20/x") == """
                 Incomplete (exit status 3): 3 of 2,000 rows not judged, 37 differ; 31 corrections written; 12
-                findings open, 8 of them new.
+                findings open (8 critical), 8 new (8 critical).
 
                 Run      20261120T031704Z-7f3c9a, job nightly, mode apply
                 Time     2026-11-20 03:17:04 to 2026-11-20 03:19:40 UTC, 2 min 36 s
@@ -24,7 +24,7 @@ import Testing
                   matched     1,950  agree with Apple
                   discrepant     37  differ from Apple
                   undecided       3  not judged, never taken for a match
-                  excluded       10  left out on purpose
+                  excluded       10  in flight: Apple signed them too recently
                               -----
                   in scope    2,000  the sum of the four
 
@@ -85,7 +85,7 @@ import Testing
                   matched        0  agree with Apple
                   discrepant     0  differ from Apple
                   undecided      0  not judged, never taken for a match
-                  excluded       0  left out on purpose
+                  excluded       0  in flight, or of no configured app
                               ----
                   in scope       0  the sum of the four
 
@@ -108,9 +108,9 @@ import Testing
         #expect(
             first.split(separator: "\n").joined(separator: " ")
                 == "Nothing in scope (exit status 5): no row was asked about; 3 corrections planned, "
-                + "not written; 45 findings open, 37 of them new.")
+                + "not written; 45 findings open (37 critical), 37 new (37 critical).")
         #expect(text.contains("Check the job's narrowing and whether rows were imported."))
-        #expect(text.contains("Read discrepancies.csv"))
+        #expect(text.contains("Read those in discrepancies.csv"))
     }
 
     @Test func `begins with what happened and the exit status`() {
@@ -122,7 +122,7 @@ import Testing
                 "OK (exit status 0): 37 of 2,000 rows differed; 31 corrections written.",
                 "OK (exit status 0): no row of 1,000 contradicts Apple; 1,000 corrections written.",
                 "Stopped by a guard (exit status 4): max_changes; none of the 812 planned corrections was written.",
-                "Stopped by SIGINT (exit status 130): 1,188 of 2,000 rows not judged; the next run goes on from here.",
+                "Stopped by SIGINT (exit status 130): 1,188 of 2,000 rows not judged; a run of the job within 6 hours",
                 "Findings remain (exit status 2): 1 of 2 rows differs; 1 correction planned, not written; 1 finding",
                 "Denied by Apple (exit status 77): Apple refuses the key (401); 2,000 of 2,000 rows not judged.",
             ])

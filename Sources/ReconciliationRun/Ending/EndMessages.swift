@@ -105,6 +105,11 @@ extension ExitDecision {
         } + ["The other apps were asked all the same; \(totals.judged) rows were judged in all."]
     }
 
+    /// Holds for every job; some checkpoints are resumed for a day.
+    private static let resumption =
+        "A run of this job that starts within \(PassLifetime.usualHours) hours resumes it; a later one "
+        + "begins anew, with the checks that are pending."
+
     private var lastFailureInBrackets: String {
         guard let lastFailure else { return "" }
         // The sentence before this one may have said it already.
@@ -124,17 +129,17 @@ extension ExitDecision {
         switch end {
         case .completed: nil
         case .deadline, .stop(.deadlineReached):
-            "The run reached its max_duration\(notReached); the next run of this job goes on from "
-                + "there."
+            "The run reached its max_duration\(notReached). The next run of this job checks what "
+                + "this one left."
         case .signal(let number):
-            "Stopped by signal \(number) with a checkpoint kept; the next run goes on from there."
+            "Signal \(number) stopped the run, which kept a checkpoint. " + Self.resumption
         case .stop(.denied(let why)), .stop(.misconfigured(let why)):
             why + " No further call was made; no row was changed by it."
         case .stop(.quotaWaitPastDeadline(let until)):
             "Apple's quota is used up until \(until.rfc3339), which is past this run's "
                 + "deadline\(notReached). Run the job again after that, or lower quota_share: "
                 + commands.again
-        case .stop(.cancelled): "The run was cancelled; the next run goes on from there."
+        case .stop(.cancelled): "The run was cancelled and kept a checkpoint. " + Self.resumption
         case .unavailable(let why):
             "Apple does not answer: \(why). Nobody was asked any more\(notReached)."
         case .unreadable(let why):

@@ -263,8 +263,10 @@ struct PageProof {
     func appendCheck(to page: inout Markup) {
         page.element(
             "p",
-            "Nothing here asks for trust in the program. Work in the run’s report folder; README.txt "
-                + "has every command, down to Apple’s signature with openssl.")
+            "You can check what Apple signed, and that no file was changed, without trusting the program. "
+                + "What your own table held before the run is the program’s record: only your own backups "
+                + "and logs can confirm it. Work in the run’s report folder; README.txt has every command, "
+                + "down to Apple’s signature with openssl.")
         page.element("ol") { list in
             step("The files are as they were written:", "sha256sum -c SHA256SUMS", &list)
             step(

@@ -119,7 +119,7 @@ struct PageOpening {
                     + (harm.dated < harm.subscriptions
                         ? ", as far as dated (\(harm.dated.grouped) of them)" : ""))
         }
-        if let first = harm.firstSeen { parts.append("the longest known since \(first.utcDay)") }
+        if let first = harm.firstSeen { parts.append("first seen on \(first.utcDay)") }
         parts.append("\(harm.corrected.grouped) corrected")
         return parts.joined(separator: "; ") + "."
     }

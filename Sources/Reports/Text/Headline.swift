@@ -58,6 +58,9 @@ private struct Facts {
     /// Findings that nothing has resolved, and those of them that the run before did not report.
     let open: Int
     let new: Int
+    /// How many of these are critical: they are what a page at night is for.
+    let openCritical: Int
+    let newCritical: Int
     /// The guards that stopped the run, by name.
     let guards: String
     /// What of Apple's histories was not read; empty for nothing.
@@ -79,7 +82,10 @@ private struct Facts {
         fills = summary.fills
         let unresolved = summary.findings.filter { [.new, .open, .recurring].contains($0.state) }
         open = unresolved.reduce(0) { $0 + $1.findings }
+        let critical = unresolved.filter { $0.severity == .critical }
+        openCritical = critical.reduce(0) { $0 + $1.findings }
         new = unresolved.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
+        newCritical = critical.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
         meaning = summary.meaning(of: summary.conclusion.exitStatus)
         unread = IncompleteReading.clause(among: summary.conclusion.messages) ?? ""
         let mark = "guard "
@@ -114,7 +120,7 @@ private struct Facts {
             parts = ["no row was asked about", corrections, standing, known]
         case .guarded: parts = [guards, written]
         case .hungUp, .interrupted, .terminated:
-            parts = [rows([notJudged]), corrections, "the next run goes on from here"]
+            parts = [rows([notJudged]), corrections, resumption]
         default: parts = [meaning, rows([notJudged]), corrections]
         }
         let said = parts.filter { !$0.isEmpty }
@@ -146,6 +152,11 @@ private struct Facts {
         return left > 0
             ? written + ", \(left.of("row")) left \(left == 1 ? "as it is" : "as they are")"
             : written
+    }
+
+    /// A later run begins anew, with what is pending.
+    private var resumption: String {
+        "a run of the job within \(PassLifetime.usualHours) hours resumes here"
     }
 
     /// A canary stops a run after its first corrections; the other guards stop it before any.
@@ -184,11 +195,15 @@ private struct Facts {
             switch (open, new) {
             case (1, 0): "not new"
             case (1, _): "new"
-            case (_, 0): "none of them new"
-            case (_, open): "all of them new"
-            default: "\(new.grouped) of them new"
+            case (_, 0): "none new"
+            case (_, open): "all new"
+            default: "\(new.grouped) new" + Self.critical(newCritical)
             }
-        return "\(open.of("finding")) open, \(news)"
+        return "\(open.of("finding")) open\(Self.critical(openCritical)), \(news)"
+    }
+
+    private static func critical(_ findings: Int) -> String {
+        findings > 0 ? " (\(findings.grouped) critical)" : ""
     }
 
     private var known: String {

@@ -63,7 +63,8 @@ extension ExitStatus {
         switch self {
         case .ok: nil
         case .findings:
-            "Read discrepancies.csv: findings at or above the job's fail_on are not corrected."
+            "Findings at or above the job's fail_on remain. Read those in discrepancies.csv whose state is new, open or "
+                + "recurring, and fix them. To keep one as it is: trueup acknowledge."
         case .incomplete:
             "Run the job again: what was not read or reached is taken up again. MESSAGES say what it was."
         case .guarded:
@@ -74,7 +75,8 @@ extension ExitStatus {
         case .stale:
             "plan.json names what was left as it is (fate \"stale\"); \"trueup check\" reads it anew."
         case .hungUp, .interrupted, .terminated:
-            "Run the job again: it goes on from its checkpoint."
+            "Run the job again within \(PassLifetime.usualHours) hours: it resumes its checkpoint. A later run begins "
+                + "anew, with the checks that are pending."
         case .denied:
             "Check key_id, issuer_id, the key file and the clock; nothing was judged by it."
         case .protocol:

@@ -72,11 +72,14 @@ enum SummarySections {
     /// Rows of no configured app were left out although nobody asked for it.
     private static func excluded(_ totals: RunTotals) -> Section.Row {
         let strangers = totals.excluded[.appNotConfigured] ?? 0
+        let inFlight = totals.excludedCount - strangers
         let meaning =
-            switch strangers {
-            case 0: "left out on purpose"
-            case totals.excludedCount: "of no configured app: never asked about"
-            default: "left out on purpose, but \(strangers.grouped) of no configured app"
+            switch (inFlight, strangers) {
+            case (0, 0): "in flight, or of no configured app"
+            case (_, 0): "in flight: Apple signed them too recently"
+            case (0, _): "of no configured app: never checked"
+            default:
+                "\(inFlight.grouped) in flight, \(strangers.grouped) of no configured app"
             }
         return .init(
             ["excluded", totals.excludedCount.grouped, meaning],

@@ -61,7 +61,7 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
             "an endpoint that does not work is waited for this long"),
         Setting(
             "fail_on", \.failOn, .choice, newPass: .yes,
-            "unresolved findings from here on end with exit status 2; new-… counts those alone that no earlier run has reported"
+            "open findings of this severity or above make a run exit with 2 (no finding has severity low so far); new-… counts only those that no earlier run has reported"
         ),
         Setting(
             "not_found_confirmations", \.notFoundConfirmations, .wholeNumber(in: 1...365),

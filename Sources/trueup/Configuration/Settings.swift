@@ -107,7 +107,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     absent: .words("none"), example: "\"https://ping.example.com/{job}/fail\"",
                     "is called when a run has ended with any other status"),
             ],
-            "addresses of a service that waits for signs of life; {job} is the job's name; docs/monitoring.md"
+            "addresses of a service that waits for signs of life; {job} stands for the job's name, {apps} for the run's apps; docs/monitoring.md"
         ),
         Setting(
             SettingDescription(

@@ -268,26 +268,27 @@ struct RunningJob {
     /// - Parameters:
     ///   - name: The job, as it was started.
     ///   - settings: Where its database is.
-    /// - Throws: 64 where no run of it goes on.
+    /// - Throws: 5 where no run of it goes on, 75 where a run does not say yet of which job it is.
     init(named name: String, settings: Settings) throws {
         let database = settings.databasePath
         guard let lock = SQLiteStore.lockHolder(ofDatabaseAt: database) else {
             throw CommandFailure(
-                .usage,
-                "no job is running on \(database), as far as \(RunningUser.actor) may see; nothing "
-                    + "was changed")
+                .empty,
+                "No job is running on \(database), as far as the user \(RunningUser.actor) may see. "
+                    + "Nothing was changed. Give the command as the user that the job runs as, or as root."
+            )
         }
         guard let live = LiveRunFile(besideDatabaseAt: database).read(heldBy: lock) else {
             throw CommandFailure(
-                .usage,
-                "\(lock.holder) holds the lock and has not said which run it is; nothing was "
-                    + "changed. A job says so in its first seconds: try again")
+                .busy,
+                "\(lock.holder) holds the lock and has not said yet which job it runs. Nothing was "
+                    + "changed. Try again in some seconds.")
         }
         guard live.job == SettingsPath.stem(of: name) || live.job == name else {
             throw CommandFailure(
-                .usage,
-                "no run of \(name) goes on, but one of \(live.job) (\(live.runID)); nothing was "
-                    + "changed")
+                .empty,
+                "No run of \(name) is active, but one of \(live.job) (\(live.runID)). Nothing was "
+                    + "changed.")
         }
         self.live = live
         file = RunOrdersFile(besideDatabaseAt: database)

@@ -193,6 +193,6 @@ import Testing
 
     @Test func `the messages say what happened and what was not changed`() {
         let stopped = decision { $0.end = .signal(15) }.messages
-        #expect(stopped.first?.contains("signal 15") == true)
+        #expect(stopped.first?.contains("Signal 15") == true)
     }
 }

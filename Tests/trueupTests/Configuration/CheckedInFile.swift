@@ -16,6 +16,9 @@ struct CheckedInFile {
         return parts.joined(separator: "/") + "/" + path
     }
 
+    /// What the file holds.
+    func text() throws -> String { try String(contentsOfFile: fullPath, encoding: .utf8) }
+
     /// Reports every line that is missing or wrong.
     func compare(_ location: SourceLocation = #_sourceLocation) throws {
         if ProcessInfo.processInfo.environment["TRUEUP_WRITE_FILES"] == "1" {

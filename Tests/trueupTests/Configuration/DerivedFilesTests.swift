@@ -13,6 +13,13 @@ import trueup
         try CheckedInFile(path: "jobs/" + name, expected: text).compare()
     }
 
+    @Test func `the manual pages name every variable that stands for a setting`() throws {
+        let script = try CheckedInFile(path: "jobs/lib/man-pages", expected: "").text()
+        for name in SettingsPage.variableNames {
+            #expect(script.contains("(\"\(name)\", "), "\(name)")
+        }
+    }
+
     @Test func `are compared so that a wrong and a missing line are named`() {
         #expect(
             CheckedInFile.problems(of: "a\nx\nc\n", against: "a\nb\nc\nd\n")

@@ -163,7 +163,8 @@ import trueup
         _ = try await workplace.initialised()
         let outcome = await workplace.run("tell")
         #expect(outcome.status == .config)
-        #expect(outcome.diagnostics.contains("tell: is missing: there is nobody to tell"))
+        #expect(
+            outcome.diagnostics.contains("tell: is missing: no receiver of events is configured"))
     }
 
     @Test func `says so when there is nothing to tell`() async throws {
@@ -171,7 +172,7 @@ import trueup
         _ = try await workplace.initialised()
         let outcome = await workplace.run("tell")
         #expect(outcome.status == .ok, "\(outcome.diagnostics)")
-        #expect(outcome.output == "nothing to tell\n")
+        #expect(outcome.output == "No event is due.\n")
         #expect(await workplace.run("notify").output == outcome.output)
         #expect(await workplace.run("tell", "--quiet").output.isEmpty)
         #expect(

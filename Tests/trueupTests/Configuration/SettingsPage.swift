@@ -37,7 +37,7 @@ enum SettingsPage {
         | `\(Settings.fileVariable)` | `./\(Settings.defaultFile)`; `--config` wins over it |
         \(variables)
 
-        The variables that `key_env`, `tell.secret_env`, `message.webhook_env` and `message.secret_env` name contain the key, the secrets and
+        The variables that \(variablesOfSecrets) name contain the key, the secrets and
         the address themselves.
 
         ---
@@ -78,6 +78,22 @@ enum SettingsPage {
             \(table(section.nested))
             """
         }.joined(separator: "\n\n")
+    }
+
+    /// `key_env`, and every other setting that names a variable.
+    private static var variablesOfSecrets: String {
+        let names = Settings.descriptions.flatMap { section in
+            section.nested.map(\.key).filter { $0.hasSuffix("_env") }.map { key in
+                "`" + (section.key == "apps" ? "" : section.key + ".") + key + "`"
+            }
+        }
+        return names.dropLast().joined(separator: ", ") + " and " + (names.last ?? "")
+    }
+
+    /// Every variable that takes precedence over a setting.
+    static var variableNames: [String] {
+        [Settings.fileVariable]
+            + Settings.descriptions.flatMap { $0.nested.compactMap(\.variable) }
     }
 
     private static var variables: String {
