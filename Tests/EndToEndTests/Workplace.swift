@@ -64,13 +64,17 @@ final class Workplace {
         _ arguments: String..., environment: [String: String] = [:]
     ) throws -> BuiltExecutable.Result {
         defer { addUp() }
-        return try trueup.run(arguments, in: folder.url, environment: environment)
+        let result = try trueup.run(arguments, in: folder.url, environment: environment)
+        DocumentedStatuses.expect(result.status, after: arguments)
+        return result
     }
 
     @discardableResult
     func run(_ arguments: [String]) throws -> BuiltExecutable.Result {
         defer { addUp() }
-        return try trueup.run(arguments, in: folder.url, environment: [:])
+        let result = try trueup.run(arguments, in: folder.url, environment: [:])
+        DocumentedStatuses.expect(result.status, after: arguments)
+        return result
     }
 
     /// Adds up what every new report prints, whatever a test is about.

@@ -39,7 +39,7 @@ import Testing
         let rendered = try rendered(try Samples.run(), Samples.context)
         #expect(
             throws: ReportError.cannotCreate(
-                "\(folder.path)/again exists already; nothing was written")
+                "\(folder.path)/again exists already. Nothing was written. Name a new folder.")
         ) {
             try rendered.write(into: folder.path + "/again/")
         }

@@ -293,6 +293,14 @@ package struct RenderedRun: Sendable {
         try output.handOnRest()
     }
 
+    /// Throws where something has the path of a folder that is to be made.
+    package func requireNew(_ directory: String) throws(ReportError) {
+        let path = directory.withoutTrailingSlashes
+        guard FileSystem.entry(at: path) == .nothing else {
+            throw .cannotCreate("\(path) exists already. Nothing was written. Name a new folder.")
+        }
+    }
+
     /// Writes every file into a new folder.
     ///
     /// - Parameter directory: Must not exist.
@@ -300,9 +308,7 @@ package struct RenderedRun: Sendable {
     ///   what reading the record throws.
     package func write(into directory: String) throws {
         let path = directory.withoutTrailingSlashes
-        guard FileSystem.entry(at: path) == .nothing else {
-            throw ReportError.cannotCreate("\(path) exists already; nothing was written")
-        }
+        try requireNew(path)
         try FileSystem.makeFolders(path)
         for file in ReportFile.all {
             var output = try OutputFile(

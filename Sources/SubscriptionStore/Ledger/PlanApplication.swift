@@ -84,7 +84,7 @@ struct PlanApplication {
             guard let kept = company.kept(planned) else { return .rejected }
             correction = kept
         }
-        guard try isProven(correction) else { return .unproven }
+        guard try Self.isProven(correction, db) else { return .unproven }
         // What was planned before another row was known to stand for this one no longer holds.
         guard try correction.undoOf != nil || !isStoodFor(correction) else { return .stale }
         guard
@@ -120,7 +120,7 @@ struct PlanApplication {
     /// Whether what Apple signed for a correction is still held.
     ///
     /// A revert needs none: it restores the value from before Apple's statement was written.
-    private func isProven(_ correction: PlannedCorrection) throws -> Bool {
+    static func isProven(_ correction: PlannedCorrection, _ db: Database) throws -> Bool {
         guard correction.undoOf == nil else { return true }
         let vault = EvidenceVault(db: db)
         return try [correction.evidence, correction.evidenceRenewal].compactMap(\.self)

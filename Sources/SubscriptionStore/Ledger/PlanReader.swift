@@ -370,6 +370,12 @@ struct PlanStaging {
 
     /// Whether a run that was killed wrote it under this plan.
     private func isWritten(_ correction: PlannedCorrection) throws -> Bool {
+        try Self.isWritten(correction, under: plan, db)
+    }
+
+    static func isWritten(
+        _ correction: PlannedCorrection, under plan: String, _ db: Database
+    ) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT 1 FROM trueup_ledger
@@ -413,7 +419,7 @@ struct PlanStaging {
         """
 
     /// The run that made a plan, as the tables name it.
-    private static func origin(of plan: String, _ db: Database) throws -> RunReference {
+    static func origin(of plan: String, _ db: Database) throws -> RunReference {
         let found = try Row.fetchOne(
             db,
             sql: """

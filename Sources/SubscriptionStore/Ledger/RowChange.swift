@@ -24,6 +24,18 @@ struct RowChange {
         }
     }
 
+    /// Whether the row still is as the correction expects it; reads only.
+    func holds() throws -> Bool {
+        switch correction.target {
+        case .update(let key, let version): try unmoved(key, version: version) != nil
+        case .insert(let key): try !isStored(key)
+        case .insertPeriod(let key, _): try !isStored(key)
+        case .updatePeriod(let key, let subscription): try unmoved(key, of: subscription) != nil
+        case .delete(let key, let version): try deletable(key, version: version) != nil
+        case .deletePeriod(let key, let subscription): try isAsInserted(key, of: subscription)
+        }
+    }
+
     /// The row's version after the change; `nil` for a deleted row and for periods.
     func versionNow() throws -> Int64? {
         switch correction.target {
@@ -38,22 +50,31 @@ struct RowChange {
         }
     }
 
+    /// A condition that a row as it was read meets, with its values.
+    private typealias Condition = (sql: String, arguments: StatementArguments)
+
     private func update(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
+        guard let unmoved = try unmoved(key, version: version) else { return .stale }
         let changes = columns(leavingOut: [])
-        let (isUnmoved, standing) = asItWasRead(
-            changes,
+        let list = changes.map { "\($0.column) = ?" } + ["row_version = row_version + 1"]
+        try execute(
+            "UPDATE subscriptions SET \(list.joined(separator: ", ")) WHERE \(unmoved.sql)",
+            StatementArguments(changes.map(\.after)) + unmoved.arguments)
+        return .applied
+    }
+
+    /// What finds the row as it was read; `nil` where it changed since, or rests on a later statement.
+    private func unmoved(_ key: SubscriptionKey, version: Int64) throws -> Condition? {
+        let condition = asItWasRead(
+            columns(leavingOut: []),
             ["bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?"],
             key.arguments + [version])
         let read = try db.cachedStatement(
-            sql: "SELECT signed_date FROM subscriptions WHERE \(isUnmoved)")
-        guard let row = try Row.fetchOne(read, arguments: standing) else { return .stale }
+            sql: "SELECT signed_date FROM subscriptions WHERE \(condition.sql)")
+        guard let row = try Row.fetchOne(read, arguments: condition.arguments) else { return nil }
         // Older evidence never overwrites newer, whatever the version says.
-        if let signed = row.time(at: 0), rests(on: signed) { return .stale }
-        let list = changes.map { "\($0.column) = ?" } + ["row_version = row_version + 1"]
-        try execute(
-            "UPDATE subscriptions SET \(list.joined(separator: ", ")) WHERE \(isUnmoved)",
-            StatementArguments(changes.map(\.after)) + standing)
-        return .applied
+        if let signed = row.time(at: 0), rests(on: signed) { return nil }
+        return condition
     }
 
     /// Whether the row rests on a later statement than the correction.
@@ -61,13 +82,27 @@ struct RowChange {
         signed > correction.appleSignedDate && !signed.isAhead(of: now)
     }
 
-    private func insert(_ key: SubscriptionKey) throws -> CorrectionFate {
-        let isHeld = try db.cachedStatement(
+    private func isStored(_ key: SubscriptionKey) throws -> Bool {
+        let read = try db.cachedStatement(
             sql: """
                 SELECT 1 FROM subscriptions
                 WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
                 """)
-        guard try Int.fetchOne(isHeld, arguments: key.arguments) == nil else { return .stale }
+        return try Int.fetchOne(read, arguments: key.arguments) != nil
+    }
+
+    private func isStored(_ key: TransactionKey) throws -> Bool {
+        let read = try db.cachedStatement(
+            sql: """
+                SELECT 1 FROM transactions
+                WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
+                """)
+        return try Int.fetchOne(
+            read, arguments: [key.bundleID, key.environment, key.transactionID]) != nil
+    }
+
+    private func insert(_ key: SubscriptionKey) throws -> CorrectionFate {
+        guard try !isStored(key) else { return .stale }
         let keyColumns = ["bundle_id", "environment", "original_transaction_id"]
         let changes = columns(leavingOut: keyColumns)
         try insert(into: "subscriptions", keyColumns, key.arguments, changes)
@@ -77,13 +112,8 @@ struct RowChange {
     private func insert(
         _ key: TransactionKey, of subscription: SubscriptionKey
     ) throws -> CorrectionFate {
-        let isHeld = try db.cachedStatement(
-            sql: """
-                SELECT 1 FROM transactions
-                WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
-                """)
         let identity: StatementArguments = [key.bundleID, key.environment, key.transactionID]
-        guard try Int.fetchOne(isHeld, arguments: identity) == nil else { return .stale }
+        guard try !isStored(key) else { return .stale }
         let keyColumns = ["bundle_id", "environment", "transaction_id", "original_transaction_id"]
         let changes = columns(leavingOut: keyColumns)
         try insert(
@@ -96,40 +126,54 @@ struct RowChange {
     private func update(
         _ key: TransactionKey, of subscription: SubscriptionKey
     ) throws -> CorrectionFate {
-        let keyColumns = ["bundle_id", "environment", "transaction_id", "original_transaction_id"]
-        let changes = columns(leavingOut: keyColumns)
-        guard !changes.isEmpty else { return .stale }
-        let (isUnmoved, standing) = asItWasRead(
-            changes, keyColumns.map { "\($0) = ?" },
+        guard let unmoved = try unmoved(key, of: subscription) else { return .stale }
+        let changes = columns(leavingOut: Self.periodKey)
+        let list = changes.map { "\($0.column) = ?" }.joined(separator: ", ")
+        try execute(
+            "UPDATE transactions SET \(list) WHERE \(unmoved.sql)",
+            StatementArguments(changes.map(\.after)) + unmoved.arguments)
+        return .applied
+    }
+
+    private static let periodKey = [
+        "bundle_id", "environment", "transaction_id", "original_transaction_id",
+    ]
+
+    private func unmoved(
+        _ key: TransactionKey, of subscription: SubscriptionKey
+    ) throws -> Condition? {
+        let changes = columns(leavingOut: Self.periodKey)
+        guard !changes.isEmpty else { return nil }
+        let condition = asItWasRead(
+            changes, Self.periodKey.map { "\($0) = ?" },
             [
                 key.bundleID, key.environment, key.transactionID,
                 subscription.originalTransactionID,
             ])
         let read = try db.cachedStatement(
-            sql: "SELECT signed_date FROM transactions WHERE \(isUnmoved)")
-        guard let row = try Row.fetchOne(read, arguments: standing) else { return .stale }
+            sql: "SELECT signed_date FROM transactions WHERE \(condition.sql)")
+        guard let row = try Row.fetchOne(read, arguments: condition.arguments) else { return nil }
         // An older statement adds nothing to a period that rests on a newer one by now.
         if correction.undoOf == nil, let signed = row.time(at: 0), rests(on: signed) {
-            return .stale
+            return nil
         }
-        let list = changes.map { "\($0.column) = ?" }.joined(separator: ", ")
-        try execute(
-            "UPDATE transactions SET \(list) WHERE \(isUnmoved)",
-            StatementArguments(changes.map(\.after)) + standing)
-        return .applied
+        return condition
     }
 
     private func delete(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
-        let keyColumns = ["bundle_id", "environment", "original_transaction_id"]
-        let changes = columns(leavingOut: keyColumns)
-        let (isUnmoved, standing) = asItWasRead(
-            changes,
+        guard let row = try deletable(key, version: version) else { return .stale }
+        try execute("DELETE FROM subscriptions WHERE \(row.sql)", row.arguments)
+        return .applied
+    }
+
+    private func deletable(_ key: SubscriptionKey, version: Int64) throws -> Condition? {
+        let condition = asItWasRead(
+            columns(leavingOut: ["bundle_id", "environment", "original_transaction_id"]),
             ["bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?"],
             key.arguments + [version])
-        let read = try db.cachedStatement(sql: "SELECT 1 FROM subscriptions WHERE \(isUnmoved)")
-        guard try Int.fetchOne(read, arguments: standing) != nil else { return .stale }
-        try execute("DELETE FROM subscriptions WHERE \(isUnmoved)", standing)
-        return .applied
+        let read = try db.cachedStatement(
+            sql: "SELECT 1 FROM subscriptions WHERE \(condition.sql)")
+        return try Int.fetchOne(read, arguments: condition.arguments) == nil ? nil : condition
     }
 
     /// The condition that nobody changed the row since it was read: its version, and every value
@@ -138,7 +182,7 @@ struct RowChange {
     /// A column that was read as empty may hold NULL or an empty text.
     private func asItWasRead(
         _ changes: [Change], _ identity: [String], _ arguments: StatementArguments
-    ) -> (sql: String, arguments: StatementArguments) {
+    ) -> Condition {
         var terms = identity
         var arguments = arguments
         for change in changes {
@@ -156,16 +200,22 @@ struct RowChange {
     private func delete(
         _ key: TransactionKey, of subscription: SubscriptionKey
     ) throws -> CorrectionFate {
-        let inserted = StandingRow(
-            inserted: correction.changes.before, of: subscription,
-            transactionID: key.transactionID)
-        guard try StandingRow.period(key, db) == inserted else { return .stale }
+        guard try isAsInserted(key, of: subscription) else { return .stale }
         try execute(
             """
             DELETE FROM transactions
             WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
             """, [key.bundleID, key.environment, key.transactionID])
         return .applied
+    }
+
+    private func isAsInserted(
+        _ key: TransactionKey, of subscription: SubscriptionKey
+    ) throws -> Bool {
+        let inserted = StandingRow(
+            inserted: correction.changes.before, of: subscription,
+            transactionID: key.transactionID)
+        return try StandingRow.period(key, db) == inserted
     }
 
     private func insert(

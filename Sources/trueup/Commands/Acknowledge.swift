@@ -5,46 +5,49 @@ package import Subscriptions
 /// `trueup acknowledge FINDING`: a finding that stays true and is known.
 package struct Acknowledge: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Say that a finding is known, so that it no longer fails the nights.",
+        abstract: "Accept a finding that is known, so that it no longer fails the runs.",
         discussion: """
-            The finding stays in every report as acknowledged, with who said so and why. It does \
-            not count for fail_on until it says something else than it said then, until the date \
-            passes, or until --undo. Every decision is kept in a ledger of its own. \
-            discrepancies.csv names every finding's id, report.html the beginnings of those of open \
-            findings; the beginning of one is enough.
+            The finding stays in every report as acknowledged, with the reason and who gave it. It does \
+            not count for fail_on until it changes, the date passes, or --undo withdraws the \
+            acknowledgement. A ledger of its own keeps every decision. discrepancies.csv has the ids of \
+            all findings; the beginning of an id is enough.
             """)
 
     @Argument(help: ArgumentHelp("The finding_id, or its beginning.", valueName: "finding"))
     package var finding: String
 
-    @Option(help: ArgumentHelp("Why it may stay as it is.", valueName: "text"))
+    @Option(help: ArgumentHelp("Why the finding may stay as it is.", valueName: "text"))
     package var reason: String?
 
     @Option(
         help: ArgumentHelp(
-            "The last day (UTC), or the time in RFC 3339, until which it counts as known.",
+            "The last day (UTC) or the time (RFC 3339) of the acknowledgement (default: no end).",
             valueName: "date"))
     package var until: UntilOption?
 
-    @Flag(help: "Take the acknowledgement back; the finding counts again.")
+    @Flag(help: "Withdraw the acknowledgement; the finding counts again.")
     package var undo = false
 
+    @OptionGroup package var dry: DryRunOption
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database], [.ok: "the decision is recorded"])
 
     package init() {}
 
     package func validate() throws {
         guard !finding.isEmpty, finding.utf8.count <= 24, finding.allSatisfy(\.isHexDigit) else {
             throw ValidationError(
-                "\"\(finding)\" is no finding_id: it has up to 24 hexadecimal digits, as "
-                    + "discrepancies.csv names it.")
+                "\"\(finding)\" is not a finding_id. An id has up to 24 hexadecimal digits; "
+                    + "discrepancies.csv has them.")
         }
         let isSaid = reason?.contains { !$0.isWhitespace } == true
         guard isSaid || (undo && reason == nil) else {
-            throw ValidationError("--reason TEXT says why it may stay as it is.")
+            throw ValidationError("Give --reason TEXT: why the finding may stay as it is.")
         }
         if undo, until != nil {
-            throw ValidationError("--until is for an acknowledgement; --undo ends one now.")
+            throw ValidationError("--undo ends an acknowledgement now; leave --until out.")
         }
     }
 
@@ -53,28 +56,24 @@ package struct Acknowledge: Verb {
             flag: common.config, environment: invocation.environment)
         let now = invocation.now()
         if let until, until.end <= now {
-            throw CommandFailure(.usage, "--until \(until.text) has passed")
+            throw CommandFailure(
+                .usage, "--until \(until.text) has passed. Nothing was changed. Give a later date.")
+        }
+        guard !dry.dryRun else {
+            let store = try Books(settings).openToRead(at: now)
+            return try await showDryRun(try await known(in: store), in: invocation)
         }
         let books = try Books(settings, holder: RunningUser.lockHolder(doing: "acknowledge"))
         defer { books.releaseUnlessRunGoesOn() }
         try books.bringUpToDate(at: now, waitMilliseconds: invocation.lockPatienceMilliseconds)
         let store = try books.openToWrite()
         let known = try await known(in: store)
+        try requireDecidable(known)
         let decision: Decision
         if undo {
-            guard known.state == "acknowledged" else {
-                throw CommandFailure(
-                    .usage, "the finding \(known.findingID) is \(known.state), not acknowledged")
-            }
             decision = try await store.withdrawAcknowledgement(
                 of: known.findingID, reason: reason ?? "", by: RunningUser.actor, at: now)
         } else {
-            guard !["corrected", "resolved"].contains(known.state) else {
-                throw CommandFailure(
-                    .usage,
-                    "the finding \(known.findingID) is \(known.state): there is nothing to "
-                        + "acknowledge")
-            }
             decision = try await store.acknowledge(
                 known.findingID, reason: reason ?? "", until: until?.end,
                 by: RunningUser.actor, at: now)
@@ -83,19 +82,58 @@ package struct Acknowledge: Verb {
         return .ok
     }
 
+    /// Throws where the finding's state leaves nothing to decide.
+    private func requireDecidable(_ known: KnownFinding) throws(CommandFailure) {
+        if undo, known.state != "acknowledged" {
+            throw CommandFailure(
+                .usage,
+                "The finding \(known.findingID) is \(known.state), not acknowledged. Nothing was "
+                    + "changed.")
+        }
+        if !undo, ["corrected", "resolved"].contains(known.state) {
+            throw CommandFailure(
+                .usage,
+                "The finding \(known.findingID) is \(known.state), so there is nothing to "
+                    + "acknowledge. Nothing was changed.")
+        }
+    }
+
+    /// Says what would be decided.
+    private func showDryRun(
+        _ known: KnownFinding, in invocation: Invocation
+    ) async throws -> ExitStatus {
+        try requireDecidable(known)
+        let action = undo ? "withdraw" : "acknowledge"
+        return try dry.show(
+            .object([
+                "action": .string(action), "finding_id": .string(known.findingID),
+                "kind": .string(known.kind.rawValue), "reason": .string(reason ?? ""),
+                "until": .time(until?.end),
+            ]),
+            undo
+                ? "\(words(known)) would no longer be acknowledged."
+                : "\(words(known)) would be acknowledged\(until.map { ", until \($0.end.rfc3339)" } ?? "").",
+            asJSON: common.json, in: invocation)
+    }
+
+    private func words(_ known: KnownFinding) -> String {
+        "\(known.findingID) (\(known.kind.rawValue)"
+            + (known.originalTransactionID.map { " of " + PlainText.of($0) } ?? "") + ")"
+    }
+
     private func known(in store: SQLiteStore) async throws -> KnownFinding {
         switch try await store.finding(beginningWith: finding.lowercased()) {
         case .one(let known): return known
         case .none:
             throw CommandFailure(
                 .usage,
-                "there is no finding \(finding) in this database; discrepancies.csv of the newest "
-                    + "report names them all")
+                "This database has no finding \(finding). Nothing was changed. discrepancies.csv of "
+                    + "the newest report has all of them.")
         case .several(let ids):
             throw CommandFailure(
                 .usage,
-                "\(finding) is the beginning of several findings (\(ids.joined(separator: ", "))); "
-                    + "give more of the id")
+                "Several findings begin with \(finding): \(ids.joined(separator: ", ")). Nothing was "
+                    + "changed. Give more of the id.")
         }
     }
 
@@ -103,15 +141,13 @@ package struct Acknowledge: Verb {
         _ known: KnownFinding, _ decision: Decision, in invocation: Invocation
     ) throws {
         guard common.json else {
-            let what =
-                "\(known.findingID) (\(known.kind.rawValue)"
-                + (known.originalTransactionID.map { " of " + PlainText.of($0) } ?? "") + ")"
+            let what = words(known)
             let end = decision.until.map { ", until \($0.rfc3339)" } ?? ""
             return try invocation.show(
                 decision.action == .acknowledge
-                    ? "Acknowledged \(what)\(end): the next runs report it and do not fail by it "
+                    ? "Acknowledged \(what)\(end). The next runs report it and do not fail because of it "
                         + "(decision \(decision.number))."
-                    : "No longer acknowledged: \(what) counts again from the next run on "
+                    : "No longer acknowledged: \(what). It counts again from the next run on "
                         + "(decision \(decision.number)).")
         }
         try invocation.show(

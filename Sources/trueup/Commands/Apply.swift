@@ -10,12 +10,12 @@ package struct Apply: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "Apply exactly the plan that a check left.",
         discussion: """
-            PLAN is the plan.json of a report folder, or the folder. It is refused (exit 6) when \
-            anything in it was changed, when it was made from another database, or when --approve \
-            names another. A plan that was applied before changes nothing (exit 0). Rows that \
-            moved since the plan was made are left alone and named (exit 6); the others are \
-            written. The guards of the job that made the plan hold here too. It asks nothing of \
-            Apple and needs no key, but with --canary.
+            PLAN is the plan.json of a report folder, or the folder. The command refuses the plan (exit \
+            status 6) if it was changed, if it was made from another database, or if --approve names \
+            another plan. A plan that was applied before changes nothing (exit status 0). The command \
+            does not write rows that changed since the plan was made: it names them (exit status 6) and \
+            writes the others. The guards of the job that made the plan apply here as well. It makes no \
+            call to Apple and needs no key, except with --canary.
             """)
 
     @Argument(
@@ -26,12 +26,21 @@ package struct Apply: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Only if this is the plan: its SHA-256 as summary.txt states it, or that of the file.",
+            "Apply only this plan: its SHA-256 as summary.txt states it, or that of the file.",
             valueName: "sha256"))
     package var approve: String?
 
     @OptionGroup(title: "Guards") package var guards: GuardOptions
+    @OptionGroup package var dry: DryRunOption
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.run, [.stale, .guarded]],
+        [
+            .ok: "the plan is applied, or was applied before",
+            .incomplete: "max_duration ended it, or the canary could not be checked again",
+            .data: "the file is not a plan",
+        ])
 
     package init() {}
 
@@ -62,12 +71,38 @@ package struct Apply: Verb {
                     + "deleted. Nothing was changed. Make a new plan: "
                     + common.command("check", document.head.job))
         }
+        guard !dry.dryRun else { return try showDryRun(of: known, settings, in: invocation) }
         var run = try PreparedRun(
             applying: known.seal, guards: guards, settings: settings, in: invocation)
         run.job.commands = RunCommands(
             own: ["trueup", "apply", plan] + (approve.map { ["--approve", $0] } ?? []),
             check: ["trueup", "check", document.head.job], settings: common.settingsWords)
         return try await RunSession(run: run, common: common, invocation: invocation).perform()
+    }
+
+    /// Each change of the plan with what would become of it now; nothing is written.
+    private func showDryRun(
+        of known: KnownPlan, _ settings: Settings, in invocation: Invocation
+    ) throws -> ExitStatus {
+        let store = try Books(settings).openToRead(at: invocation.now())
+        var fates: [CorrectionFate: Int] = [:]
+        try store.forEachApplication(ofPlan: known.seal.sha256, at: invocation.now()) {
+            correction, fate in
+            fates[fate, default: 0] += 1
+            guard common.json else {
+                return try invocation.show(PlanListing.line(of: correction, fate: fate))
+            }
+            try invocation.show(json: PlanListing.json(of: correction, fate: fate))
+        }
+        let left = (fates[.stale] ?? 0) + (fates[.unproven] ?? 0)
+        if !common.json {
+            try invocation.show(
+                "Dry run of plan \(known.seal.sha256): \(fates[.planned] ?? 0) changes would be "
+                    + "written, \(fates[.applied] ?? 0) were written before, \(left) would not be "
+                    + "written because their rows have changed or their evidence was erased. The "
+                    + "guards are checked when the plan is applied. Nothing was written.")
+        }
+        return left > 0 ? .stale : .ok
     }
 
     private var file: String {

@@ -6,21 +6,34 @@ package import Subscriptions
 /// `trueup check JOB`.
 package struct Check: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Does what run does, but writes no subscription row, whatever the job says.",
+        abstract: "Compare a job's rows with Apple and leave a plan; write no row.",
         discussion: """
-            The report's plan.json holds what a run would have changed. The run's own bookkeeping \
-            (evidence, findings, nights on which Apple did not find an id) is kept; the watermark \
-            of the notification history stays where it is.
-            """)
+            It does what run does, but writes no subscription row, whatever the job says. plan.json in \
+            its report has what a run would change; "trueup apply" applies exactly that. trueup's own \
+            records (evidence, findings, days on which Apple did not find an id) are written. The \
+            watermark of the notification history stays where it is. "trueup plan" is another name of \
+            the command.
+            """,
+        aliases: ["plan"])
 
     @OptionGroup package var options: RunOptions
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.run, [.ok, .findings, .empty]],
+        [
+            .empty: "nothing in scope, or no app is assigned to the worker of --app-shard",
+            .data: "the file of --ids-file cannot be used",
+        ])
 
     package init() {}
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let run = try PreparedRun(
             options, guards: nil, forcing: .check, common: common, in: invocation)
+        guard !options.dry.dryRun else {
+            return try await RunDryRun(run: run, common: common).show(in: invocation)
+        }
         return try await RunSession(run: run, common: common, invocation: invocation).perform()
     }
 }
@@ -28,25 +41,34 @@ package struct Check: Verb {
 /// `trueup run JOB`.
 package struct Run: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Runs a job: asks Apple, compares, corrects what it can prove, and reports.",
+        abstract: "Run a job: ask Apple, compare, correct what can be proven, and report.",
         discussion: """
-            The job file says which rows are asked about and whether anything is written. With \
-            "coverage: delta" those are asked about for which there is a reason, a part of the \
-            others in turn, and a sample; with "full", all. What a run leaves undone, for \
-            whatever reason, the next ones take up. The job's guards look at the whole plan before \
-            the first write; one that objects ends the run with 4, and --lift-guard lets the plan \
-            through once.
+            The job file says which rows the run checks and whether it writes. With "coverage: delta" \
+            it checks the rows that may have changed, a part of the others in turn, and a sample; with \
+            "coverage: full" it checks all. What a run leaves undone, the next ones do. The job's guards \
+            check the whole plan before the first write. If one stops it, the run exits with 4; \
+            --lift-guard lets that plan through once.
             """)
 
     @OptionGroup package var options: RunOptions
     @OptionGroup(title: "Guards") package var guards: GuardOptions
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.run, [.ok, .findings, .guarded]],
+        [
+            .empty: "nothing in scope, or no app is assigned to the worker of --app-shard",
+            .data: "the file of --ids-file cannot be used",
+        ])
+
     package init() {}
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let run = try PreparedRun(
             options, guards: guards, forcing: nil, common: common, in: invocation)
+        guard !options.dry.dryRun else {
+            return try await RunDryRun(run: run, common: common).show(in: invocation)
+        }
         return try await RunSession(run: run, common: common, invocation: invocation).perform()
     }
 }
@@ -56,15 +78,18 @@ package struct Pause: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "Make a running job stop asking Apple for a while.",
         discussion: """
-            Calls that are on their way end; then the job waits. It holds its lock and its place, and \
-            its max_duration goes on: at its deadline it ends as any other run does (exit 3). What \
-            was decided before is still written. The pause is for this run alone.
+            Calls in progress end; then the job waits. It keeps its lock and its place. Its max_duration \
+            continues to count: at its deadline the job ends like any other run (exit status 3). It still \
+            writes what was decided before. The pause applies to this run alone.
             """)
 
     @Argument(help: ArgumentHelp("The running job.", valueName: "job"), completion: .jobs)
     package var job: String
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup package var dry: DryRunOption
+    @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses.ofOrders
 
     package init() {}
 
@@ -80,18 +105,24 @@ package struct Pause: Verb {
                 return .ok
             }
             try invocation.show(
-                "\(running.name) is \(pause.sentence) already; go on with: \(resumption)")
+                "\(running.name) is \(pause.sentence) already. Nothing was changed. To continue it: "
+                    + resumption)
             return .ok
         }
         orders.pause = RunOrders.Pause(since: invocation.now(), by: RunningUser.actor)
+        guard !dry.dryRun else {
+            return try dry.show(
+                orders.json, "\(running.name) would be paused.", asJSON: common.json, in: invocation
+            )
+        }
         try running.give(orders)
         guard !common.json else {
             try invocation.show(json: orders.json)
             return .ok
         }
         try invocation.show(
-            "\(running.name) asks nothing more within a second; its max_duration goes on. "
-                + "Go on with: \(resumption)")
+            "\(running.name) stops asking Apple within a second. Its max_duration continues to "
+                + "count. To continue it: " + resumption)
         return .ok
     }
 }
@@ -99,13 +130,16 @@ package struct Pause: Verb {
 /// `trueup resume JOB`: a paused job goes on.
 package struct Resume: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Let a paused job go on asking Apple.",
-        discussion: "It goes on where it stands, within a second.")
+        abstract: "Let a paused job continue.",
+        discussion: "The job continues from its place, within a second.")
 
     @Argument(help: ArgumentHelp("The running job.", valueName: "job"), completion: .jobs)
     package var job: String
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup package var dry: DryRunOption
+    @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses.ofOrders
 
     package init() {}
 
@@ -116,6 +150,12 @@ package struct Resume: Verb {
         var orders = running.orders
         let wasPaused = orders.pause != nil
         orders.pause = nil
+        guard !dry.dryRun else {
+            return try dry.show(
+                orders.json,
+                wasPaused ? "\(running.name) would continue." : "\(running.name) is not paused.",
+                asJSON: common.json, in: invocation)
+        }
         if wasPaused { try running.give(orders) }
         guard !common.json else {
             try invocation.show(json: orders.json)
@@ -123,8 +163,8 @@ package struct Resume: Verb {
         }
         try invocation.show(
             wasPaused
-                ? "\(running.name) goes on within a second"
-                : "\(running.name) is not paused; nothing was changed")
+                ? "\(running.name) continues within a second."
+                : "\(running.name) is not paused. Nothing was changed.")
         return .ok
     }
 }
@@ -132,10 +172,10 @@ package struct Resume: Verb {
 /// `trueup throttle JOB N`: a running job asks Apple less.
 package struct Throttle: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Make a running job ask Apple less, or as much as configured again.",
+        abstract: "Make a running job ask Apple less often, or as often as configured.",
         discussion: """
-            N is a number of requests a second for each of Apple's endpoints, at most the configured \
-            ones, or "off". The order is for this run alone.
+            N is the number of requests a second to each of Apple's endpoints, for each app: at most the \
+            configured rate, at least 0.01. "off" removes the limit. The order applies to this run alone.
             """)
 
     @Argument(help: ArgumentHelp("The running job.", valueName: "job"), completion: .jobs)
@@ -147,7 +187,10 @@ package struct Throttle: Verb {
         transform: RateOption.init(named:))
     package var rate: RateOption
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup package var dry: DryRunOption
+    @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses.ofOrders
 
     package init() {}
 
@@ -164,7 +207,8 @@ package struct Throttle: Verb {
                 throw CommandFailure(
                     .usage,
                     "\(wanted) requests a second are more than the \(configured) that the settings "
-                        + "allow; nothing was changed")
+                        + "allow. Nothing was changed. Give at most \(configured), or raise "
+                        + "requests_per_second or quota_share.")
             }
         }
         let running = try RunningJob(named: job, settings: settings)
@@ -173,14 +217,23 @@ package struct Throttle: Verb {
         switch rate {
         case .off:
             orders.throttle = nil
-            words = "\(running.name) asks as much as configured again, within a second"
+            words = "\(running.name) asks as often as configured again, within a second."
         case .requestsPerSecond(let rate):
             orders.throttle = RunOrders.Throttle(
                 requestsPerSecond: rate, since: invocation.now(), by: RunningUser.actor)
             words =
-                "\(running.name) asks each endpoint at most \(rate) times a second, from now on. "
-                + "As much as configured again: "
+                "\(running.name) makes at most \(rate) requests a second to each endpoint from now on. "
+                + "To remove the limit: "
                 + common.command("throttle", running.live.job, "off")
+        }
+        guard !dry.dryRun else {
+            let limit = orders.throttle.map {
+                "limited to \($0.requestsPerSecond) requests a second"
+            }
+            return try dry.show(
+                orders.json,
+                "\(running.name) would be \(limit ?? "no longer limited").",
+                asJSON: common.json, in: invocation)
         }
         try running.give(orders)
         if common.json {
@@ -209,8 +262,8 @@ package enum RateOption: Hashable, Sendable {
             let rate = Double(argument), rate.isFinite, rate >= Self.lowest
         else {
             throw ValidationError(
-                "give a number of requests a second, \(Self.lowest) or more, or \"off\"; who wants "
-                    + "none gives \"trueup pause\"")
+                "Give a number of requests a second, \(Self.lowest) or more, or \"off\". To stop the "
+                    + "requests: \"trueup pause\".")
         }
         self = .requestsPerSecond(rate)
     }

@@ -6,16 +6,23 @@ package import Subscriptions
 /// `trueup doctor`: whether a run would find everything that it needs.
 package struct Doctor: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Check whatever a run needs, and make one call to Apple.",
+        abstract: "Check everything that a run needs, with one or two calls to Apple for each app.",
         discussion: """
-            One line a check, with what to do. Everything on this machine is looked at before the \
-            first call; nothing is changed. What another program keeps locked is waited for as long \
-            as a run waits: up to 40 s. The call is Get All Subscription Statuses of a stored id, or of \
-            one that does not exist: no notification is sent. A warning does not change the exit \
-            status; several failures end with the gravest.
+            It prints one line for each check, with what to do. It checks everything on this machine \
+            before the first call, and changes nothing. If another program keeps the database locked, it \
+            waits as long as a run: up to 40 seconds. The call is Get All Subscription Statuses for a \
+            stored id, or for one that does not exist. No notification is sent. A warning does not change \
+            the exit status. If several checks fail, the most severe failure decides it.
             """)
 
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database, [.protocol, .denied, .cannotCreate]],
+        [
+            .ok: "a run would find everything that it needs; warnings count as well",
+            .guarded: "max_excluded_share would stop a job, for rows of no configured app",
+        ])
 
     package init() {}
 

@@ -6,27 +6,37 @@ package import Subscriptions
 /// `trueup erase`: takes one customer's signed payloads out of the database.
 package struct Erase: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Erase one customer's signed payloads; without --execute only say which.",
+        abstract: "List one customer's signed payloads, or erase them with --execute.",
         discussion: """
-            Each erased payload leaves a tombstone, its digest: the ledger's chain of hashes still \
-            holds, and it can be seen that there was something. Messages of events about the \
-            customer go too, told or not, and so does what was imported of payments elsewhere. Rows, \
-            findings and ledger entries stay, and so do report folders, which are sealed; those that \
-            show something of the customer are named. What was erased does not come back, also not \
-            inside another payload; but while a row of the customer stands in the table, Apple's \
-            next answer about it is new evidence. Exit 75 says that somebody who reads the database \
-            keeps the old pages on the disk: run it again then.
+            Each erased payload leaves a tombstone with its digest, so that the ledger's chain of hashes \
+            still holds. The command also removes messages of events about the customer, and the \
+            payments elsewhere that were imported. Rows, findings and ledger entries stay. Report folders \
+            are sealed and stay as well; the command names those that show something of the customer. \
+            Erased payloads do not come back. But as long as the table has a row of the customer, Apple's \
+            next answer for it is new evidence.
             """)
 
     @Argument(help: ArgumentHelp("The customer_id of the rows.", valueName: "customer"))
     package var customer: String
 
-    @Flag(help: "Erase, instead of only saying what would be erased.")
+    @Flag(help: "Erase the payloads; without it nothing is changed.")
     package var execute = false
 
+    @OptionGroup package var dry: DryRunOption
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database],
+        [
+            .ok: "listed or erased", .empty: "no row and no finding has that customer_id",
+            .busy:
+                "a run is active, or a program that reads the database keeps the old pages on the "
+                + "disk; run it again",
+        ])
+
     package init() {}
+
+    package func validate() throws { try dry.refuse(with: execute) }
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(

@@ -5,30 +5,37 @@ package import Subscriptions
 /// `trueup estimate JOB`: what a run would ask, and what that takes, before anything is asked.
 package struct Estimate: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Forecast a run: rows, questions by reason, calls, time and share of the quota.",
+        abstract: "Forecast a run: rows, calls, time and share of the quota.",
         discussion: """
-            Reads the database by the same scan as the run and changes nothing; makes no call to \
-            Apple and needs no key. What only Apple's answers tell, such as how many pages of \
-            notifications there are, is taken from the job's last runs, or said to be unknown. Where \
-            your own table was restored behind the books, as a run would find it, ends with 78.
+            It scans the table as the run does, changes nothing, makes no call to Apple and needs no \
+            key. Some numbers only Apple knows, such as the pages of notifications: it takes them from \
+            the job's last runs, or says that they are unknown. If your own table was restored to a \
+            state before trueup's database, it exits with 78, as a run would.
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "The job: jobs/JOB.yaml beside the settings, or a path.", valueName: "job"),
+            "The job: jobs/JOB.yaml next to the settings, or a path.", valueName: "job"),
         completion: .jobs)
     package var job: String
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Forecast as if it were this time (RFC 3339); for loopback endpoints only.",
+            "Forecast as if it were this time (RFC 3339); with loopback endpoints only.",
             valueName: "time"))
     package var now: TimeOption?
 
     @OptionGroup package var scope: AppScope
 
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database],
+        [
+            .ok: "the forecast was printed",
+            .empty: "no app is assigned to the worker of --app-shard",
+        ])
 
     package init() {}
 

@@ -5,11 +5,10 @@ package import Subscriptions
 /// `trueup explain ID`: everything that is known about one subscription.
 package struct Explain: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Show one subscription: both sides, what happened in order, what would be asked.",
+        abstract: "Show one subscription: both sides, its history, and its next check.",
         discussion: """
-            Reads the database and changes nothing. The id is the original transaction id, or the \
-            customer_id of rows; every subscription, app and environment that has it is shown. An id \
-            of which nothing is known ends with 65.
+            ID is an original transaction id or a customer_id. The command shows every subscription, in \
+            every app and environment, that has it. It reads the database and changes nothing.
             """)
 
     /// The newest runs that are told of.
@@ -23,11 +22,14 @@ package struct Explain: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "As if it were this time (RFC 3339; only with a loopback endpoint).",
+            "Show the state as of this time (RFC 3339); with a loopback endpoint only.",
             valueName: "time"))
     package var now: TimeOption?
 
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database], [.ok: "shown", .data: "trueup knows nothing of the id"])
 
     package init() {}
 
@@ -41,9 +43,10 @@ package struct Explain: Verb {
         guard !explanations.isEmpty else {
             throw CommandFailure(
                 .data,
-                "nothing is known of \(PlainText.of(id)): no row, check, finding, correction or "
-                    + "notification has this original transaction id, and no row or finding this "
-                    + "customer_id. The id of a renewal is another one.")
+                "trueup knows nothing of \(PlainText.of(id)). No row, check, finding, correction or "
+                    + "notification has this original transaction id, and no row or finding has it as "
+                    + "customer_id. If it is the id of a renewal, give the original transaction id."
+            )
         }
         let isCustomer = !explanations.contains { $0.key.originalTransactionID == id }
         guard common.json else {

@@ -6,19 +6,22 @@ package import Subscriptions
 /// `trueup export`: the local rows as they are, in the columns that `import` reads.
 package struct Export: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Write the local rows to standard output, as CSV or (--json) JSON Lines.",
+        abstract: "Print the stored rows as CSV, or with --json as JSON Lines.",
         discussion: """
-            Values are written as they are, so that an import reads the same rows back. Open such \
-            a file with a text editor rather than a spreadsheet: ids have too many digits for one.
+            It prints values as they are stored, so that an import reads the same rows back. Do not \
+            open such a file in a spreadsheet: that rounds the ids.
             """)
 
     /// Bytes buffered before a write: a system call for each row would cost more than the rows.
     private static let batchBytes = 1 << 16
 
-    @Flag(help: "Write the periods (transactions) instead.")
+    @Flag(help: "Print the periods (transactions) instead.")
     package var transactions = false
 
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database], [.ok: "printed"])
 
     package init() {}
 

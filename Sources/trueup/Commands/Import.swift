@@ -6,24 +6,23 @@ package import Subscriptions
 /// `trueup import`: the company's rows from a file into the database.
 package struct Import: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Load local rows from a CSV or JSON Lines file.",
+        abstract: "Load rows, periods, receipts or received notifications from a file.",
         discussion: """
-            All of the file is loaded, or nothing: with a bad line in it the status is 65, and what \
-            is bad is named with line and reason. Rows whose signed_date is older than the stored row's, or \
-            absent where that has one, are skipped. Columns that the file, or a line of JSON Lines, \
-            does not have stay as they are. Waits up to 10 seconds for a run \
-            that is going on.
+            It loads all of the file or nothing: a bad line makes it exit with 65, and the message names \
+            each bad line with its reason. It skips a row whose signed_date is older than the stored \
+            row's, or missing where the stored row has one. Columns that the file (or a line of JSON \
+            Lines) does not have stay as they are. It waits up to 10 seconds for an active run.
 
-            With --receipts each line is a receipt in base64, or has one in its column receipt beside \
-            customer_id, app_account_token, bundle_id and environment. The subscriptions that it \
-            names are loaded without a status: nothing of a receipt is believed, and a run asks Apple.
+            With --receipts each line is a receipt in base64, or has one in its column receipt next to \
+            customer_id, app_account_token, bundle_id and environment. trueup does not trust a receipt: \
+            it loads the subscriptions without a status, and a run asks Apple about them.
 
             Columns: \(SubscriptionField.allCases.map(\.rawValue).joined(separator: ", ")); only \
             original_transaction_id is required.
             """)
 
     @Argument(
-        help: "A .csv, .jsonl or .ndjson file; - reads standard input.",
+        help: "A .csv, .jsonl or .ndjson file; - for standard input.",
         completion: .file(extensions: ["csv", "jsonl", "ndjson"]))
     package var file: String
 
@@ -38,16 +37,16 @@ package struct Import: Verb {
 
     @Option(
         help: ArgumentHelp(
-            "The file's COLUMN means our column OURS; repeat it for others.",
+            "The file's COLUMN means trueup's column OURS; may be repeated.",
             valueName: "column=ours"))
     package var map: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Leave a column of the file out; repeat it for others.", valueName: "column"))
+            "Do not read this column of the file; may be repeated.", valueName: "column"))
     package var ignore: [String] = []
 
-    @Flag(help: "Check the file and say what would be loaded; write nothing to the database.")
+    @Flag(help: "Check the file and print what would be loaded; write nothing to the database.")
     package var dryRun = false
 
     @Flag(help: "Load the good lines and name each bad one, instead of refusing the file.")
@@ -55,12 +54,20 @@ package struct Import: Verb {
 
     @Option(
         help: ArgumentHelp(
-            "Write every bad line with file, line and reason to this file: CSV for .csv, else JSON "
-                + "Lines.",
+            "Write every bad line with file, line and reason to this file: CSV for .csv, otherwise "
+                + "JSON Lines.",
             valueName: "file"), completion: .file())
     package var badRows: String?
 
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database],
+        [
+            .ok: "loaded; with --skip-bad-rows, without the bad lines",
+            .data: "the file has bad lines or cannot be read; nothing was loaded",
+            .cannotCreate: "the file of --bad-rows cannot be created",
+        ])
 
     package init() {}
 

@@ -10,23 +10,32 @@ package struct Init: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "Write commented settings and job files, and create the database.",
         discussion: """
-            Existing files are never overwritten, so it is safe to run twice. The settings file is \
-            the one that --config or $TRUEUP_CONFIG names; jobs are written beside it. Where settings stand \
-            already and job files cannot be written, as in a mounted ConfigMap, it names these and makes \
-            the database all the same. A database \
-            of an earlier version is brought up to date; triggers and indexes that somebody \
-            removed from it are put back. With --from nothing is written: the proposal is for you to \
-            read, and to put into the settings (docs/mappings/README.md). Waits up to 10 seconds for a run that is going on.
+            It never overwrites a file, so you can run it twice. The settings file is the one that \
+            --config or $TRUEUP_CONFIG names; the jobs go next to it. If the settings exist and the job \
+            files cannot be written, as in a mounted ConfigMap, it names these files and creates the \
+            database all the same. It updates a database of an earlier version, and restores triggers \
+            and indexes that a program removed. It waits up to 10 seconds for an active run.
+
+            With --from it writes nothing: it prints a mapping of your own table for you to read and to \
+            put into the settings.
             """)
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Look at the tables of your own database, and propose a mapping on standard output.",
+            "Read the schema of your own database, and print a proposed mapping.",
             valueName: "url"))
     package var from: String?
 
+    @OptionGroup package var dry: DryRunOption
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database, [.cannotCreate]],
+        [
+            .ok: "the files and the database are there",
+            .data: "with --from: no table has a column for Apple's original transaction id",
+        ])
 
     package init() {}
 
@@ -34,6 +43,7 @@ package struct Init: Verb {
         if let from { return try await propose(from: from, in: invocation) }
         let file = Settings.file(flag: common.config, environment: invocation.environment)
         let directory = SettingsPath.directory(of: file)
+        guard !dry.dryRun else { return try showDryRun(settingsFile: file, in: invocation) }
         var parts = Parts()
         let isNew = try StarterFile.write(SettingsTemplate.text, to: file)
         parts.add(file, isNew: isNew)
@@ -54,6 +64,27 @@ package struct Init: Verb {
             }
         }
         try show(parts, settingsFile: file, in: invocation)
+        return .ok
+    }
+
+    /// Names what would be created and what is there; writes nothing.
+    private func showDryRun(
+        settingsFile file: String, in invocation: Invocation
+    ) throws -> ExitStatus {
+        let directory = SettingsPath.directory(of: file)
+        let exists = FileManager.default.fileExists(atPath: file)
+        let database =
+            exists
+            ? try Settings.load(flag: file, environment: invocation.environment).databasePath
+            : SettingsPath.resolve(Settings().databasePath, from: directory)
+        var parts = Parts()
+        let jobs = JobTemplates.all.map { SettingsPath.resolve("jobs/" + $0.name, from: directory) }
+        for path in [file, database] + jobs {
+            let isNew = !FileManager.default.fileExists(atPath: path)
+            parts.add(path, isNew: isNew)
+            if isNew { try StarterFile.requireWritableFolder(of: path) }
+        }
+        try show(parts, settingsFile: "", in: invocation)
         return .ok
     }
 
@@ -140,10 +171,12 @@ package struct Init: Verb {
                 "missing": .array(parts.missing.map { .string($0.path) }),
                 "restored": .array(parts.restored.map(CanonicalJSON.string)),
             ]
-            try invocation.show(json: CanonicalJSON.object(lists))
+            let object = dry.dryRun ? lists.merging(["dry_run": .boolean(true)]) { $1 } : lists
+            try invocation.show(json: CanonicalJSON.object(object))
             return
         }
-        for path in parts.created { try invocation.show("created  \(path)") }
+        let created = dry.dryRun ? "missing, would be created: " : "created  "
+        for path in parts.created { try invocation.show(created + path) }
         for path in parts.kept {
             try invocation.show("kept     \(path) (was there already)")
         }
@@ -160,9 +193,13 @@ package struct Init: Verb {
             invocation.say(
                 text: """
 
-                    Next: fill in \(PlainText.of(settingsFile)), put the key file in place (chmod 600), load your \
-                    rows with
-                    "trueup import FILE", and look before you touch: "trueup check nightly" leaves a plan, "trueup apply" applies it.
+                    Next:
+                      1. Fill in \(PlainText.of(settingsFile)) and put the key file in place (chmod 600).
+                      2. trueup import FILE      load your rows
+                      3. trueup doctor           until every line is ok
+                      4. trueup check audit      if your rows have statuses: compares every row, writes none
+                      5. trueup run backfill     fills what is empty, and corrects what differs
+                      6. trueup check nightly    for a week: each leaves a plan, which "trueup apply" applies
                     """)
         }
     }
@@ -223,6 +260,18 @@ enum StarterFile {
                 .cannotCreate, "\(folder): this folder cannot be created; check the rights above it"
             )
         }
+    }
+
+    /// Throws where the nearest folder above a file that is there may not be written.
+    static func requireWritableFolder(of path: String) throws(CommandFailure) {
+        var folder = SettingsPath.directory(of: path)
+        while !FileManager.default.fileExists(atPath: folder), folder.count > 1 {
+            folder = SettingsPath.directory(of: folder)
+        }
+        var isFolder = false
+        _ = FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder)
+        guard isFolder else { throw failure(path, ENOTDIR) }
+        guard unsafe access(folder, W_OK | X_OK) == 0 else { throw failure(path, errno) }
     }
 
     private static func failure(_ path: String, _ code: Int32) -> CommandFailure {

@@ -5,40 +5,38 @@ package import Subscriptions
 /// `trueup inspect [FILE]`: what a signed payload or an answer of Apple's says, and whether it holds.
 package struct Inspect: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Verify and unfold any JWS or API answer, nested payloads included.",
+        abstract: "Verify and unfold any JWS or answer of Apple's, nested payloads included.",
         discussion: """
             FILE holds one compact JWS, an answer of the App Store Server API, the body of a \
-            notification, or lines of a report's evidence.jsonl. The whole verdict is the worst of \
-            all payloads in it. With --kind it is one JWS of that kind, and the verdict is on that \
-            JWS alone; those inside it are shown with their own.
+            notification, or lines of a report's evidence.jsonl. The verdict is the worst of all \
+            payloads in it. With --kind, FILE holds one JWS of that kind, and the verdict is about that \
+            JWS alone; payloads inside it are shown with their own verdicts.
 
-            Without any of the options --trusted-root, --bundle-id, --app-apple-id and \
-            --environment the apps and roots of the settings count; with one of them the settings \
-            are not read, and what is not given is not compared. Nothing of a payload is shown \
-            before its signature and chain hold. No network access: revocation is not asked.
-
-            Exit status: 0 valid, 7 invalid, 3 undetermined; 65 when there is nothing to judge.
+            The command compares with the apps and roots of the settings. With --trusted-root, \
+            --bundle-id, --app-apple-id or --environment it does not read the settings and compares only \
+            with what you give. It shows nothing of a payload before its signature and chain are \
+            verified. It uses no network and does not check revocation.
             """)
 
-    @Argument(help: "The file; - or nothing reads standard input.", completion: .file())
+    @Argument(help: "The file (default: standard input, as with -).", completion: .file())
     package var file: String?
 
     @Option(
         help: ArgumentHelp(
-            "auto, transaction, renewalInfo, notification, appTransaction or realtimeRequest.",
+            "What the file holds.",
             valueName: "kind"))
     package var kind = KindOption.auto
 
     @Option(
         name: .customLong("trusted-root"),
         help: ArgumentHelp(
-            "A root certificate to trust, PEM or DER, instead of Apple's; repeatable.",
+            "Trust this root certificate (PEM or DER) instead of Apple's; may be repeated.",
             valueName: "file"), completion: .file())
     package var trustedRoots: [String] = []
 
     @Option(
         name: .customLong("bundle-id"),
-        help: ArgumentHelp("The app that it must be for.", valueName: "id"))
+        help: ArgumentHelp("The bundle id of the app that it must be for.", valueName: "id"))
     package var bundleID: String?
 
     @Option(
@@ -48,16 +46,23 @@ package struct Inspect: Verb {
 
     @Option(
         help: ArgumentHelp(
-            "Production or Sandbox; others are known and always refused.", valueName: "name"))
+            "The environment that it must be for: Production or Sandbox.", valueName: "name"))
     package var environment: EnvironmentOption?
 
     @Option(
         help: ArgumentHelp(
-            "Judge the chain's dates at this time (RFC 3339 or UNIX milliseconds) instead of "
-                + "when it was signed.", valueName: "time"))
+            "Check the chain's dates at this time, in RFC 3339 or UNIX milliseconds (default: when it "
+                + "was signed).", valueName: "time"))
     package var at: MomentOption?
 
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.anyCommand, [.config]],
+        [
+            .ok: "valid", .incomplete: "undetermined: a payload cannot be checked completely",
+            .tampered: "invalid", .data: "the file cannot be read, or has nothing to verify",
+        ])
 
     package init() {}
 

@@ -6,66 +6,78 @@ package import Subscriptions
 /// `trueup report RUN`: renders the report of a stored run again.
 package struct Report: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Render the report of a stored run again, byte for byte.",
+        abstract: "Render the report of a stored run again, or sum up the runs of one day.",
         discussion: """
-            Prints summary.txt (with --json summary.json), or one file that is named, or writes all \
-            files into a new folder. Reads the database and changes nothing. The log of a run, and \
-            manifest.json and SHA256SUMS, which state its digest, stand in its report folder only. A \
-            payload that was erased since the run shows as a tombstone. "trueup report night DATE" \
-            shows the runs of one UTC day, a line a run, and their sums: of all workers, where several \
-            share a PostgreSQL database; with --reports, of the report folders that are named, read \
-            from their summary.json alone.
+            It prints summary.txt (with --json summary.json) or the file that --file names, byte for \
+            byte as it was published, or writes all files into a new folder. It reads the database and \
+            changes nothing there. Only the report folder itself has run.log.jsonl, manifest.json and \
+            SHA256SUMS. A payload that was erased since then shows as a tombstone.
+
+            "trueup report night DATE" shows the runs that began on one UTC day, one line for each, and \
+            their sums. If several workers share a PostgreSQL database, it shows the runs of all of \
+            them. With --reports it reads the summary.json files of those report folders instead.
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "The run, as \"trueup status\" lists it, or the end of its name; its report folder, or "
-                + "latest. Or \"night\", and then a date.", valueName: "run"),
+            "The run as \"trueup status\" lists it, the end of its name, its report folder, or latest; "
+                + "or \"night\" before a date.", valueName: "run"),
         completion: .directory)
     package var run: String
 
     @Argument(
         help: ArgumentHelp(
-            "With \"night\": the UTC date on which the runs began, such as 2026-11-20.",
+            "With \"night\": the UTC day on which the runs began, such as 2026-11-20.",
             valueName: "date"))
     package var date: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The one file to print, such as report.html.", valueName: "name"))
+        help: ArgumentHelp(
+            "Print this file, such as report.html (default: summary.txt).", valueName: "name"))
     package var file: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("A new folder to write all files into.", valueName: "dir"),
+        help: ArgumentHelp("Write all files into this new folder.", valueName: "dir"),
         completion: .directory)
     package var output: String?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With \"night\": a worker's report folder to read instead of the database; may be "
-                + "repeated.", valueName: "dir"),
+            "With \"night\": read this report folder instead of the database; may be repeated.",
+            valueName: "dir"),
         completion: .directory)
     package var reports: [String] = []
 
-    @OptionGroup package var common: CommonOptions
+    @OptionGroup package var dry: DryRunOption
+    @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database],
+        [
+            .ok: "printed or written",
+            .cannotCreate: "the folder of --output exists or cannot be made",
+            .usage: "bad arguments, no such run, or no run began on that day",
+            .unavailable: "the database did not open, or the runs of other workers cannot be read",
+        ])
 
     package init() {}
 
     package func validate() throws {
         guard (run == Self.night) == (date != nil) else {
             throw ValidationError(
-                "A date belongs to \"trueup report night\", such as \"trueup report night "
-                    + "2026-11-20\"; a run is named alone.")
+                "Give a date after \"night\" only, such as \"trueup report night 2026-11-20\"; give a "
+                    + "run alone.")
         }
         if date != nil && (file != nil || output != nil) {
             throw ValidationError(
-                "The runs of a day have no files of their own; --file and --output take one run.")
+                "--file and --output are for the report of one run, not for the runs of a day.")
         }
         if date == nil && !reports.isEmpty {
             throw ValidationError(
-                "--reports shows the runs of a day, such as \"trueup report night 2026-11-20 "
+                "--reports is for the runs of a day, such as \"trueup report night 2026-11-20 "
                     + "--reports DIR\".")
         }
         if file != nil && output != nil {
@@ -87,14 +99,21 @@ package struct Report: Verb {
             return try await show(date, settings, invocation)
         }
         let rendered = try rendered(settings, invocation)
+        if let output, dry.dryRun {
+            try rendered.requireNew(output)
+            return try dry.show(
+                .object(["files": .array(RenderedRun.fileNames.map(CanonicalJSON.string))]),
+                "\(RenderedRun.fileNames.count) files would be written into \(output): "
+                    + RenderedRun.fileNames.joined(separator: ", ") + ".",
+                asJSON: common.json, in: invocation)
+        }
         if let output {
             try await offTheCooperativeThreads { try rendered.write(into: output) }
             if !common.quiet {
                 invocation.say(
-                    "trueup: wrote \(RenderedRun.fileNames.count) files into \(output); "
-                        + RenderedRun.missingNames.joined(separator: ", ")
-                        + " stand in the run's report folder only, because the database does not "
-                        + "hold the log")
+                    "trueup wrote \(RenderedRun.fileNames.count) files into \(output). Only the run's report "
+                        + "folder has " + RenderedRun.missingNames.joined(separator: ", ")
+                        + ", because the database does not store the log.")
             }
             return .ok
         }
@@ -243,11 +262,10 @@ struct ReportFolders {
 /// `trueup show plan [RUN]`: what a check would change, for people.
 package struct Show: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Show the plan of a run, one line a change, with counts by table.",
+        abstract: "List the plan of a run, one line for each change.",
         discussion: """
-            The plan is that of the newest report, or of the run that is named. Lines begin with ~ for \
-            a change, + for an insert and - for a deletion. Reads the database and changes nothing; \
-            "trueup apply" applies a check's plan.
+            A line begins with ~ for a changed row, + for an inserted one and - for a deleted one. The \
+            command reads the database and changes nothing. "trueup apply" applies the plan of a check.
             """)
 
     package enum Subject: String, ExpressibleByArgument, CaseIterable, Sendable {
@@ -259,11 +277,14 @@ package struct Show: Verb {
 
     @Argument(
         help: ArgumentHelp(
-            "The run, as \"trueup status\" lists it, or the end of its name; its report folder. The "
-                + "newest report if left out.", valueName: "run"))
+            "The run as \"trueup status\" lists it, the end of its name, or its report folder.",
+            valueName: "run"))
     package var run = "latest"
 
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database], [.ok: "shown", .usage: "bad arguments, or no such run"])
 
     package init() {}
 

@@ -6,31 +6,42 @@ package import Subscriptions
 /// `trueup restored`: declares that the database was restored or rebuilt.
 package struct Restored: Verb {
     package static let configuration = CommandConfiguration(
-        abstract:
-            "Declare that the database was restored or rebuilt behind what its reports prove.",
+        abstract: "Declare that the database was restored to a state before its reports.",
         discussion: """
-            A backup that was put back lacks the newest entries of the ledger; a database that was \
-            rebuilt has none at all. The reports prove them, and verify takes their absence for \
-            tampering (7) until it is declared. The declaration is an entry of the ledger and a \
-            report of its own, and verify shows for ever what was lost and why. It is refused where \
-            the reports prove nothing that the database lacks. Where the rows stand in a table of \
-            your own and that was restored, this is declared in the books first; where the books are lost \
-            and new ones take their place, the ledger beside that table becomes theirs. See \
-            docs/backup.md.
+            A restored backup lacks the newest ledger entries; a rebuilt database lacks all of them. The \
+            reports show these entries, so verify reports tampering (exit status 7) until you declare \
+            the restore. The declaration is a ledger entry and a report of its own, and verify always \
+            shows what was lost and why. The command refuses if the database lacks nothing.
+
+            With a table of your own: if your database was restored, the command declares that in \
+            trueup's database. If trueup's database was lost and a new one replaces it, the ledger next \
+            to your table belongs to the new one from then on.
+
+            The page docs/backup.md of the documentation has the whole procedure \
+            (/usr/share/doc/trueup/docs/backup.md where the package is installed).
             """)
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Why, for the ledger and for verify.", valueName: "text"))
+        help: ArgumentHelp("Why; the ledger and verify show it.", valueName: "text"))
     package var reason: String
 
+    @OptionGroup package var dry: DryRunOption
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database, [.cannotCreate]],
+        [
+            .ok: "the restore is declared", .usage: "bad arguments, or there is nothing to declare",
+            .data: "a report that is needed cannot be read",
+        ])
 
     package init() {}
 
     package func validate() throws {
         guard reason.contains(where: { !$0.isWhitespace }) else {
-            throw ValidationError("--reason says why the database was restored or rebuilt.")
+            throw ValidationError(
+                "--reason is empty. Say why the database was restored or rebuilt.")
         }
     }
 
@@ -38,6 +49,7 @@ package struct Restored: Verb {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
         let holder = RunningUser.lockHolder(doing: "restored")
+        guard !dry.dryRun else { return try await showDryRun(settings, holder, in: invocation) }
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
             waitMilliseconds: invocation.lockPatienceMilliseconds)
@@ -85,22 +97,50 @@ package struct Restored: Verb {
         _ = consume lock
         guard !common.json else {
             try invocation.show(
-                CanonicalJSON.object([
-                    "lost": .array(
-                        lost.map {
-                            .object([
-                                "from": .integer($0.keptEntry &+ 1),
-                                "to": $0.lostEntry.map(CanonicalJSON.integer) ?? .null,
-                            ])
-                        }), "reason": .string(reason), "report": .string(report),
-                ]).rendered)
+                json: CanonicalJSON.object([
+                    "lost": Self.json(lost), "reason": .string(reason), "report": .string(report),
+                ]))
             return .ok
         }
         for one in lost { try invocation.show(one.sentence) }
         try invocation.show(
-            "Declared: trueup verify shows it as a declared break from now on. Report: \(report)"
+            "The restore is declared. \"trueup verify\" shows it as a declared break from now on. "
+                + "Report: \(report)"
         )
         return .ok
+    }
+
+    /// Says what would be declared; nothing is written.
+    private func showDryRun(
+        _ settings: Settings, _ holder: String, in invocation: Invocation
+    ) async throws -> ExitStatus {
+        let store = try Books(settings).openToRead(at: invocation.now())
+        let ledger = await CompanyLedgerLook.look(
+            at: settings.company, beside: store, at: settings.databasePath)
+        if case .lacksEntries = ledger, let ledger {
+            return try dry.show(
+                .object(["company_ledger": ledger.json]),
+                ledger.text + " The command would settle that.", asJSON: common.json, in: invocation
+            )
+        }
+        let restoration = Restoration(
+            settings: settings, reason: reason, holder: holder, invocation: invocation)
+        let lost = try restoration.lost(in: store)
+        return try dry.show(
+            .object(["lost": Self.json(lost)]),
+            lost.map(\.sentence).joined(separator: " ")
+                + " This would be declared as a restore, in the ledger and in a report of its own.",
+            asJSON: common.json, in: invocation)
+    }
+
+    private static func json(_ lost: [LedgerBreak]) -> CanonicalJSON {
+        .array(
+            lost.map {
+                .object([
+                    "from": .integer($0.keptEntry &+ 1),
+                    "to": $0.lostEntry.map(CanonicalJSON.integer) ?? .null,
+                ])
+            })
     }
 
     /// The ledger beside the company's table is that of these books now.
@@ -115,8 +155,8 @@ package struct Restored: Verb {
                 ]))
         }
         try invocation.show(
-            "Declared: the ledger beside your table is that of \(books) from now on, no longer of "
-                + "\(former). The next run takes its entries over.")
+            "Declared: the ledger next to your table belongs to \(books) from now on, no longer to "
+                + "\(former). The next run imports its entries.")
     }
 
     /// The ledger beside the company's table had these entries, so that nothing is lost.
@@ -132,9 +172,9 @@ package struct Restored: Verb {
                 ]))
         }
         try invocation.show(
-            "Nothing had to be declared: the books were behind, and entries \(range.lowerBound) to "
-                + "\(range.upperBound) were taken over from the ledger beside your table, and from "
-                + "reports where it lacks them.")
+            "Nothing had to be declared: trueup's database was restored to an earlier state. Entries "
+                + "\(range.lowerBound) to \(range.upperBound) were imported from the ledger next to your "
+                + "table, and from reports where that ledger lacks them.")
     }
 
     /// The books have these entries, and the company's table lost them.
@@ -150,7 +190,7 @@ package struct Restored: Verb {
         }
         try invocation.show(
             "Declared: your table lost the corrections of entries \(lost.lowerBound) to "
-                + "\(lost.upperBound). The books keep them; the next run asks Apple about every row."
+                + "\(lost.upperBound). trueup's database keeps them. The next run checks every row."
         )
     }
 }

@@ -6,8 +6,8 @@ package import Subscriptions
 /// `trueup status`: what there is, how old it is, and whether a run is going on.
 package struct Status: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Show the last runs, the age of the coverage, open findings and a running job.",
-        discussion: "Reads the database and changes nothing.")
+        abstract: "Show the last runs, coverage, open findings and a running job.",
+        discussion: "It reads the database and changes nothing.")
 
     /// The newest runs that are listed.
     private static let listedRuns = 10
@@ -15,6 +15,10 @@ package struct Status: Verb {
     private static let listedWorkers = 50
 
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database],
+        [.ok: "shown, whatever the runs ended with; \"explain\" and the reports have the details"])
 
     package init() {}
 

@@ -7,12 +7,12 @@ package import Subscriptions
 package struct Tell: Verb {
     package static let configuration = CommandConfiguration(
         commandName: "tell",
-        abstract: "Tell the configured receiver of corrections that it has not been told of yet.",
+        abstract: "Deliver due events to the configured webhook or command.",
         discussion: """
-            Every run that corrects does the same at its end. An event that fails is due again \
-            after 5, 10, 20, 40 and 80 minutes; call this every five minutes to keep to that \
-            between two runs. After the sixth failure an event is given up and kept. Exit status \
-            3 says that something which was due could not be told. "trueup notify" is the same.
+            Every run that writes does this at its end. An event whose delivery failed is due again \
+            after 5, 10, 20, 40 and 80 minutes; run this command every five minutes to deliver it in \
+            time. After the sixth failure trueup gives the event up and keeps it. "trueup notify" is \
+            another name of the command.
             """,
         aliases: ["notify"])
 
@@ -21,17 +21,26 @@ package struct Tell: Verb {
 
     @Flag(
         name: .customLong("retry-given-up"),
-        help: "First let the events that were given up wait again, from the first attempt.")
+        help: "First put events that were given up back into the queue.")
     package var retryGivenUp = false
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Rehearse as if it were this time (RFC 3339); for loopback endpoints only.",
+            "Rehearse as if it were this time (RFC 3339); with loopback endpoints only.",
             valueName: "time"))
     package var now: TimeOption?
 
+    @OptionGroup package var dry: DryRunOption
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database],
+        [
+            .ok: "no event that is due is left", .incomplete: "a due event could not be delivered",
+            .denied: "other users can read the file of the secret",
+            .busy: "another process delivers the events, or updates the database",
+        ])
 
     package init() {}
 
@@ -40,10 +49,12 @@ package struct Tell: Verb {
             flag: common.config, environment: invocation.environment)
         guard let tell = settings.notify else {
             throw ConfigurationError(
-                file: settings.file, key: "tell", problem: "is missing: there is nobody to tell",
+                file: settings.file, key: "tell",
+                problem: "is missing: no receiver of events is configured",
                 suggestion: "add tell with a url or a command")
         }
         let clock = try invocation.clock(startingAt: now, settings: settings)
+        guard !dry.dryRun else { return try showDryRun(settings, at: clock(), in: invocation) }
         let notifier = try EventNotifier(tell, isVerbose: common.verbose, in: invocation)
         let ending: Result<ExitStatus, any Error>
         do {
@@ -54,6 +65,26 @@ package struct Tell: Verb {
         }
         await notifier.shutdown()
         return try ending.get()
+    }
+
+    /// Counts what waits; delivers nothing.
+    private func showDryRun(
+        _ settings: Settings, at now: Timestamp, in invocation: Invocation
+    ) throws -> ExitStatus {
+        let outbox = try Books(settings).openToRead(at: invocation.now())
+            .overview(runs: 0, at: now).outbox
+        let due =
+            outbox.nextAttempt.map {
+                $0 <= now ? ", the first of them now" : ", the first of them at \($0.rfc3339)"
+            } ?? ""
+        let retried = retryGivenUp ? outbox.givenUp : 0
+        return try dry.show(
+            .object(["outbox": outbox.json, "retried": .integer(Int64(retried))]),
+            "\(outbox.waiting) events wait for delivery\(due). "
+                + (retryGivenUp
+                    ? "\(retried) that were given up would be put back into the queue. " : "")
+                + "Nothing was delivered.",
+            asJSON: common.json, in: invocation)
     }
 
     private func deliver(
@@ -80,7 +111,7 @@ package struct Tell: Verb {
     ) throws {
         guard common.json else {
             // A scheduler calls this every five minutes: with --quiet, nothing to do is not worth a line.
-            if let sentence = summary.sentence ?? (common.quiet ? nil : "nothing to tell") {
+            if let sentence = summary.sentence ?? (common.quiet ? nil : "No event is due.") {
                 try invocation.show(sentence)
             }
             return

@@ -5,45 +5,47 @@ package import Subscriptions
 package struct TrueUp: ParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "trueup",
-        abstract: "Compares a company's subscriptions with what Apple states, and corrects them.",
+        abstract:
+            "Compare a company's stored subscriptions with what Apple states, and correct them.",
         version: ToolVersion.current,
-        subcommands: [
-            Init.self,
-            Run.self,
-            Check.self,
-            Pause.self,
-            Resume.self,
-            Throttle.self,
-            Estimate.self,
-            Apps.self,
-            Show.self,
-            Report.self,
-            Apply.self,
-            Undo.self,
-            Acknowledge.self,
-            Import.self,
-            Export.self,
-            Status.self,
-            Explain.self,
-            Inspect.self,
-            Doctor.self,
-            Tell.self,
-            Erase.self,
-            Restored.self,
-            Verify.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Set up", subcommands: [Init.self, Import.self, Doctor.self, Estimate.self]),
+            CommandGroup(name: "Run", subcommands: [Check.self, Run.self, Apply.self, Undo.self]),
+            CommandGroup(
+                name: "Look",
+                subcommands: [
+                    Status.self, Explain.self, Show.self, Report.self, Inspect.self,
+                ]),
+            CommandGroup(
+                name: "Control",
+                subcommands: [Pause.self, Resume.self, Throttle.self, Acknowledge.self]),
+            CommandGroup(name: "Prove", subcommands: [Verify.self, Erase.self, Restored.self]),
+            CommandGroup(name: "Integrate", subcommands: [Tell.self, Apps.self, Export.self]),
         ])
+
+    /// The commands that the help names first.
+    static let mostUsed = ["check", "run", "status"]
 
     package init() {}
 
-    /// Without a verb nothing was done, and a scheduler must not take that for success.
+    /// Without a command nothing was done, and a scheduler must not take that for success.
     package func run() throws {
         throw ValidationError("Name a command; \"trueup --help\" lists them.")
+    }
+
+    /// A command by its name; `nil` for none.
+    package static func verb(named name: String) -> (any Verb.Type)? {
+        configuration.subcommands.first { $0._commandName == name } as? any Verb.Type
     }
 }
 
 /// A command of `trueup`: one file per verb.
 package protocol Verb: AsyncParsableCommand {
     var common: CommonOptions { get }
+
+    /// Every exit status that the command can have.
+    static var exitStatuses: CommandStatuses { get }
 
     /// Does the work: results to `invocation.output`, everything else to its diagnostics.
     ///
@@ -94,14 +96,12 @@ package enum CommandExamples {
         "verify": ["trueup verify reports", "trueup verify reports --database"],
     ]
 
-    /// The section of a help text; empty for the program's own.
+    /// The section of a command's help.
     ///
-    /// - Parameter help: The text, which says by its usage of which command it is.
+    /// - Parameter name: The command.
     /// - Returns: Lines that end with an empty one.
-    static func section(ofHelp help: String) -> String {
-        guard let match = help.firstMatch(of: /USAGE: trueup ([a-z]+)/),
-            let examples = all[String(match.1)]
-        else { return "" }
+    static func section(of name: String) -> String {
+        guard let examples = all[name] else { return "" }
         return "EXAMPLES:\n" + examples.map { "  \($0)\n" }.joined() + "\n"
     }
 }
@@ -109,16 +109,19 @@ package enum CommandExamples {
 /// `trueup apps`: the configured apps, for engines that share them out among workers.
 package struct Apps: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "List the configured apps, as --app takes them.",
+        abstract: "List the configured apps, one a line, as --app takes them.",
         discussion: """
-            An engine that starts one worker for each app (a Kubernetes Job with indexes, a DAG with \
-            mapped tasks) reads the list, and gives each worker its app with --app; or it gives each \
-            worker its number with --app-shard, which here lists the apps of that worker. Reads \
-            the settings and nothing else.
+            An engine that starts one worker for each app (an indexed Kubernetes Job, a DAG with mapped \
+            tasks) reads this list and gives each worker its app with --app. Or it gives each worker its \
+            number with --app-shard; with that option this command lists the apps of that worker. It \
+            reads the settings and nothing else.
             """)
 
     @OptionGroup package var scope: AppScope
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.anyCommand, [.config]], [.ok: "listed; the list may be empty"])
 
     package init() {}
 

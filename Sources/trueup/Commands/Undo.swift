@@ -6,27 +6,37 @@ package import Subscriptions
 /// `trueup undo RUN`: shows the inverse of a run's corrections; `--execute` applies it.
 package struct Undo: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Show the inverse of a run's corrections, or with --execute apply it.",
+        abstract: "Print the inverse of a run's corrections, or apply it with --execute.",
         discussion: """
-            A row is taken back only if it still is as the run left it; a row that anybody wrote \
-            to since is a conflict, which is named and left alone (exit 6), while the others are \
-            taken back. What was taken back before is left alone too. Every row gets a ledger \
-            entry of its own. Apple still says what was taken back: before the next night, set \
-            the job to "mode: check", or it is corrected again.
+            A correction is reverted only if its row is as the run left it. If the row was written to \
+            since, that is a conflict: the command names it, leaves the row as it is (exit status 6) and \
+            reverts the others. It skips corrections that were reverted before. Every reverted row gets \
+            its own ledger entry. Apple's statements have not changed: set the job to "mode: check" \
+            before the next run, or that run corrects the rows again.
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "The run, as \"trueup status\" lists it, or the end of its name; its report folder, or "
-                + "reports/latest.", valueName: "run"), completion: .directory)
+            "The run as \"trueup status\" lists it, the end of its name, its report folder, or latest.",
+            valueName: "run"), completion: .directory)
     package var run: String
 
-    @Flag(name: .long, help: "Take the corrections back; without it nothing is changed.")
+    @Flag(name: .long, help: "Revert the corrections; without it nothing is changed.")
     package var execute = false
 
+    @OptionGroup package var dry: DryRunOption
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.run.filter { $0 != .protocol && $0 != .data }, [.ok, .stale]],
+        [
+            .stale: "a correction cannot be reverted, because its row changed since",
+            .incomplete: "max_duration ended it; the rest can be reverted by the same command",
+        ])
+
     package init() {}
+
+    package func validate() throws { try dry.refuse(with: execute) }
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(

@@ -6,57 +6,69 @@ package import Subscriptions
 /// `trueup verify`: whether reports are as they were written, and Apple signed what they rest on.
 package struct Verify: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Check signatures, hash chain, manifests and totals of reports; 7 if tampered.",
+        abstract: "Check signatures, hash chain, manifests and totals of reports.",
         discussion: """
-            Takes the folder of one run or a whole report folder, and names everything that is \
-            wrong. It needs no key, network or database (but with --database), and no settings when a folder is given; \
-            what is still being written (*.partial) is left alone.
+            DIR is the folder of one run or a whole report folder. The command names everything that is \
+            wrong. It needs no key, network or database (except with --database), and no settings if you \
+            name a folder. It skips folders that are still being written (*.partial).
 
-            Evidence counts only if it leads to Apple Root CA - G3, or to a root given with \
-            --trusted-root or in the settings; what a report says of its own root does not count. \
-            With a folder given, settings count only if --config names them: neither ./trueup.yaml \
-            nor $TRUEUP_CONFIG is read.
+            Evidence counts only if it leads to Apple Root CA - G3, or to a root that --trusted-root or \
+            the settings name. What a report says of its own root does not count. If you name a folder, \
+            settings count only with --config: neither ./trueup.yaml nor $TRUEUP_CONFIG is read.
 
-            A folder cannot show that its newest runs were taken away, or that everything was \
-            written anew from some night on. Write down the digests that verify prints, elsewhere, \
-            and give one of them later with --anchor.
+            A folder cannot show that its newest runs were removed, or that everything from some run on \
+            was written again. Keep the digests that verify prints in another place, and give one of \
+            them later with --anchor.
             """)
 
     @Argument(
         help: ArgumentHelp(
-            "A run's folder or a report folder (default: the configured one).", valueName: "dir"),
+            "A run's folder or a report folder (default: the configured report folder).",
+            valueName: "dir"),
         completion: .directory)
     package var directory: String?
 
     @Option(
         name: .customLong("trusted-root"),
         help: ArgumentHelp(
-            "A certificate (PEM or DER) that evidence may lead to besides Apple's; repeatable.",
+            "Also trust this certificate (PEM or DER); may be repeated.",
             valueName: "file"), completion: .file())
     package var trustedRoots: [String] = []
 
     @Option(
         name: .customLong("anchor"),
         help: ArgumentHelp(
-            "A manifest digest or ledger head that must still be in the chain; repeatable.",
+            "A manifest digest or ledger head that must be in the chain; may be repeated.",
             valueName: "digest"))
     package var anchors: [String] = []
 
     @Flag(
         name: .long,
         help: ArgumentHelp(
-            "Check the ledger in the configured database against itself and the reports, and the "
-                + "decisions about findings."))
+            "Also check the ledger in the configured database, against itself and the reports, and the "
+                + "acknowledgements."))
     package var database = false
 
     @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database],
+        [
+            .ok: "everything holds",
+            .data: "the folder has no report, or a certificate cannot be read",
+            .tampered:
+                "a broken signature, chain, manifest or total, or a root that only the report "
+                + "names",
+        ])
 
     package init() {}
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try settings(invocation)
         guard let directory = directory ?? settings?.reportDirectory else {
-            throw CommandFailure(.usage, "name a folder to verify")
+            throw CommandFailure(
+                .usage,
+                "There is no folder to verify. Nothing was checked. Name one: trueup verify DIR.")
         }
         let books = try database(settings, invocation)
         let audit = try ReportAudit(
@@ -106,7 +118,9 @@ package struct Verify: Verb {
         guard database else { return nil }
         guard let settings else {
             throw CommandFailure(
-                .usage, "--database with a folder needs --config, which says where the database is")
+                .usage,
+                "--database with a folder needs --config, which says where the database is. Nothing was "
+                    + "checked.")
         }
         return try Books(settings).openToRead(at: invocation.now())
     }

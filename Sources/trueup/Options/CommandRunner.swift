@@ -10,7 +10,15 @@ package import Subscriptions
 package enum CommandRunner {
     /// Runs one command line; `arguments` come without the program's name.
     package static func run(_ arguments: [String], in invocation: Invocation) async -> ExitStatus {
-        if arguments == ["help", "exit-status"] { return exitStatusPage(in: invocation) }
+        if arguments.isEmpty {
+            // A scheduler must not take a missing command for success.
+            invocation.say(text: HelpText.short)
+            return .usage
+        }
+        // The second is the name of earlier versions.
+        if [["help", "exit-statuses"], ["help", "exit-status"]].contains(arguments) {
+            return exitStatusPage(in: invocation)
+        }
         // The parser would show the overview, as if that had been asked for.
         if arguments.first == "help", let problem = unknownVerb(in: arguments) {
             return refuse(problem, arguments: arguments, in: invocation)
@@ -103,10 +111,8 @@ package enum CommandRunner {
             return .usage
         }
         do throws(CommandFailure) {
-            let whole =
-                text.hasPrefix("OVERVIEW: ")
-                ? text + "\n" + CommandExamples.section(ofHelp: text) + ExitStatusHelp.text : text
-            try invocation.show(text: whole)
+            try invocation.show(
+                text: text.hasPrefix("OVERVIEW: ") ? HelpText.whole(text) : text)
             try invocation.output.flush()
             return .ok
         } catch {
@@ -118,29 +124,29 @@ package enum CommandRunner {
 /// The options that every command takes.
 package struct CommonOptions: ParsableArguments {
     @Option(
-        name: .long,
+        name: .shortAndLong,
         help: ArgumentHelp(
-            "The settings file (else $TRUEUP_CONFIG, else ./trueup.yaml).", valueName: "file"),
+            "The settings file (default: $TRUEUP_CONFIG, or ./trueup.yaml).", valueName: "file"),
         completion: .file())
     package var config: String?
 
-    @Flag(name: .long, help: "Results and errors as JSON.")
+    @Flag(name: .long, help: "Print results and errors as JSON.")
     package var json = false
 
-    @Flag(name: .long, help: "Nothing but results and errors.")
+    @Flag(name: .shortAndLong, help: "Print only results, warnings and errors.")
     package var quiet = false
 
-    @Flag(name: .long, help: "Say more about what is going on.")
+    @Flag(name: .shortAndLong, help: "Also print the log on standard error.")
     package var verbose = false
 
     @Option(
         name: .customLong("log-format"),
-        help: ArgumentHelp("How messages are written to standard error.", valueName: "format"))
+        help: ArgumentHelp("The form of messages on standard error.", valueName: "format"))
     package var logFormat = LogFormat.text
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Colour in text meant for people; see also NO_COLOR.", valueName: "when")
+        help: ArgumentHelp("When to colour text; auto also obeys NO_COLOR.", valueName: "when")
     )
     package var color = ColorChoice.auto
 

@@ -6,45 +6,50 @@ package import Subscriptions
 package struct RunOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "The job: jobs/JOB.yaml beside the settings, or a path.", valueName: "job"),
+            "The job: jobs/JOB.yaml next to the settings, or a path.", valueName: "job"),
         completion: .jobs)
     package var job: String
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Only these kinds of findings are reported and corrected, separated by commas.",
+            "Report and correct only these kinds of findings, separated by commas (default: all).",
             valueName: "kind,…"))
     package var only: String?
 
     @Option(
         name: .customLong("ids-file"),
         help: ArgumentHelp(
-            "Only these original transaction ids, one a line.", valueName: "file"),
+            "Check only these original transaction ids, one a line.", valueName: "file"),
         completion: .file())
     package var idsFile: String?
 
-    @Option(name: .long, help: ArgumentHelp("At most this many rows.", valueName: "n"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Check at most this many rows (default: no limit).", valueName: "n"))
     package var limit: Int?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Only part K of N equal parts of the rows.", valueName: "k/n"))
+        help: ArgumentHelp("Check only part K of N equal parts of the rows.", valueName: "k/n"))
     package var shard: ShardOption?
 
     @OptionGroup package var scope: AppScope
 
     @Option(
         name: .customLong("max-duration"),
-        help: ArgumentHelp("Instead of the job's max_duration, such as 90m.", valueName: "d"))
+        help: ArgumentHelp(
+            "The longest time, such as 90m (default: the job's max_duration).", valueName: "d"))
     package var maxDuration: String?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Rehearse as if it were this time (RFC 3339); for loopback endpoints only.",
+            "Rehearse as if it were this time (RFC 3339); with loopback endpoints only.",
             valueName: "time"))
     package var now: TimeOption?
+
+    @OptionGroup package var dry: DryRunOption
 
     package init() {}
 
@@ -142,22 +147,22 @@ package struct GuardOptions: ParsableArguments {
     @Option(
         name: .customLong("lift-guard"),
         help: ArgumentHelp(
-            "Lifts this guard for this run alone, such as max_changes; may be repeated.",
-            discussion: "It needs --reason, and both are recorded.", valueName: "name"))
+            "Lift this guard for this run alone, such as max_changes; may be repeated.",
+            discussion: "Needs --reason; both are recorded.", valueName: "name"))
     package var liftGuard: [String] = []
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Why: one reason for all lifted guards, or one for each in their order.",
+            "Why: one reason for all lifted guards, or one for each, in their order.",
             valueName: "text"))
     package var reason: [String] = []
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Corrects this many subscriptions first, asks Apple about them again, and goes on only "
-                + "if they agree.",
+            "Correct this many subscriptions first, ask Apple about them again, and continue only if "
+                + "they agree.",
             valueName: "n"))
     package var canary: Int?
 
@@ -214,14 +219,14 @@ package struct AppScope: ParsableArguments {
     @Option(
         name: .customLong("app"),
         help: ArgumentHelp(
-            "Only this app, in each of its environments or in one; may be repeated.",
+            "Only this app, in all its environments or in one; may be repeated (default: all).",
             valueName: "bundle[/environment]"))
     package var app: [AppOption] = []
 
     @Option(
         name: .customLong("app-shard"),
         help: ArgumentHelp(
-            "Only the apps that fall to worker K of N; which these are depends on their names alone.",
+            "Only the apps of worker K of N; \"trueup apps --app-shard K/N\" lists them.",
             valueName: "k/n"))
     package var appShard: ShardOption?
 
@@ -243,9 +248,9 @@ package struct AppScope: ParsableArguments {
         guard !apps.isEmpty else {
             throw CommandFailure(
                 .empty,
-                "no app falls to worker \(appShard?.shard.text ?? "") of --app-shard; nothing was "
+                "No app is assigned to worker \(appShard?.shard.text ?? "") of --app-shard. Apple was not "
                     + "asked. There may be more workers than apps: \"trueup apps --app-shard K/N\" "
-                    + "lists those of each")
+                    + "lists the apps of each.")
         }
         return apps
     }

@@ -100,21 +100,6 @@ extension String {
     }
 }
 
-/// The exit statuses as they stand at the end of every help text, from the one table.
-package enum ExitStatusHelp {
-    package static var text: String {
-        let sorted = ExitStatus.allCases.sorted { $0.code < $1.code }
-        let nameWidth = sorted.map(\.name.count).max() ?? 0
-        let lines = sorted.map { status in
-            HelpLines.wrapped(
-                status.meaning.split(separator: " ").map(String.init),
-                after: "  " + String(status.code).padded(to: 5)
-                    + status.name.padded(to: nameWidth + 2))
-        }
-        return "EXIT STATUS:\n" + lines.joined(separator: "\n")
-    }
-}
-
 /// Lines of help that fit a terminal.
 enum HelpLines {
     private static let columns = 80

@@ -47,6 +47,27 @@ struct Restoration {
         return head
     }
 
+    /// What would be declared; nothing is written.
+    ///
+    /// - Throws: 64 where nothing was lost.
+    func lost(in store: SQLiteStore) throws -> [LedgerBreak] {
+        try lostEntries(try ReportedLedger(settings.reportDirectory), store)
+    }
+
+    private func lostEntries(
+        _ reported: ReportedLedger, _ store: SQLiteStore
+    ) throws -> [LedgerBreak] {
+        let lost = try lost(reported, store)
+        guard !lost.isEmpty else {
+            throw CommandFailure(
+                .usage,
+                "The ledger in \(settings.booksURL) lacks nothing that the reports in "
+                    + "\(settings.reportDirectory) show, so there is no restore to declare. Nothing "
+                    + "was changed.")
+        }
+        return lost
+    }
+
     /// Writes the declaration into the ledger, and a report that shows it into the chain.
     ///
     /// - Returns: What was lost, and the report's path.
@@ -56,14 +77,7 @@ struct Restoration {
         let claim = try ReportFolderClaim.take(
             settings.reportDirectory, for: database, holder: holder, replacing: true)
         let reported = try ReportedLedger(settings.reportDirectory)
-        let lost = try lost(reported, store)
-        guard !lost.isEmpty else {
-            throw CommandFailure(
-                .usage,
-                "The reports in \(settings.reportDirectory) prove nothing that the ledger in "
-                    + "\(settings.booksURL) lacks: there is no restore to declare. Nothing was "
-                    + "changed.")
-        }
+        let lost = try lostEntries(reported, store)
         let started = invocation.now()
         let header = RunHeader(
             JobSettings(name: "restored", file: ""), mode: .apply, started: started,

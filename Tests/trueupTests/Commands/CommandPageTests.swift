@@ -1,4 +1,5 @@
 import ArgumentParser
+import Subscriptions
 import TestSupport
 import Testing
 
@@ -17,7 +18,8 @@ import Testing
         let names = commands.map { "trueup \($0._commandName)" }
         let table = try #require(page.table(headed: "command"))
         #expect(table.column("command") == names.map { "`\($0)`" })
-        #expect(page.headings.filter { $0.hasPrefix("`") } == names.map { "`\($0)`" })
+        #expect(
+            page.headings.filter { $0.hasPrefix("`") }.sorted() == names.map { "`\($0)`" }.sorted())
     }
 
     @Test func `names every option`() {
@@ -26,7 +28,7 @@ import Testing
             let section = page.section("`trueup \(command._commandName)`")
             #expect(!section.isEmpty, "\(command._commandName)")
             let help = TrueUp.helpMessage(for: command)
-            for match in help.matches(of: /(?m)^ {2}(?:-h, )?(--[a-z-]+)/)
+            for match in help.matches(of: /(?m)^ {2}(?:-[a-z], )?(--[a-z-]+)/)
             where !["--help", "--version"].contains(match.1) {
                 let option = String(match.1)
                 #expect(
@@ -34,6 +36,17 @@ import Testing
                     "\(command._commandName) \(option)")
             }
         }
+    }
+
+    @Test func `says which exit statuses each command can have`() throws {
+        let table = try #require(
+            try MarkdownPage("docs/exit-statuses.md").table(headed: "command", "exit statuses"))
+        let declared = try commands.map { command in
+            let verb = try #require(command as? any Verb.Type)
+            let codes = verb.exitStatuses.sorted.map { String($0.code) }
+            return ["`\(verb._commandName)`", codes.joined(separator: ", ")]
+        }
+        #expect(table.rows == declared)
     }
 
     @Test func `is not needed for a beginning: each help has lines to type, which parse`()

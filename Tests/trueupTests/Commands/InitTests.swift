@@ -12,7 +12,7 @@ import trueup
     @Test func `writes settings, four jobs and a database for its owner alone`() async throws {
         let outcome = await workplace.run("init")
         #expect(outcome.status == .ok, "\(outcome.diagnostics)")
-        #expect(outcome.diagnostics.contains("fill in"))
+        #expect(outcome.diagnostics.contains("Fill in"))
         let settings = try Settings.load(flag: workplace.settings, environment: [:])
         for job in ["nightly", "backfill", "recover", "audit"] {
             #expect(try JobSettings.load(job, beside: settings).name == job)

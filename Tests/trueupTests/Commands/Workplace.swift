@@ -31,6 +31,10 @@ final class Workplace {
             now: { Timestamp(unixMilliseconds: 1_795_300_000_000) })
         invocation.lockPatienceMilliseconds = 0
         let status = await CommandRunner.run(arguments, in: invocation)
+        if let name = arguments.first, let verb = TrueUp.verb(named: name) {
+            let declared = verb.exitStatuses.meanings
+            #expect(declared[status] != nil, "\(arguments) ended with \(status)")
+        }
         return Outcome(status: status, output: output.text, diagnostics: diagnostics.text)
     }
 

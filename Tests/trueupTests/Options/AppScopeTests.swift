@@ -61,7 +61,7 @@ import trueup
             let outcome = await place.run("estimate", "nightly", "--app-shard", shard)
             #expect(outcome.status == (isIdle ? .empty : .ok), "\(outcome.diagnostics)")
             #expect(
-                outcome.diagnostics.contains("no app falls to worker \(shard)") == isIdle)
+                outcome.diagnostics.contains("No app is assigned to worker \(shard)") == isIdle)
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import RowFiles
 import SubscriptionStore
 import Subscriptions
@@ -14,23 +15,91 @@ import trueup
         $0.configuration.commandName ?? String(describing: $0).lowercased()
     }
 
-    @Test(arguments: [[]] + verbs.map { [$0] })
-    func `explains itself and ends every help with the exit statuses`(
-        verb: [String]
+    @Test(arguments: verbs)
+    func `explains itself and ends every help with the exit statuses of the command`(
+        verb: String
     ) async throws {
-        for arguments in [verb + ["--help"], ["help"] + verb] {
+        let statuses = try #require(TrueUp.verb(named: verb)).exitStatuses
+        for arguments in [[verb, "--help"], ["help", verb]] {
             let outcome = await workplace.run(arguments)
             #expect(outcome.status == .ok)
             #expect(outcome.output.hasPrefix("OVERVIEW: "))
-            #expect(outcome.output.hasSuffix(ExitStatusHelp.text + "\n"))
             #expect(outcome.diagnostics.isEmpty)
+            let parts = outcome.output.split(separator: "EXIT STATUS:\n")
+            let end = try #require(parts.last)
+            #expect(parts.count == 2)
+            let codes = end.matches(of: /(?m)^  (\d+) {2,}/).compactMap { Int32($0.1) }
+            #expect(codes == statuses.sorted.map(\.code))
+            #expect(end.contains("\"trueup help exit-statuses\" has all of them."))
             // The rest is as wide as the terminal.
             let usage = outcome.output.firstMatch(of: /USAGE: (?:.|\n)*?\n\n/)?.0 ?? ""
             #expect(usage.contains("trueup"))
-            for line in (usage + ExitStatusHelp.text).split(separator: "\n") {
+            for line in usage.split(separator: "\n") + end.split(separator: "\n") {
                 #expect(line.count <= 80, "\(line)")
             }
         }
+    }
+
+    @Test(arguments: verbs)
+    func `names the options of a command before those of every command`(verb: String) async throws {
+        let help = await workplace.run("help", verb).output
+        let common = try #require(help.range(of: "\nFOR EVERY COMMAND:\n"))
+        for title in ["\nARGUMENTS:\n", "\nOPTIONS:\n", "\nGUARDS:\n"] {
+            if let own = help.range(of: title) { #expect(own.lowerBound < common.lowerBound) }
+        }
+        let shared = help[common.lowerBound...]
+        for option in ["-c, --config", "--json", "-q, --quiet", "-v, --verbose", "-h, --help"] {
+            #expect(shared.contains("\n  \(option)"), "\(option)")
+        }
+    }
+
+    @Test func `lists the commands in six groups, the three most used ones first`() async throws {
+        let help = await workplace.run("--help").output
+        let titles = help.matches(of: /(?m)^([A-Z][A-Z ]*):$/).map { String($0.1) }
+        #expect(
+            titles == [
+                "MOST USED", "SET UP", "RUN", "LOOK", "CONTROL", "PROVE", "INTEGRATE", "OPTIONS",
+            ])
+        let names = help.matches(of: /(?m)^  ([a-z]+)(?:, [a-z]+)* +\S/).map { String($0.1) }
+        #expect(Array(names.prefix(3)) == ["check", "run", "status"])
+        #expect(Set(names) == Set(Self.verbs + ["help"]).subtracting(["help"]))
+        #expect(names.count == Self.verbs.count + 3)
+    }
+
+    @Test func `has one page with every exit status`() async {
+        for name in ["exit-statuses", "exit-status"] {
+            let outcome = await workplace.run("help", name)
+            #expect(outcome.status == .ok)
+            #expect(outcome.output == ExitStatusHelp.text + "\n")
+        }
+    }
+
+    @Test func `alone prints a short help and is no success`() async {
+        let outcome = await workplace.run([])
+        #expect(outcome.status == .usage)
+        #expect(outcome.output.isEmpty)
+        for word in ["trueup check JOB", "trueup run JOB", "trueup status", "trueup --help"] {
+            #expect(outcome.diagnostics.contains(word), "\(outcome.diagnostics)")
+        }
+    }
+
+    @Test(arguments: verbs)
+    func `begins each abstract with a verb in the imperative`(verb: String) throws {
+        let command = try #require(TrueUp.verb(named: verb))
+        let first = try #require(command.configuration.abstract.split(separator: " ").first)
+        #expect(first.first?.isUppercase == true && !first.hasSuffix("s"), "\(first)")
+    }
+
+    @Test func `takes plan for check`() async throws {
+        let parsed = try TrueUp.parseAsRoot(["plan", "nightly", "--limit", "3"])
+        #expect((parsed as? Check)?.options.limit == 3)
+    }
+
+    @Test(arguments: [["undo", "latest"], ["erase", "customer-1"]])
+    func `does not both write and only say what it would write`(command: [String]) async {
+        let outcome = await workplace.run(command + ["--execute", "--dry-run"])
+        #expect(outcome.status == .usage)
+        #expect(outcome.diagnostics.contains("contradict each other"))
     }
 
     @Test(arguments: ["0", "abc", "-1"])
@@ -63,7 +132,7 @@ import trueup
     }
 
     @Test(arguments: [
-        [], ["frobnicate"], ["init", "--jsn"], ["import"], ["import", "a", "b"],
+        ["frobnicate"], ["init", "--jsn"], ["import"], ["import", "a", "b"],
         ["status", "--quiet", "--verbose"], ["status", "--color", "pink"],
         ["import", "a", "--transactions", "--notifications"], ["status", "--log-format", "xml"],
     ])

@@ -1,0 +1,203 @@
+package import Subscriptions
+
+/// The help that a person reads: the parser's text in the order in which it is needed.
+///
+/// The parser puts the options of every command before a command's own, and knows nothing of exit
+/// statuses.
+enum HelpText {
+    /// The title under which every command has the options of all.
+    static let commonTitle = "For every command"
+
+    /// - Parameter help: What the parser says of one command or of the program.
+    /// - Returns: The same parts in another order, with examples and exit statuses.
+    static func whole(_ help: String) -> String {
+        let parts = Part.parts(of: help)
+        guard let name = help.firstMatch(of: /USAGE: trueup ([a-z]+)/)?.1,
+            let verb = TrueUp.verb(named: String(name))
+        else { return ofProgram(parts) }
+        return ofCommand(parts) + "\n\n" + CommandExamples.section(of: String(name))
+            + ExitStatusHelp.text(of: verb.exitStatuses)
+    }
+
+    /// What a person gets who types the program's name alone.
+    static let short = """
+        trueup compares your stored App Store subscriptions with what Apple states, and corrects them.
+
+          trueup check JOB   compare, and leave a plan; no row is written
+          trueup run JOB     compare, correct, and leave a report
+          trueup status      the last runs, open findings and a running job
+
+        Begin with "trueup init". "trueup --help" lists all commands.
+        """
+
+    private static func ofCommand(_ parts: [Part]) -> String {
+        var (own, common) = (parts, [Part]())
+        if let index = own.firstIndex(where: { $0.title == commonTitle.uppercased() }) {
+            common = [own.remove(at: index)]
+        }
+        if let index = own.firstIndex(where: { $0.title == "OPTIONS" }) {
+            // Every command has these two as well.
+            let shared = own[index].entries.filter(isShared)
+            own[index].entries.removeAll(where: isShared)
+            var options = own.remove(at: index)
+            if common.isEmpty {
+                options.entries += shared
+            } else {
+                common[0].entries += shared
+            }
+            let place = own.firstIndex { $0.title == "ARGUMENTS" }.map { $0 + 1 } ?? 1
+            if !options.entries.isEmpty { own.insert(options, at: min(place, own.count)) }
+        }
+        return (own + common).map(\.text).joined(separator: "\n\n")
+    }
+
+    private static func isShared(_ entry: [Substring]) -> Bool {
+        entry.first.map { $0.hasPrefix("  --version") || $0.hasPrefix("  -h, --help") } ?? false
+    }
+
+    private static func ofProgram(_ parts: [Part]) -> String {
+        var groups = parts.filter { $0.title.hasSuffix(Part.groupMark) }
+        let others = parts.filter { !$0.title.hasSuffix(Part.groupMark) }
+        let mostUsed = TrueUp.mostUsed.compactMap { name in
+            groups.flatMap(\.entries).first { entry in
+                entry.first?.dropFirst(2).prefix { $0.isLetter } ?? "" == name
+            }
+        }
+        for index in groups.indices {
+            groups[index].title = String(groups[index].title.dropLast(Part.groupMark.count))
+        }
+        let first = Part(title: "MOST USED", entries: mostUsed)
+        let intro = others.filter(\.title.isEmpty)
+        let options = others.filter { !$0.title.isEmpty }
+        let end = """
+            "trueup help COMMAND" explains a command, "trueup help exit-statuses" what each exit
+            status means.
+            """
+        return ((intro + [first] + groups + options).map(\.text) + [end])
+            .joined(separator: "\n\n")
+    }
+
+    /// A title in capitals with the entries below it, or what stands before the first title.
+    private struct Part {
+        /// What the parser adds to the title of a group of commands.
+        static let groupMark = " SUBCOMMANDS"
+
+        var title: String
+        /// Lines; an entry begins with two blanks.
+        var entries: [[Substring]]
+
+        var text: String {
+            let lines = entries.flatMap(\.self).map(String.init)
+            return ((title.isEmpty ? [] : [title + ":"]) + lines).joined(separator: "\n")
+        }
+
+        static func parts(of help: String) -> [Part] {
+            var parts = [Part(title: "", entries: [])]
+            for line in help.split(separator: "\n", omittingEmptySubsequences: false) {
+                // The last line, which the program's own replaces.
+                if line.hasPrefix("  See 'trueup help") { continue }
+                if let match = line.wholeMatch(of: /([A-Z][A-Z ]*):/) {
+                    parts.append(Part(title: String(match.1), entries: []))
+                } else {
+                    parts[parts.count - 1].add(line)
+                }
+            }
+            for index in parts.indices { parts[index].dropEmptyEnd() }
+            return parts
+        }
+
+        private mutating func add(_ line: Substring) {
+            let begins = line.hasPrefix("  ") && !line.hasPrefix("   ")
+            if begins || entries.isEmpty {
+                entries.append([line])
+            } else {
+                entries[entries.count - 1].append(line)
+            }
+        }
+
+        private mutating func dropEmptyEnd() {
+            while var last = entries.popLast() {
+                while last.last?.isEmpty == true { last.removeLast() }
+                guard last.isEmpty else { return entries.append(last) }
+            }
+        }
+    }
+}
+
+/// The exit statuses that a command can have, each with when.
+package struct CommandStatuses: Sendable {
+    package let meanings: [ExitStatus: String]
+
+    /// - Parameters:
+    ///   - groups: Statuses that several commands share.
+    ///   - own: Statuses with what they mean for this command.
+    init(_ groups: [[ExitStatus]], _ own: [ExitStatus: String] = [:]) {
+        let statuses = Set(groups.flatMap(\.self))
+        // Only what makes calls can end because of Apple.
+        let asksApple = statuses.contains(.denied)
+        let shared = statuses.map { status in
+            (
+                status,
+                asksApple ? status.meaning : Self.meaningsWithoutApple[status] ?? status.meaning
+            )
+        }
+        meanings = Dictionary(shared) { first, _ in first }.merging(own) { _, own in own }
+    }
+
+    private static let meaningsWithoutApple: [ExitStatus: String] = [
+        .unavailable: "the database cannot be opened",
+        .busy: "a run is active, or another program keeps the database locked",
+        .config: "the settings are wrong, or the database is of a newer version",
+    ]
+
+    /// In the order of their codes.
+    package var sorted: [ExitStatus] { meanings.keys.sorted { $0.code < $1.code } }
+
+    /// What any command can have that writes to standard output.
+    static let anyCommand: [ExitStatus] = [.usage, .output]
+    /// What a command can have that reads the settings and the database.
+    static let database = anyCommand + [.config, .unavailable, .busy]
+    /// What a run can have before and while it asks Apple.
+    static let run =
+        database + [
+            .incomplete, .data, .cannotCreate, .protocol, .denied, .hungUp, .interrupted,
+            .terminated,
+        ]
+    /// What a command can have that gives a running job an order.
+    static let ofOrders = CommandStatuses(
+        [anyCommand, [.config, .busy]],
+        [
+            .ok: "the job has the order, or had it before",
+            .empty: "no run of that job is active",
+            .busy: "the active run does not say yet which job it is; try again",
+        ])
+    /// Faults of the program, which no command means to have.
+    package static let faults: Set<ExitStatus> = [.failure, .internal]
+}
+
+/// The exit statuses at the end of the help texts, from the one table.
+package enum ExitStatusHelp {
+    /// All of them.
+    package static var text: String {
+        lines(ExitStatus.allCases.sorted { $0.code < $1.code }.map { ($0, $0.meaning) })
+    }
+
+    /// Those of one command.
+    static func text(of statuses: CommandStatuses) -> String {
+        lines(statuses.sorted.map { ($0, statuses.meanings[$0] ?? $0.meaning) }) + """
+
+              1 and 70 are faults of trueup. "trueup help exit-statuses" has all of them.
+            """
+    }
+
+    private static func lines(_ statuses: [(ExitStatus, String)]) -> String {
+        let nameWidth = ExitStatus.allCases.map(\.name.count).max() ?? 0
+        let lines = statuses.map { status, meaning in
+            HelpLines.wrapped(
+                meaning.split(separator: " ").map(String.init),
+                after: "  " + String(status.code).padded(to: 5)
+                    + status.name.padded(to: nameWidth + 2))
+        }
+        return "EXIT STATUS:\n" + lines.joined(separator: "\n")
+    }
+}
