@@ -89,6 +89,6 @@ import Testing
         let result = try place.run("explain", "4711")
         #expect(result.status == 65)
         #expect(result.output.isEmpty)
-        #expect(result.errors.contains("nothing is known of 4711"), "\(result.errors)")
+        #expect(result.errors.contains("trueup knows nothing of 4711"), "\(result.errors)")
     }
 }

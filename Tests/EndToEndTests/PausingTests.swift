@@ -109,7 +109,7 @@ import Testing
 
     @Test func `asks as slowly as ordered, and no faster than configured`() async throws {
         let place = try await place()
-        #expect(try place.run("throttle", "nightly", "0.5").status == 64)
+        #expect(try place.run("throttle", "nightly", "0.5").status == 5)
         let run = try place.start("run", "nightly")
         _ = try await until(place) { $0["done"] as? Int ?? 0 > 0 }
         let throttled = try place.run("throttle", "nightly", "0.1")
