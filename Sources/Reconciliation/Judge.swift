@@ -86,6 +86,8 @@ extension CaseContext {
     /// Which part of the customer's history must be read, given the drafts without it; `nil` for
     /// none.
     ///
+    /// - Every transaction that the answer shows of a period is revoked, and the period has others:
+    ///   the whole history says whether they are revoked, too.
     /// - A subscription would be inserted: the whole history says whether a row of ours is stored
     ///   under the id of one of its later transactions.
     /// - Periods are stored: the history says which are missing or differ.
@@ -93,6 +95,9 @@ extension CaseContext {
     ///   it is a restore's.
     func questionAboutHistory(for drafts: [OutcomeDraft]) -> Question? {
         guard answerContainsAsked, item.history == nil else { return nil }
+        if policy.history != .never, drafts.contains(where: \.lacksPeriod) {
+            return .history(after: nil)
+        }
         if policy.reports(.missingLocally), drafts.contains(where: { $0.insertion != nil }) {
             return .history(after: nil)
         }

@@ -20,7 +20,8 @@ import Testing
         + #""commitmentInfo":{"billingPeriodNumber":3,"totalBillingPeriods":12,"#
         + #""commitmentExpiresDate":1781600000000,"commitmentPrice":131880},"#
         + #""advancedCommerceInfo":{"items":[{"SKU":"s"}]},"#
-        + #""multiSeatInfo":{"invitationManagement":"DEVELOPER","seats":25}}"#
+        + #""multiSeatInfo":{"invitationManagement":"DEVELOPER","seats":25},"#
+        + #""additionalTransactionReason":"SEAT_ADDITION"}"#
 
     private static let renewalInfo =
         #"{"expirationIntent":5,"originalTransactionId":"1","autoRenewProductId":"q","#
@@ -71,6 +72,26 @@ import Testing
         let json = "{\"notificationType\":\"\(type)\"}"
         let model = try ResponseBodyV2DecodedPayload(json: Array(json.utf8))
         #expect(model.notificationType == type)
+        #expect(model.unknowns == [])
+    }
+
+    @Test(arguments: [
+        ("REFUND", "SEATS"), ("DID_CHANGE_RENEWAL_PREF", "INCREASE_QUANTITY"),
+        ("DID_CHANGE_RENEWAL_PREF", "DECREASE_QUANTITY"),
+    ])
+    func `know the subtypes of seats`(type: String, subtype: String) throws {
+        let json = "{\"notificationType\":\"\(type)\",\"subtype\":\"\(subtype)\"}"
+        let model = try ResponseBodyV2DecodedPayload(json: Array(json.utf8))
+        #expect(model.subtype == subtype)
+        #expect(model.unknowns == [])
+    }
+
+    @Test func `know which seats a notification releases`() throws {
+        let json =
+            #"{"notificationType":"UNCLAIM_SEATS","unclaimInfo":{"unclaimSeatIds":["a","b"]}}"#
+        let model = try ResponseBodyV2DecodedPayload(json: Array(json.utf8))
+        #expect(model.unclaimInfo?.unclaimSeatIds == ["a", "b"])
+        #expect(model.hasKnownContent && !model.namesApp)
         #expect(model.unknowns == [])
     }
 

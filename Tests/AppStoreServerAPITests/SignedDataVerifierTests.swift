@@ -28,6 +28,77 @@ import Testing
         #expect(statement.unknowns == [])
     }
 
+    @Test func `sums up what seats cost, by price tiers`() async throws {
+        let tiers: CanonicalJSON = .array([
+            .object(["price": .integer(4_990), "quantity": .integer(2)]),
+            .object(["price": .integer(3_990), "quantity": .integer(3)]),
+        ])
+        let jws = try chain.sign(
+            SamplePayloads.transaction([
+                "quantity": .integer(5), "price": .integer(4_390),
+                "additionalTransactionReason": .string("SEAT_ADDITION"),
+                "multiSeatInfo": .object([
+                    "priceTiers": tiers, "revokedSeatQuantity": .integer(2),
+                ]),
+            ]))
+        let statement = try await verifier.signedTransaction(Array(jws.utf8)[...])
+        #expect(statement.price == 2 * 4_990 + 3 * 3_990)
+        #expect(
+            statement.seats
+                == SignedSeats(
+                    quantity: 5, revoked: 2, sharesPeriod: true, pricePerSeat: 4_390))
+        #expect(statement.unknowns == [])
+    }
+
+    static let emptyTiers: [CanonicalJSON] = [
+        .null, .array([]), .array([.integer(1)]),
+        .array([.object(["price": .integer(.max), "quantity": .integer(2)])]),
+    ]
+
+    @Test(arguments: emptyTiers)
+    func `takes the average where the price tiers say nothing`(tiers: CanonicalJSON) async throws {
+        let jws = try chain.sign(
+            SamplePayloads.transaction([
+                "quantity": .integer(5), "price": .integer(4_390),
+                "multiSeatInfo": .object(["priceTiers": tiers]),
+            ]))
+        let statement = try await verifier.signedTransaction(Array(jws.utf8)[...])
+        #expect(statement.price == 21_950)
+    }
+
+    @Test func `has no seats in a purchase for one`() async throws {
+        for change: [String: CanonicalJSON] in [
+            ["quantity": .integer(1)],
+            ["quantity": .integer(7), "type": .string("Consumable")],
+        ] {
+            let jws = try chain.sign(SamplePayloads.transaction(change))
+            let statement = try await verifier.signedTransaction(Array(jws.utf8)[...])
+            #expect(statement.seats == nil && statement.price == 9_990)
+        }
+        let huge = try chain.sign(
+            SamplePayloads.transaction(["quantity": .integer(.max), "price": .integer(.max)]))
+        #expect(try await verifier.signedTransaction(Array(huge.utf8)[...]).price == nil)
+    }
+
+    @Test func `accepts released seats with or without the app, and no other app's`() async throws {
+        func notification(_ info: [String: CanonicalJSON]) throws -> String {
+            try chain.sign(
+                CanonicalJSON.object([
+                    "notificationType": .string("UNCLAIM_SEATS"), "version": .string("2.0"),
+                    "notificationUUID": .string("5c1e5ef0-9a3c-4a5b-b2fb-c3a1af68eb20"),
+                    "signedDate": .integer(1_750_000_000_000), "unclaimInfo": .object(info),
+                ]).rendered)
+        }
+        let seats: [String: CanonicalJSON] = ["unclaimSeatIds": .array([.string("a")])]
+        let recorded = try await verifier.recordedNotification(
+            Array(try notification(seats).utf8)[...], sendAttempts: [])
+        #expect(recorded.originalTransactionID == nil && recorded.unknowns == [])
+        var named = seats
+        named["bundleId"] = .string("com.example.other")
+        named["environment"] = .string("Production")
+        #expect(await refusal(ofNotification: try notification(named)) == .app)
+    }
+
     @Test func `refuses another app and another environment`() async throws {
         let otherApp = try chain.sign(
             SamplePayloads.transaction(["bundleId": .string("com.example.other")]))

@@ -60,6 +60,7 @@ enum KnownValues {
         "Auto-Renewable Subscription", "Non-Consumable", "Consumable", "Non-Renewing Subscription",
     ]
     static let transactionReasons = ["PURCHASE", "RENEWAL"]
+    static let additionalTransactionReasons = ["SEAT_ADDITION"]
     static let offerDiscountTypes = ["FREE_TRIAL", "PAY_AS_YOU_GO", "PAY_UP_FRONT", "ONE_TIME"]
     static let revocationTypes = [
         "REFUND_FULL", "REFUND_PRORATED", "FAMILY_REVOKE", "ASSIGNMENT_REVOKE",
@@ -86,7 +87,8 @@ enum KnownValues {
         "INITIAL_BUY", "RESUBSCRIBE", "BILLING_RECOVERY", "UPGRADE", "DOWNGRADE",
         "AUTO_RENEW_ENABLED", "AUTO_RENEW_DISABLED", "GRACE_PERIOD", "VOLUNTARY", "BILLING_RETRY",
         "PRICE_INCREASE", "PRODUCT_NOT_FOR_SALE", "PENDING", "ACCEPTED", "SUMMARY", "FAILURE",
-        "UNREPORTED", "CREATED", "ACTIVE_TOKEN_REMINDER",
+        "UNREPORTED", "CREATED", "ACTIVE_TOKEN_REMINDER", "SEATS", "INCREASE_QUANTITY",
+        "DECREASE_QUANTITY",
     ]
     static let offerTypes = 1...4
     static let revocationReasons = 0...1

@@ -44,6 +44,7 @@ package struct JWSTransactionDecodedPayload: AppStoreModel {
     package let commitmentInfo: TransactionCommitmentInfo?
     package let advancedCommerceInfo: JSONValue?
     package let multiSeatInfo: JSONValue?
+    package let additionalTransactionReason: String?
     /// Members and values that this version does not know.
     package let unknowns: [UnknownValue]
 
@@ -89,6 +90,8 @@ package struct JWSTransactionDecodedPayload: AppStoreModel {
         commitmentInfo = try reader.object("commitmentInfo", as: TransactionCommitmentInfo.self)
         advancedCommerceInfo = try reader.rawObject("advancedCommerceInfo")
         multiSeatInfo = try reader.rawObject("multiSeatInfo")
+        additionalTransactionReason = try reader.enumeration(
+            "additionalTransactionReason", known: KnownValues.additionalTransactionReasons)
         unknowns = try reader.finish()
     }
 }

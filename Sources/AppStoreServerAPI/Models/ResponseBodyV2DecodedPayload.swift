@@ -1,6 +1,6 @@
 package import Subscriptions
 
-/// The payload of a version 2 notification, with exactly one of its four kinds of content.
+/// The payload of a version 2 notification, with exactly one of its five kinds of content.
 ///
 /// Source: App Store Server Notifications, responseBodyV2DecodedPayload (2.23).
 package struct ResponseBodyV2DecodedPayload: AppStoreModel {
@@ -15,12 +15,17 @@ package struct ResponseBodyV2DecodedPayload: AppStoreModel {
     package let summary: NotificationSummary?
     package let externalPurchaseToken: ExternalPurchaseToken?
     package let appData: AppData?
+    package let unclaimInfo: UnclaimInfo?
     /// Members and values that this version does not know.
     package let unknowns: [UnknownValue]
 
-    /// Whether it has one of the four known kinds of content, in which alone the app is named.
-    package var hasKnownContent: Bool {
+    /// Whether it has one of the five known kinds of content.
+    package var hasKnownContent: Bool { namesApp || unclaimInfo != nil }
+
+    /// Whether its content names the app; released seats need not name it.
+    package var namesApp: Bool {
         data != nil || summary != nil || externalPurchaseToken != nil || appData != nil
+            || unclaimInfo?.bundleId != nil
     }
 
     package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
@@ -35,6 +40,7 @@ package struct ResponseBodyV2DecodedPayload: AppStoreModel {
         externalPurchaseToken = try reader.object(
             "externalPurchaseToken", as: ExternalPurchaseToken.self, .strict)
         appData = try reader.object("appData", as: AppData.self, .strict)
+        unclaimInfo = try reader.object("unclaimInfo", as: UnclaimInfo.self, .strict)
         unknowns = try reader.finish()
     }
 }
@@ -110,6 +116,26 @@ package struct AppData: AppStoreModel {
         appAppleId = try reader.integer("appAppleId", .strict)
         bundleId = try reader.comparedText("bundleId", .strict)
         signedAppTransactionInfo = try reader.textBytes("signedAppTransactionInfo", .strict)
+    }
+}
+
+/// Which seats of a developer-managed group were released.
+///
+/// The members that name the app are not documented; where they are there, they are compared. Source:
+/// App Store Server Notifications 2.23, unclaimInfo.
+package struct UnclaimInfo: AppStoreModel {
+    package static let modelName = "unclaimInfo"
+
+    package let environment: String?
+    package let appAppleId: Int64?
+    package let bundleId: String?
+    package let unclaimSeatIds: [String]?
+
+    package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
+        environment = try reader.environment()
+        appAppleId = try reader.integer("appAppleId", .strict)
+        bundleId = try reader.comparedText("bundleId", .strict)
+        unclaimSeatIds = try reader.texts("unclaimSeatIds")
     }
 }
 

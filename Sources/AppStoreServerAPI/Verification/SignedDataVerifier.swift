@@ -76,7 +76,7 @@ package struct SignedDataVerifier: Sendable {
     ) async throws(VerificationFailure) -> VerifiedModel<ResponseBodyV2DecodedPayload> {
         let verified = try await verify(
             jws, as: ResponseBodyV2DecodedPayload.self, signedDate: \.signedDate)
-        if verified.model.hasKnownContent { try check(verified.model.statedIdentity) }
+        if verified.model.namesApp { try check(verified.model.statedIdentity) }
         return verified
     }
 
@@ -137,6 +137,29 @@ package struct SignedDataVerifier: Sendable {
 
     private func check(_ stated: StatedIdentity) throws(VerificationFailure) {
         if let failure = expected.failure(of: stated) { throw failure }
+    }
+}
+
+extension JWSTransactionDecodedPayload {
+    /// The seats of a subscription for a group; `nil` for every other purchase.
+    fileprivate var seats: SignedSeats? {
+        let sharesPeriod = additionalTransactionReason == "SEAT_ADDITION"
+        let quantity = quantity ?? 1
+        guard type ?? "Auto-Renewable Subscription" == "Auto-Renewable Subscription",
+            multiSeatInfo != nil || sharesPeriod || quantity > 1
+        else { return nil }
+        return SignedSeats(
+            quantity: max(0, quantity),
+            revoked: multiSeatInfo.flatMap { MultiSeatInfo($0).revokedSeatQuantity } ?? 0,
+            sharesPeriod: sharesPeriod, pricePerSeat: price)
+    }
+
+    /// What the whole transaction cost: for seats the sum over the price tiers, because `price` is
+    /// then the average of one.
+    fileprivate var paidPrice: Int64? {
+        guard let price, let seats else { return price }
+        return multiSeatInfo.flatMap { MultiSeatInfo($0).price }
+            ?? MultiSeatInfo.product(of: price, and: seats.quantity)
     }
 }
 
@@ -306,7 +329,8 @@ extension SignedDataVerifier {
         statement.appTransactionID = model.appTransactionId
         statement.offerType = model.offerType
         statement.offerDiscountType = model.offerDiscountType
-        statement.price = model.price.flatMap {
+        statement.seats = model.seats
+        statement.price = model.paidPrice.flatMap {
             $0.magnitude <= ObjectReader.largestAmount ? $0 : nil
         }
         statement.currency = model.currency
@@ -335,6 +359,7 @@ extension SignedDataVerifier {
         statement.gracePeriodExpiresDate = model.gracePeriodExpiresDate
         statement.expirationIntent = model.expirationIntent
         statement.appAccountToken = model.appAccountToken
+        statement.renewalQuantity = model.renewalQuantity
         statement.unknowns = model.unknowns
         return statement
     }

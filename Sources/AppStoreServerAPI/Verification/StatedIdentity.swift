@@ -131,6 +131,10 @@ extension ResponseBodyV2DecodedPayload {
         } else if let appData {
             (stated.bundleID, stated.appAppleID) = (appData.bundleId, appData.appAppleId)
             stated.environment = appData.environment
+        } else if let unclaimed = unclaimInfo {
+            (stated.bundleID, stated.appAppleID) = (unclaimed.bundleId, unclaimed.appAppleId)
+            stated.namesAppAppleID = unclaimed.appAppleId != nil
+            stated.environment = unclaimed.environment
         }
         return stated
     }

@@ -144,13 +144,15 @@ struct ExpectedNotification: Hashable {
     var isNone: Bool { types.isEmpty && narrow.isEmpty }
 
     func fits(_ notification: TracedNotification) -> Bool {
-        types.contains(notification.notificationType)
+        guard !notification.isAboutSeats else { return false }
+        return types.contains(notification.notificationType)
             || narrow[notification.notificationType]?.contains(notification.subtype ?? "") ?? false
     }
 
     /// Whether a notification is about the same property, whatever its value.
     func concerns(_ notification: TracedNotification) -> Bool {
-        types.contains(notification.notificationType)
+        guard !notification.isAboutSeats else { return false }
+        return types.contains(notification.notificationType)
             || narrow[notification.notificationType] != nil
     }
 
@@ -209,6 +211,13 @@ struct ExpectedNotification: Hashable {
             types = ["SUBSCRIBED"]
             narrow["DID_CHANGE_RENEWAL_STATUS"] = ["AUTO_RENEW_ENABLED"]
         }
+    }
+}
+
+extension TracedNotification {
+    /// Whether it reports only that the number of seats changes: it ends and begins nothing.
+    fileprivate var isAboutSeats: Bool {
+        ["SEATS", "INCREASE_QUANTITY", "DECREASE_QUANTITY"].contains(subtype)
     }
 }
 

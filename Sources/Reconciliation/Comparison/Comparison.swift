@@ -6,6 +6,8 @@ import Subscriptions
 final class Comparison: Sendable {
     let scoped: ScopedRow
     let stated: StatedSubscription
+    /// The stated period, where several transactions represent it.
+    let period: SharedPeriod?
     /// What the table keeps; by default everything.
     let kept: KeptColumns
     /// The customer's history, where it was read.
@@ -14,11 +16,12 @@ final class Comparison: Sendable {
     let now: Timestamp?
 
     init(
-        scoped: ScopedRow, stated: StatedSubscription, kept: KeptColumns = KeptColumns(),
-        history: HistoryReading? = nil, now: Timestamp? = nil
+        scoped: ScopedRow, stated: StatedSubscription, period: SharedPeriod? = nil,
+        kept: KeptColumns = KeptColumns(), history: HistoryReading? = nil, now: Timestamp? = nil
     ) {
         self.scoped = scoped
         self.stated = stated
+        self.period = period
         self.kept = kept
         self.history = history
         self.now = now
@@ -67,6 +70,9 @@ final class Comparison: Sendable {
         case .latestTransactionID:
             return theirs != .null && ours != theirs
                 && (ours == .null || currentTransaction == .another)
+        case .webOrderLineItemID where period != nil:
+            return theirs != .null && ours != theirs
+                && (ours == .null ? isOfStatedTransaction : currentLineItem == .another)
         case .expiresDate where isWithinExtension: return false
         default:
             guard theirs != .null else {
@@ -126,7 +132,7 @@ final class Comparison: Sendable {
         FieldChange(before: row.storedValue(of: field), after: stated.value(of: field))
     }
 
-    /// What the row's transaction id is, beside the one that Apple states.
+    /// What the row's transaction id or line item is, beside the one that Apple states.
     enum CurrentTransaction {
         /// The same, or another one of the same line item: a restore, or a further device.
         case ofThePeriod
@@ -146,6 +152,7 @@ final class Comparison: Sendable {
         guard let ours = row.latestTransactionID, ours != transaction.transactionID else {
             return .ofThePeriod
         }
+        if let period { return place(in: period.contains(transactionID: ours)) }
         guard let item = transaction.webOrderLineItemID, row.webOrderLineItemID ?? item == item
         else {
             return .another
@@ -160,13 +167,50 @@ final class Comparison: Sendable {
         if isStored || isShown == true { return .ofThePeriod }
         if case .complete = history { return .another }
         guard row.webOrderLineItemID != nil else { return .another }
-        let wasAgreed = scoped.check?.check.values == ValuesDigest(of: row)
         return wasAgreed ? .ofThePeriod : .open
+    }
+
+    /// The same of the row's line item, where several transactions represent the period: whether they
+    /// have one line item is not known.
+    private var currentLineItem: CurrentTransaction {
+        guard let ours = row.webOrderLineItemID, let period,
+            ours != stated.transaction.webOrderLineItemID
+        else { return .ofThePeriod }
+        return place(in: period.contains(lineItem: ours))
+    }
+
+    /// Where an id of ours belongs, by whether the known transactions of the period have it.
+    ///
+    /// Another end of ours says that it is another period's. The history need not be read again where
+    /// it was agreed with.
+    private func place(in isKnown: Bool?) -> CurrentTransaction {
+        if let isKnown { return isKnown ? .ofThePeriod : .another }
+        let isOtherPeriod = disagrees(in: .expiresDate) || disagrees(in: .productID)
+        guard !isFirstFill, !isOtherPeriod else { return .another }
+        return wasAgreed ? .ofThePeriod : .open
+    }
+
+    /// Whether the row has the values that the last judgement left.
+    private var wasAgreed: Bool { scoped.check?.check.values == ValuesDigest(of: row) }
+
+    /// Whether an empty line item of ours belongs to the transaction that Apple states: the row may
+    /// name another one of the same period.
+    private var isOfStatedTransaction: Bool {
+        row.latestTransactionID.map { $0 == stated.transaction.transactionID }
+            ?? true || currentTransaction == .another
+    }
+
+    /// The transaction whose price is compared with the row's period: its own, where it is known.
+    var pricedTransaction: SignedTransaction {
+        period?.transactions.first { $0.transactionID == row.latestTransactionID }
+            ?? stated.transaction
     }
 
     /// Whether only the whole history tells what the row's transaction id is.
     var needsHistoryOfTransaction: Bool {
-        !isFirstFill && !kept.leavesOut(.latestTransactionID) && currentTransaction == .open
+        guard !isFirstFill else { return false }
+        return (!kept.leavesOut(.latestTransactionID) && currentTransaction == .open)
+            || (!kept.leavesOut(.webOrderLineItemID) && currentLineItem == .open)
     }
 
     /// Whether the row's current transaction belongs to the period that Apple states.
@@ -174,6 +218,10 @@ final class Comparison: Sendable {
     /// The web order line item identifies the period, because restores and further devices have
     /// other transaction ids for it. The transaction id counts only where no line item is known.
     var isSamePeriod: Bool {
+        if period != nil {
+            return currentTransaction == .ofThePeriod && currentLineItem == .ofThePeriod
+                && (row.latestTransactionID ?? row.webOrderLineItemID) != nil
+        }
         guard let theirItem = stated.transaction.webOrderLineItemID else {
             return row.latestTransactionID == stated.transaction.transactionID
         }

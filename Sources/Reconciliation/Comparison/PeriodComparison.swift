@@ -192,33 +192,53 @@ extension Policy {
     }
 }
 
-/// One paid period as Apple states it: all transactions of one web order line item.
+/// One paid period as Apple states it: all transactions of one web order line item, and the
+/// purchases of seats that were added to it.
 struct StatedPeriod: Hashable, Sendable {
     /// The transaction that represents the period: its first purchase.
     let transaction: SignedTransaction
+    /// The purchases of the period, oldest first: several where seats were added.
+    let purchases: [SignedTransaction]
     private let transactionIDs: Set<String>
+    private let lineItems: Set<String>
+
+    private init(members: [SignedTransaction], first: SignedTransaction) {
+        transaction = first
+        let added = members.filter(\.sharesPeriod).sorted { $0.comesBefore($1) }
+        purchases = added.isEmpty ? [first] : added
+        transactionIDs = Set(members.map(\.transactionID))
+        lineItems = Set(members.compactMap(\.webOrderLineItemID))
+    }
 
     /// Whether a stored period is this one: by line item first, then by transaction id.
     func includes(_ local: LocalTransaction) -> Bool {
-        if let ours = local.webOrderLineItemID, let theirs = transaction.webOrderLineItemID,
-            ours == theirs
-        {
-            return true
-        }
-        return transactionIDs.contains(local.key.transactionID)
+        local.webOrderLineItemID.map(lineItems.contains) ?? false
+            || transactionIDs.contains(local.key.transactionID)
     }
 
     /// Whether a transaction of Apple's belongs to it.
     func contains(_ other: SignedTransaction) -> Bool {
         other.originalTransactionID == transaction.originalTransactionID
-            && (other.webOrderLineItemID.map { $0 == transaction.webOrderLineItemID } ?? false
+            && (other.webOrderLineItemID.map(lineItems.contains) ?? false
                 || transactionIDs.contains(other.transactionID))
     }
 
-    /// Whether it gives access at a time.
+    /// Whether it gives access at a time: by any of its purchases.
     func entitles(at time: Timestamp) -> Bool {
-        !transaction.isWhollyRevoked && !transaction.isUpgraded
-            && (transaction.expiresDate.map { $0 > time } ?? false)
+        purchases.contains { purchase in
+            !purchase.isWhollyRevoked && !purchase.isUpgraded
+                && (purchase.expiresDate.map { $0 > time } ?? false)
+        }
+    }
+
+    /// What all purchases cost together, as far as they state it in one currency.
+    var price: Int64? {
+        purchases.reduce(0) { (sum: Int64?, purchase) in
+            guard let sum, let price = purchase.price, purchase.currency == transaction.currency
+            else { return nil }
+            let (next, overflow) = sum.addingReportingOverflow(price)
+            return overflow ? nil : next
+        }
     }
 
     /// Groups transactions into periods, oldest purchase first.
@@ -226,16 +246,37 @@ struct StatedPeriod: Hashable, Sendable {
     /// A transaction that changes while its history is read appears twice: the later signed one
     /// counts.
     static func periods(of transactions: [SignedTransaction]) -> [StatedPeriod] {
-        Dictionary(grouping: transactions.latestByID.values) {
-            $0.webOrderLineItemID ?? "t\($0.transactionID)"
-        }
-        .values.compactMap { members in
-            members.min { $0.comesBefore($1) }.map {
-                StatedPeriod(
-                    transaction: $0, transactionIDs: Set(members.map(\.transactionID)))
+        let each = transactions.latestByID.values
+        let shared = SharedItems(each.filter(\.sharesPeriod))
+        return Dictionary(grouping: each) { shared.name(of: $0) }
+            .values.compactMap { members in
+                members.min { $0.comesBefore($1) }.map {
+                    StatedPeriod(members: members, first: $0)
+                }
             }
+            .sorted { $0.transaction.comesBefore($1.transaction) }
+    }
+}
+
+/// Names the period of each transaction: by its line item, or where seats were added by the end that
+/// all its purchases have.
+private struct SharedItems {
+    /// The ends of periods to which seats were added, by line item.
+    private var ends: [String: Timestamp] = [:]
+
+    init(_ added: [SignedTransaction]) {
+        for transaction in added {
+            guard let item = transaction.webOrderLineItemID, let end = transaction.expiresDate
+            else { continue }
+            ends[item] = end
         }
-        .sorted { $0.transaction.comesBefore($1.transaction) }
+    }
+
+    func name(of transaction: SignedTransaction) -> String {
+        let item = transaction.webOrderLineItemID
+        let end = transaction.sharesPeriod ? transaction.expiresDate : item.flatMap { ends[$0] }
+        if let end { return "e\(end.unixMilliseconds)" }
+        return item ?? "t\(transaction.transactionID)"
     }
 }
 
@@ -253,7 +294,8 @@ extension SignedTransaction {
         (signedDate, evidence.jws) > (other.signedDate, other.evidence.jws)
     }
 
-    fileprivate func comesBefore(_ other: SignedTransaction) -> Bool {
+    /// Whether it was purchased before another one.
+    func comesBefore(_ other: SignedTransaction) -> Bool {
         if let mine = purchaseDate, let theirs = other.purchaseDate, mine != theirs {
             return mine < theirs
         }
@@ -263,10 +305,16 @@ extension SignedTransaction {
 }
 
 extension StatedPeriod {
-    /// The insert of this period for a subscription.
+    /// The inserts of this period for a subscription: one for each of its purchases.
     ///
     /// Price and currency are written, too; only differences in them are report-only.
-    func insert(into subscription: SubscriptionKey, kinds: [FindingKind]) -> PlannedCorrection {
+    func inserts(into subscription: SubscriptionKey, kinds: [FindingKind]) -> [PlannedCorrection] {
+        purchases.map { Self.insert(of: $0, into: subscription, kinds: kinds) }
+    }
+
+    private static func insert(
+        of transaction: SignedTransaction, into subscription: SubscriptionKey, kinds: [FindingKind]
+    ) -> PlannedCorrection {
         let key = TransactionKey(
             bundleID: subscription.bundleID, environment: subscription.environment,
             transactionID: transaction.transactionID)

@@ -25,7 +25,8 @@ final class CaseContext: Sendable {
         self.item = item
         self.policy = policy
         if case .answered(let answer) = item.statuses {
-            self.answer = CustomerAnswer(answer)
+            self.answer = CustomerAnswer(
+                answer, history: policy.history == .never ? nil : item.history)
         } else {
             self.answer = nil
         }
@@ -178,13 +179,16 @@ extension CaseContext {
         for stated in reading.subscriptions where !reading.isHeld(stated) {
             let row = reading.row(of: stated)
             guard let index = drafts.firstIndex(where: { $0.key == row.key }) else { continue }
-            let comparison = Comparison(scoped: ScopedRow(row: row), stated: stated)
+            let comparison = Comparison(
+                scoped: ScopedRow(row: row), stated: stated,
+                period: answer?.period(of: stated.originalTransactionID))
             let doubt = AllRules.doubts.lazy.compactMap { [policy] in
                 $0.doubt(in: comparison, policy: policy)
             }.first
             drafts[index].absence = .present
             drafts[index].statedAt = stated.signedDate
             drafts[index].lacksStatement = doubt != nil
+            drafts[index].lacksPeriod = doubt?.reason == .periodNotShown
             drafts[index].add(doubt?.differences ?? [])
             drafts[index].add(
                 AllRules.unknown.differences(UnknownValueRule.unknowns(in: stated), row: row))
@@ -267,7 +271,8 @@ extension CaseContext {
         {
             compare(
                 Comparison(
-                    scoped: scoped, stated: stated, kept: policy.kept,
+                    scoped: scoped, stated: stated,
+                    period: answer.period(of: row.key.originalTransactionID), kept: policy.kept,
                     history: policy.history == .never ? nil : item.history, now: policy.now),
                 into: &draft)
         } else {
@@ -315,6 +320,7 @@ extension CaseContext {
         }.first
         if let doubt {
             draft.verdict = .undecided(doubt.reason)
+            draft.lacksPeriod = doubt.reason == .periodNotShown
             draft.differences = doubt.differences
             return
         }

@@ -8,10 +8,17 @@ struct CustomerAnswer: Sendable {
     /// Rejected entries that name no usable id.
     let unattributed: [RejectedStatement]
     let unknowns: [UnknownValue]
+    /// The periods that several transactions represent, by original transaction id.
+    private let periods: [String: SharedPeriod]
 
-    /// Of two statements about one id, which Apple never sends, the later signed one counts.
-    init(_ answer: StatusAnswer) {
-        subscriptions = Self.oneForEachID(answer.subscriptions)
+    /// - Parameter history: The customer's history, where it was read: an answer need not show every
+    ///   transaction of a period that several represent.
+    init(_ answer: StatusAnswer, history: HistoryReading? = nil) {
+        let periods = Self.sharedPeriods(in: answer.subscriptions, history: history)
+        self.periods = periods
+        subscriptions = Self.oneForEachID(
+            periods.isEmpty
+                ? answer.subscriptions : Self.statements(answer.subscriptions, of: periods))
         rejected = Dictionary(
             answer.rejected.compactMap { entry in
                 entry.originalTransactionID.map { ($0, entry) }
@@ -20,6 +27,38 @@ struct CustomerAnswer: Sendable {
         unattributed = answer.rejected.filter { $0.originalTransactionID == nil }
             .sorted { $0.sortKey < $1.sortKey }
         unknowns = answer.unknowns
+    }
+
+    private static func sharedPeriods(
+        in stated: [StatedSubscription], history: HistoryReading?
+    ) -> [String: SharedPeriod] {
+        guard stated.contains(where: \.transaction.sharesPeriod) else { return [:] }
+        return Dictionary(grouping: stated, by: \.originalTransactionID).compactMapValues {
+            SharedPeriod(shown: $0.map(\.transaction), history: history)
+        }
+    }
+
+    /// The period of an id's newest transaction, where several transactions represent it.
+    func period(of id: String) -> SharedPeriod? { periods[id] }
+
+    /// One statement for each shared period, with the transaction that stands for it, beside those of
+    /// other subscriptions.
+    ///
+    /// The status comes from the entry that shows this transaction, if one does.
+    private static func statements(
+        _ stated: [StatedSubscription], of periods: [String: SharedPeriod]
+    ) -> [StatedSubscription] {
+        let others = stated.filter { periods[$0.originalTransactionID] == nil }
+        return others
+            + periods.compactMap { id, period in
+                let about = stated.filter { $0.originalTransactionID == id }
+                let own = about.filter {
+                    $0.transaction.transactionID == period.representative.transactionID
+                }
+                var statement = (own.isEmpty ? about : own).max { $1.isBetterThan($0) }
+                statement?.transaction = period.representative
+                return statement
+            }
     }
 
     private static func oneForEachID(_ stated: [StatedSubscription]) -> [StatedSubscription] {

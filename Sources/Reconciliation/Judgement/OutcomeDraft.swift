@@ -24,6 +24,8 @@ struct OutcomeDraft: Sendable {
     var continuedBy: [String] = []
     /// Whether Apple's statement about a subscription that no row holds could not be used.
     var lacksStatement = false
+    /// Whether only the whole history shows the transactions of its period that decide.
+    var lacksPeriod = false
 
     /// Adds findings; they make a match a discrepancy.
     mutating func add(_ more: [Difference]) {
@@ -249,10 +251,9 @@ extension OutcomeDraft {
             }
         }
         for period in periodsToInsert(policy: policy) {
-            outcome.corrections.append(
-                period.insert(
-                    into: key, kinds: periods?.areKept == true ? [.transactionMissing] : []))
-            payloads.append(period.transaction.evidence)
+            outcome.corrections += period.inserts(
+                into: key, kinds: periods?.areKept == true ? [.transactionMissing] : [])
+            payloads += [period.transaction.evidence] + period.purchases.map(\.evidence)
             mark(&kept) {
                 $0.kind == .transactionMissing
                     && $0.finding.field == period.transaction.transactionID
@@ -286,8 +287,8 @@ extension OutcomeDraft {
             stated: comparison.map { comparison in
                 RowFigures.Stated(
                     status: comparison.stated.status.rawValue,
-                    price: comparison.stated.transaction.price,
-                    currency: comparison.stated.transaction.currency)
+                    price: comparison.pricedTransaction.price,
+                    currency: comparison.pricedTransaction.currency)
             })
     }
 

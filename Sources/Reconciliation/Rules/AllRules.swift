@@ -12,7 +12,7 @@ enum AllRules {
 
     /// Whether Apple's statement can be compared with the row at all.
     static let doubts: [any DoubtRule] = [
-        NewerLocallyRule(), UnknownStatusRule(), ContradictionRule(),
+        NewerLocallyRule(), UnknownStatusRule(), PeriodNotShownRule(), ContradictionRule(),
     ]
 
     /// The status kinds as docs/findings.md has them, from `refund_reversal_missed` to `status`.

@@ -16,6 +16,8 @@ extension UndecidedReason {
             "Apple signed a later statement about the row than this answer; the next run asks again"
         case .changedDuringRun: "the row moved after it was read"
         case .unknownStatus: "a status that this version does not know"
+        case .periodNotShown:
+            "what Apple shows of the period is revoked, and it has seats that were not shown"
         case .unreadableValue: "a stored value is not of its column's form; mend it by hand"
         case .deadline: "not reached before the run had to end"
         }

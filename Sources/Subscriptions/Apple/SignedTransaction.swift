@@ -30,9 +30,11 @@ package struct SignedTransaction: Hashable, Sendable {
     package var offerType: Int?
     /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT`, `ONE_TIME`.
     package var offerDiscountType: String?
-    /// Milliunits of `currency` (10990 is 10.99).
+    /// Milliunits of `currency` (10990 is 10.99): the sum over all seats of the transaction.
     package var price: Int64?
     package var currency: String?
+    /// The seats that were bought; `nil` for what is no subscription for a group.
+    package var seats: SignedSeats?
     /// Fields and values that this version does not know.
     package var unknowns: [UnknownValue]
 
@@ -61,6 +63,35 @@ extension SignedTransaction {
     package var isWhollyRevoked: Bool {
         revocationDate != nil && revocationType != "REFUND_PRORATED"
     }
+}
+
+/// The seats of one transaction of a subscription for a group or an organisation.
+///
+/// Source: App Store Server API 1.23, `quantity`, `multiSeatInfo`, `additionalTransactionReason`.
+package struct SignedSeats: Hashable, Sendable {
+    /// Seats bought by this transaction, revoked ones included.
+    package var quantity: Int64
+    /// Seats of it that were refunded while others remain; such a refund ends no access.
+    package var revoked: Int64
+    /// Whether several transactions represent one period, of which this is one (`SEAT_ADDITION`).
+    package var sharesPeriod: Bool
+    /// Apple's `price`: the average of one seat, in milliunits.
+    package var pricePerSeat: Int64?
+
+    package init(
+        quantity: Int64, revoked: Int64 = 0, sharesPeriod: Bool = false,
+        pricePerSeat: Int64? = nil
+    ) {
+        self.quantity = quantity
+        self.revoked = revoked
+        self.sharesPeriod = sharesPeriod
+        self.pricePerSeat = pricePerSeat
+    }
+}
+
+extension SignedTransaction {
+    /// Whether it is one of several transactions that together represent a period.
+    package var sharesPeriod: Bool { seats?.sharesPeriod ?? false }
 }
 
 /// A field, or a value of an enumeration, that this version of the program does not know.
@@ -100,6 +131,8 @@ package struct SignedRenewal: Hashable, Sendable {
     package var gracePeriodExpiresDate: Timestamp?
     package var expirationIntent: Int?
     package var appAccountToken: String?
+    /// The seats of the next renewal, where the subscription is for a group.
+    package var renewalQuantity: Int64?
     package var signedDate: Timestamp
     package var unknowns: [UnknownValue]
 

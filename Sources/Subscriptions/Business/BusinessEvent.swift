@@ -55,6 +55,8 @@ package struct BusinessEvent: Hashable, Sendable {
         _ type: String, _ subtype: String?, isFree: Bool
     ) -> BusinessEventKind? {
         switch (type, subtype) {
+        // Seats of a subscription that goes on: a refund of some is no refund of it.
+        case (_, "SEATS"), (_, "INCREASE_QUANTITY"), (_, "DECREASE_QUANTITY"): nil
         case ("SUBSCRIBED", "RESUBSCRIBE"): .resubscription
         case ("SUBSCRIBED", _): isFree ? .trial : .purchase
         case ("DID_RENEW", "BILLING_RECOVERY"): .billingRecovery

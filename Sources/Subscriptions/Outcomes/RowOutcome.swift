@@ -90,6 +90,9 @@ package enum UndecidedReason: String, Hashable, Sendable, CaseIterable {
     case newerLocally = "newer_locally"
     case changedDuringRun = "changed_during_run"
     case unknownStatus = "unknown_status"
+    /// Every transaction of the period that Apple shows is revoked, and there are others of it that
+    /// were not shown.
+    case periodNotShown = "period_not_shown"
     /// A stored value of the row does not have its column's type.
     case unreadableValue = "unreadable_value"
     /// Not reached before the run had to end: its deadline or a signal. After a refused key, an outage or

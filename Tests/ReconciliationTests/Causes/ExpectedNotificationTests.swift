@@ -16,7 +16,7 @@ import Testing
         (1, 3, "DID_FAIL_TO_RENEW", "GRACE_PERIOD"), (1, 4, "DID_FAIL_TO_RENEW", nil),
         (1, 2, "DID_RENEW", nil), (2, 1, "DID_CHANGE_RENEWAL_PREF", "DOWNGRADE"),
         (2, 1, "REFUND_DECLINED", nil), (5, 1, "DID_RENEW", nil), (1, 5, "REFUND_REVERSED", nil),
-        (1, 6, "EXPIRED", nil),
+        (1, 6, "EXPIRED", nil), (1, 5, "REFUND", "SEATS"),
     ]
 
     private func isMatched(_ finding: Finding, _ type: String, _ subtype: String?) -> Bool {

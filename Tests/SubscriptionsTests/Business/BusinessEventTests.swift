@@ -65,6 +65,16 @@ import Testing
         #expect(Self.event("DID_CHANGE_RENEWAL_STATUS") == nil)
     }
 
+    @Test(arguments: [
+        ("REFUND", "SEATS"), ("DID_CHANGE_RENEWAL_PREF", "INCREASE_QUANTITY"),
+        ("SUBSCRIBED", "INCREASE_QUANTITY"), ("DID_RENEW", "DECREASE_QUANTITY"),
+    ])
+    func `another number of seats is none, a refund of some seats included`(
+        type: String, subtype: String
+    ) {
+        #expect(Self.event(type, subtype) == nil)
+    }
+
     @Test func `who does not pay is not counted`() {
         for type in ["FAMILY_SHARED", "ASSIGNED", "LATER_VALUE"] {
             #expect(Self.event("SUBSCRIBED", "INITIAL_BUY") { $0.inAppOwnershipType = type } == nil)

@@ -26,7 +26,7 @@ import Testing
                 "in_flight", "rate_limited", "unavailable", "undecodable", "verification_failed",
                 "contradiction", "id_not_in_answer", "no_subscription_in_answer",
                 "newer_locally", "changed_during_run", "unknown_status", "unreadable_value",
-                "deadline",
+                "period_not_shown", "deadline",
             ])
     }
 

@@ -5,28 +5,43 @@ import Subscriptions
 /// Report-only: Apple's financial reports say what was paid out, and an upgraded transaction keeps
 /// its full price. Amounts are milliunits; `amount` is the difference. A row is compared with the
 /// transaction of its own id, or with the first purchase of its line item where Apple does not show
-/// that transaction.
+/// that transaction. Apple's `price` of a purchase of seats is the average of one of them, so a row may
+/// hold that or the sum over the price tiers; where seats were added to a period, one row may hold the
+/// sum of all its purchases.
 struct PriceRule: PeriodRule {
-    static let version = 2
+    static let version = 3
 
     func differences(in comparison: PeriodComparison) -> [Difference] {
         comparison.priced.flatMap { period -> [Difference] in
-            guard
-                let local = comparison.scoped.periods.filter(period.includes).min(by: {
-                    $0.key < $1.key
-                })
-            else { return [] }
-            let apples = comparison.ownTransaction(of: local) ?? period.transaction
-            return [
-                currency(of: local, apples, comparison), price(of: local, apples, comparison),
-            ].compactMap { $0 }
+            let locals = comparison.scoped.periods.filter(period.includes)
+                .sorted { $0.key < $1.key }
+            guard period.purchases.count > 1 else {
+                return locals.first.map { differences(of: $0, in: period, comparison) } ?? []
+            }
+            // One row may stand for all purchases of the period.
+            if locals.count == 1, locals[0].price == period.price, locals[0].price != nil {
+                return currency(of: locals[0], period.transaction, comparison).map { [$0] } ?? []
+            }
+            return locals.filter { comparison.ownTransaction(of: $0) != nil }
+                .flatMap { differences(of: $0, in: period, comparison) }
         }
+    }
+
+    private func differences(
+        of local: LocalTransaction, in period: StatedPeriod, _ comparison: PeriodComparison
+    ) -> [Difference] {
+        let apples = comparison.ownTransaction(of: local) ?? period.transaction
+        return [
+            currency(of: local, apples, comparison), price(of: local, apples, comparison),
+        ].compactMap { $0 }
     }
 
     private func price(
         of local: LocalTransaction, _ apples: SignedTransaction, _ comparison: PeriodComparison
     ) -> Difference? {
-        guard let ours = local.price, let theirs = apples.price, ours != theirs else { return nil }
+        guard let ours = local.price, let theirs = apples.price, ours != theirs,
+            ours != apples.seats?.pricePerSeat
+        else { return nil }
         var difference = finding(.price, local, apples, comparison)
         let (amount, overflow) = theirs.subtractingReportingOverflow(ours)
         if !overflow, amount != .min, local.currency ?? apples.currency == apples.currency {
