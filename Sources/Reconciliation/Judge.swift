@@ -23,7 +23,7 @@ package enum Question: Hashable, Sendable {
 ///
 /// There is an outcome for the asked row, for every held row that the answer settles, and for every
 /// subscription of the customer that is missing. Each row is judged in this order:
-/// 1. rows in flight are excluded;
+/// 1. rows in flight, and those of members of a developer's group, are excluded;
 /// 2. the standing rules: do the row's id, app and environment exist at Apple?
 /// 3. the doubts: can Apple's statement be compared with the row at all?
 /// 4. the comparison, column by column and period by period, or the first fill;

@@ -251,12 +251,11 @@ extension CaseContext {
     func draft(of scoped: ScopedRow) -> OutcomeDraft? {
         let row = scoped.row
         guard isAsked(row) || settles(row) else { return nil }
+        if let reason = exclusion(of: row, policy: policy) {
+            return OutcomeDraft(excluding: row, because: reason)
+        }
         var draft = OutcomeDraft(key: row.key)
         draft.row = row
-        if let reason = exclusion(of: row, policy: policy) {
-            draft.verdict = .excluded(reason)
-            return draft
-        }
         let conclusion = AllRules.standing.lazy.compactMap {
             $0.conclusion(about: scoped, in: self)
         }

@@ -35,6 +35,8 @@ struct OutcomeDraft: Sendable {
 
     /// How much of the row was examined.
     var look: LookDepth {
+        // Nothing that was found about such a row before is true of it any longer.
+        if verdict == .excluded(.seatMember) { return .periods }
         guard verdict == .match || verdict == .discrepancy else { return .nothing }
         guard comparison != nil else { return .standing }
         return periods?.isComplete == true ? .periods : .statement

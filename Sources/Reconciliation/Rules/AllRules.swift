@@ -53,6 +53,9 @@ enum AllRules {
     /// Our rows compared with each other, without Apple.
     static let local = DuplicateLocalRule()
 
+    /// Rows about which Apple is not asked.
+    static let excluded = SeatMemberRule()
+
     /// Fields and values that this version does not know.
     static let unknown = UnknownValueRule()
 

@@ -244,7 +244,7 @@ struct QuestionSorting {
                 continue
             }
             if let reason = exclusion(of: row.row, policy: policy) {
-                page.settled.append(RowOutcome(key: item.key, verdict: .excluded(reason)))
+                page.settled.append(outcome(ofExcluded: row.row, because: reason, policy: policy))
             } else if let app = appToAsk(about: row.row, policy: policy) {
                 if failing.contains(item.key) {
                     page.putOff.append(item.key)

@@ -131,6 +131,7 @@ private struct Facts {
     private func nothingJudged(_ status: ExitStatus) -> String {
         let excluded = [
             (ExclusionReason.appNotConfigured, "of no configured app"), (.inFlight, "in flight"),
+            (.seatMember, "of seat members"),
         ].compactMap { reason, what in
             totals.excluded[reason].map { "\($0.grouped) \(what)" }
         }

@@ -29,6 +29,7 @@ extension ExclusionReason {
     var meaning: String {
         switch self {
         case .inFlight: "signed more recently than the job's settle time"
+        case .seatMember: "a member of a group that you manage: Apple has no subscription of theirs"
         case .appNotConfigured: "its app or environment is not among the configured ones"
         }
     }

@@ -219,6 +219,9 @@ struct AgendaUpdate: Sendable {
                     WHERE (p.verdict IN (\(VerdictCode.match.rawValue),
                                 \(VerdictCode.discrepancy.rawValue),
                                 \(VerdictCode.inserted.rawValue))
+                            -- Nobody is asked about it in any later run either.
+                            OR p.verdict = \(VerdictCode.excluded.rawValue)
+                                AND p.reason = '\(ExclusionReason.seatMember.rawValue)'
                             -- A subscription without a row: it was answered, or the row is gone.
                             OR p.verdict = \(VerdictCode.noted.rawValue)
                                 AND (a.reason = \(QuestionReason.notification.rank) OR ?))

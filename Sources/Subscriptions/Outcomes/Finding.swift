@@ -147,6 +147,7 @@ package enum FindingKind: String, Hashable, Sendable, CaseIterable {
     case contradiction
     case unknownValue = "unknown_value"
     case unreadableValue = "unreadable_value"
+    case seatMember = "seat_member"
 }
 
 extension FindingKind {
@@ -155,7 +156,7 @@ extension FindingKind {
         switch self {
         case .transactionMissing, .transactionUnknown, .price: .periods
         case .notFound, .accountNotFound, .invalidID, .migrated, .wrongEnvironment, .wrongApp,
-            .duplicateLocal, .unreadableValue:
+            .duplicateLocal, .unreadableValue, .seatMember:
             .standing
         case .missingLocally, .refundReversalMissed, .graceMissed, .revocationMissed,
             .accessMissing, .accessUnpaid, .status, .expiry, .product, .renewalPreference,
@@ -181,7 +182,7 @@ extension FindingKind {
             .revocationMissed, .accessMissing, .accessUnpaid, .status, .expiry, .product,
             .renewalPreference, .revocationDate, .latestTransaction, .ownership, .identity, .price,
             .transactionMissing, .transactionUnknown, .notificationMissed, .notificationLost,
-            .overlappingSubscriptions, .resurrected, .unknownValue, .unreadableValue:
+            .overlappingSubscriptions, .resurrected, .unknownValue, .unreadableValue, .seatMember:
             false
         }
     }
@@ -199,7 +200,7 @@ extension FindingKind {
         case .missingLocally, .notFound, .accountNotFound, .invalidID, .migrated,
             .wrongEnvironment, .wrongApp, .duplicateLocal, .identity, .price, .transactionUnknown,
             .notificationMissed, .notificationLost, .overlappingSubscriptions, .resurrected,
-            .verificationFailed, .contradiction, .unknownValue, .unreadableValue:
+            .verificationFailed, .contradiction, .unknownValue, .unreadableValue, .seatMember:
             false
         }
     }

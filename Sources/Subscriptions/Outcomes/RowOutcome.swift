@@ -106,6 +106,8 @@ package enum ExclusionReason: String, Hashable, Sendable, CaseIterable {
     case inFlight = "in_flight"
     /// Its bundle or environment is not among the configured apps, and no configured app knows it.
     case appNotConfigured = "app_not_configured"
+    /// A member's of a group that the developer manages: Apple has no subscription of theirs.
+    case seatMember = "seat_member"
 }
 
 /// What one page of the walk, or one touched customer, brought.

@@ -129,6 +129,7 @@ package struct EstimateReport {
             switch reason {
             case .inFlight: "\(rows) rows in flight (younger than settle)"
             case .appNotConfigured: "\(rows) rows of no configured app"
+            case .seatMember: "\(rows) rows of members of groups that you manage"
             }
         }.joined(separator: ", ")
     }

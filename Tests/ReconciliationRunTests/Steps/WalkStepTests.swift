@@ -145,6 +145,33 @@ import Testing
         #expect(report.totals.excluded == [.inFlight: 1, .appNotConfigured: 30])
     }
 
+    @Test func `leaves seat members out, and closes what was found about them before`() async throws
+    {
+        let world = World(rows: 3)
+        let member = World.row(of: World.stated(World.id(50)))
+        world.store.hold(member)
+        // Apple knows no subscription of a member's.
+        try await world.night("run-1")
+        #expect(world.apple.asked.contains(World.id(50)))
+        var report = try #require(world.store.report(ofRun: "run-1"))
+        #expect(report.kinds == [.notFound])
+        var marked = member
+        marked.inAppOwnershipType = "SEAT_MEMBER"
+        marked.rowVersion += 1
+        world.store.hold(marked)
+        for number in 2...4 {
+            try await world.night("run-\(number)", after: Int64(number) * 24) {
+                if number == 4 { $0.coverage = .delta }
+            }
+            #expect(!world.apple.asked.contains(World.id(50)))
+            report = try #require(world.store.report(ofRun: "run-\(number)"))
+            #expect(report.totals.excluded == [.seatMember: 1], "run \(number)")
+            #expect(report.kinds == [.seatMember], "run \(number)")
+            #expect(report.totals.undecidedCount == 0)
+        }
+        #expect(world.status(of: World.id(50)) == 1)
+    }
+
     @Test func `narrowed to a number of rows, asks about no more`() async throws {
         let world = World(rows: 20)
         try await world.night("run-1") { $0.narrowing = Narrowing(limit: 3) }

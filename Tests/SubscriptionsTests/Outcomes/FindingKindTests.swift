@@ -13,6 +13,7 @@ import Testing
                 "transaction_unknown", "notification_missed", "notification_lost",
                 "overlapping_subscriptions", "resurrected", "verification_failed",
                 "contradiction", "unknown_value", "unreadable_value",
+                "seat_member",
             ])
     }
 

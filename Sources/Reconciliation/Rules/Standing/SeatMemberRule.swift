@@ -1,0 +1,42 @@
+package import Subscriptions
+
+/// `seat_member`: the row is a member's of a group whose invitations the developer manages.
+///
+/// Such members have no transactions: the company's own seat claims give them access, so Apple knows
+/// no subscription of theirs. The company marks their rows with `SEAT_MEMBER` in
+/// `in_app_ownership_type`. They are excluded: Apple is not asked, nothing is written, and what earlier
+/// runs found about them is over. Source: App Store Server API 1.23, `invitationManagement`.
+struct SeatMemberRule: Rule {
+    static let version = 1
+
+    /// What the company stores in `in_app_ownership_type`.
+    static let mark = "SEAT_MEMBER"
+
+    static func marks(_ row: LocalSubscription) -> Bool { row.inAppOwnershipType == mark }
+
+    func differences(about row: LocalSubscription) -> [Difference] {
+        guard Self.marks(row) else { return [] }
+        var finding = Finding(kind: .seatMember, severity: .info, row: row)
+        finding.field = SubscriptionField.inAppOwnershipType.rawValue
+        finding.localValue = row.value(of: .inAppOwnershipType)
+        finding.cause = "seat of a group that the developer manages"
+        return [Difference(finding, payload: nil)]
+    }
+}
+
+/// The outcome of a row about which Apple is not asked.
+package func outcome(
+    ofExcluded row: LocalSubscription, because reason: ExclusionReason, policy: Policy
+) -> RowOutcome {
+    OutcomeDraft(excluding: row, because: reason).outcome(policy: policy)
+}
+
+extension OutcomeDraft {
+    /// The draft of a row that is excluded.
+    init(excluding row: LocalSubscription, because reason: ExclusionReason) {
+        self.init(key: row.key)
+        self.row = row
+        verdict = .excluded(reason)
+        add(AllRules.excluded.differences(about: row))
+    }
+}
