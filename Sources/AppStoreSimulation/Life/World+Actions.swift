@@ -129,6 +129,7 @@ extension World {
             transaction.commitmentPayment = goesOn ? (before?.commitmentPayment ?? 0) + 1 : 1
         }
         chains[index].append(transaction)
+        renewSeats(chain: index, at: moment)
         chains[index].phase = .active
         chains[index].renewal.renewalDate = end
         if !goesOn { chains[index].renewal.nextOffer = 0 }
@@ -140,7 +141,8 @@ extension World {
 
 /// Refunds and their reversal.
 extension World {
-    /// Refunds one period; the subscription ends only when it is the current one.
+    /// Refunds one period; the subscription ends only when it is the current one, and a group's only
+    /// when every transaction of the current one is refunded.
     ///
     /// `percent`: 100 for a full refund, less for a prorated one.
     mutating func refund(
@@ -150,8 +152,14 @@ extension World {
         chains[index].transactions[period].revoke(
             percent == 100 ? .refundFull : .refundProrated, percent: percent, reason: reason,
             at: moment)
-        let isCurrent = period == chains[index].transactions.count - 1
-        if isCurrent, chains[index].isSubscription {
+        if let group = groups[index], percent == 100 {
+            let left = group.seats(of: period) - group.revoked(of: period, at: moment)
+            groups[index]?.refund(left, of: period, at: moment)
+        }
+        let endsAccess =
+            isOfCurrentPeriod(chain: index, transaction: period, at: moment)
+            && isWhollyRefunded(chain: index, at: moment)
+        if endsAccess, chains[index].isSubscription {
             chains[index].phase = .revoked
             chains[index].renewal.willRenew = false
             chains[index].renewal.isInBillingRetry = false
@@ -177,8 +185,10 @@ extension World {
     /// Reverses the refund of a period; its dates stay as they were.
     mutating func reverseRefund(chain index: Int, period: Int, at moment: Timestamp) {
         chains[index].transactions[period].reinstate(at: moment)
+        groups[index]?.giveBack(period, at: moment)
         let current = chains[index].transactions.count - 1
-        if period == current, chains[index].isSubscription {
+        let isOfCurrent = isOfCurrentPeriod(chain: index, transaction: period, at: moment)
+        if isOfCurrent, chains[index].phase == .revoked, chains[index].isSubscription {
             if chains[index].transactions[current].expiresDate > moment {
                 chains[index].phase = .active
                 chains[index].renewal.expirationIntent = 0

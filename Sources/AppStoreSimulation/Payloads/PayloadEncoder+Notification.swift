@@ -54,6 +54,14 @@ extension PayloadEncoder {
                     json.field("signedAppTransactionInfo", jws: appTransaction)
                 }
             }
+        case .releasedSeats(let ids):
+            json.key("unclaimInfo")
+            json.object { json in
+                json.key("unclaimSeatIds")
+                json.array { json in
+                    for id in ids { json.string(id) }
+                }
+            }
         case .externalPurchase(let account, let created):
             json.key("externalPurchaseToken")
             json.object { json in

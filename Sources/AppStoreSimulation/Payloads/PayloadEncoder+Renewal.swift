@@ -26,12 +26,24 @@ extension PayloadEncoder {
             json.field("productId", catalogue.products[Int(transaction.product)].id)
             json.field("autoRenewStatus", renews ? 1 : 0)
             if renews, !chain.isFamilyShared {
+                let price = catalogue.price(
+                    of: nextProduct, storefront: snapshot.account.storefront,
+                    offer: renewal.nextOffer, increasePercent: renewal.priceIncreasePercent)
+                let seats = snapshot.seats?.renewalSeats(at: signedDate)
                 json.field(
                     "renewalPrice",
-                    catalogue.price(
-                        of: nextProduct, storefront: snapshot.account.storefront,
-                        offer: renewal.nextOffer, increasePercent: renewal.priceIncreasePercent))
+                    seats.map { GroupSeats.average(of: $0, at: price) } ?? price)
                 json.field("currency", storefront.currency)
+                if let seats, let group = snapshot.seats {
+                    json.field("renewalQuantity", seats)
+                    json.key("multiSeatInfo")
+                    json.object { json in
+                        json.field("invitationManagement", group.invitations.rawValue)
+                        write(
+                            GroupSeats.tiers(of: seats, at: price), named: "renewalPriceTiers",
+                            into: &json)
+                    }
+                }
             }
             json.field("signedDate", signedDate)
             json.field("environment", environment.rawValue)

@@ -49,7 +49,7 @@ struct PayloadEncoder: Sendable {
             json.field(
                 "originalPurchaseDate", snapshot.chain.transactions.first?.purchaseDate)
             if isSubscription { json.field("expiresDate", transaction.expiresDate) }
-            json.field("quantity", 1)
+            json.field("quantity", snapshot.seats?.seats(of: period) ?? 1)
             json.field("type", product.kind.transactionType)
             json.field(
                 "appAccountToken", snapshot.appAccountToken(at: signedDate, identifiers))
@@ -69,15 +69,58 @@ struct PayloadEncoder: Sendable {
             json.field("storefront", storefront.country)
             json.field("storefrontId", storefront.id)
             if !snapshot.chain.isFamilyShared {
-                json.field("price", price(of: transaction, snapshot))
+                json.field(
+                    "price",
+                    snapshot.seats.map {
+                        GroupSeats.average(
+                            of: $0.seats(of: period), at: price(of: transaction, snapshot))
+                    } ?? price(of: transaction, snapshot))
                 json.field("currency", storefront.currency)
             }
+            seats(of: transaction, period: period, snapshot, at: signedDate, into: &json)
             json.field(
                 "appTransactionId",
                 String(identifiers.appTransactionID(account: Int(snapshot.chain.account))))
             commitment(of: transaction, product: product, snapshot, into: &json)
         }
         return json.bytes
+    }
+
+    /// The seats of a transaction at the time of signing.
+    private func seats(
+        of transaction: StoredTransaction, period: Int, _ snapshot: ChainSnapshot,
+        at moment: Timestamp, into json: inout JSONWriter
+    ) {
+        guard let group = snapshot.seats else { return }
+        if group.transactions(besides: period, at: moment).count > 1 {
+            json.field("additionalTransactionReason", "SEAT_ADDITION")
+        }
+        let revoked = group.revoked(of: period, at: moment)
+        json.key("multiSeatInfo")
+        json.object { json in
+            json.field("invitationManagement", group.invitations.rawValue)
+            write(
+                GroupSeats.tiers(
+                    of: group.seats(of: period), at: price(of: transaction, snapshot)),
+                named: "priceTiers", into: &json)
+            if revoked > 0, transaction.revocationDate == nil {
+                json.field("revokedSeatQuantity", revoked)
+            }
+        }
+    }
+
+    func write(
+        _ tiers: [(price: Int64, seats: Int)], named name: String, into json: inout JSONWriter
+    ) {
+        json.key(name)
+        json.array { json in
+            for tier in tiers {
+                json.object { json in
+                    json.field("price", tier.price)
+                    json.field("quantity", tier.seats)
+                }
+            }
+        }
     }
 
     private func revocation(of transaction: StoredTransaction, into json: inout JSONWriter) {

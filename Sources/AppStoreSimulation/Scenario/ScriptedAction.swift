@@ -1,6 +1,6 @@
 /// What happens in a step of a scenario.
 enum ScriptedAction: Sendable {
-    case buy(product: UInt16, offer: UInt8, label: String?)
+    case buy(product: UInt16, offer: UInt8, label: String?, seats: BoughtSeats?)
     case cancel
     case reenable
     case upgrade(product: UInt16, offer: UInt8)
@@ -25,18 +25,31 @@ enum ScriptedAction: Sendable {
     /// An external purchase token is created, still active, or unreported.
     case externalPurchaseToken(NotificationEvent)
     case rescindConsent
+    case addSeats(Int)
+    case removeSeats(Int)
+    case refundSeats(Int, period: Int?)
+    case claimSeats(Int)
+    case releaseSeats(Int)
+
+    /// A purchase for a group.
+    struct BoughtSeats: Sendable {
+        let count: Int
+        let invitations: GroupSeats.Invitations
+    }
 
     static let names = [
         "buy", "cancel", "reenable", "upgrade", "downgrade", "crossgrade", "billing_fails",
         "billing_recovers", "refund", "refund_reversed", "refund_declined", "resubscribe",
         "price_increase", "accept_price_increase", "extend", "redeem_offer", "withdraw", "finish",
         "share_with", "stop_sharing", "migrate", "delete_account",
-        "external_purchase_token", "rescind_consent",
+        "external_purchase_token", "rescind_consent", "add_seats", "remove_seats",
+        "refund_seats", "claim_seats", "release_seats",
     ]
 
     /// The further keys that an action takes.
     private static let parametersByName: [String: [String]] = [
-        "buy": ["offer", "label"], "upgrade": ["offer"], "resubscribe": ["offer"],
+        "buy": ["offer", "label", "seats", "invitations"], "refund_seats": ["period"],
+        "upgrade": ["offer"], "resubscribe": ["offer"],
         "refund": ["reason", "period"], "refund_reversed": ["period"],
         "price_increase": ["consent"], "migrate": ["label"],
     ]
@@ -74,7 +87,14 @@ enum ScriptedAction: Sendable {
         case "buy":
             self = .buy(
                 product: try Self.product(keys, name), offer: try Self.offer(keys),
-                label: try keys.value(String.self, "label"))
+                label: try keys.value(String.self, "label"), seats: try Self.seats(keys))
+        case "add_seats": self = .addSeats(try Self.count(keys, name))
+        case "remove_seats": self = .removeSeats(try Self.count(keys, name))
+        case "refund_seats":
+            self = .refundSeats(
+                try Self.count(keys, name), period: try keys.number("period", in: 0...4095))
+        case "claim_seats": self = .claimSeats(try Self.count(keys, name))
+        case "release_seats": self = .releaseSeats(try Self.count(keys, name))
         case "upgrade":
             self = .upgrade(product: try Self.product(keys, name), offer: try Self.offer(keys))
         case "downgrade": self = .downgrade(product: try Self.product(keys, name))
@@ -165,6 +185,32 @@ enum ScriptedAction: Sendable {
                     + keys.catalogue.offers.map(\.name).joined(separator: ", ") + ".", at: name)
         }
         return offer
+    }
+
+    /// The seats of a purchase; `nil` for one that is no group's.
+    private static func seats(_ keys: StrictKeys) throws -> BoughtSeats? {
+        let text = try keys.value(String.self, "invitations")
+        guard let seats = try keys.number("seats", in: 1...1000) else {
+            guard text == nil else {
+                throw keys.refused("\"invitations\" needs \"seats\".", at: "invitations")
+            }
+            return nil
+        }
+        guard
+            let invitations = GroupSeats.Invitations(
+                rawValue: (text ?? "developer").uppercased())
+        else {
+            throw keys.refused(
+                "\"invitations\" is one of developer, apple.", at: "invitations")
+        }
+        return BoughtSeats(count: seats, invitations: invitations)
+    }
+
+    private static func count(_ keys: StrictKeys, _ name: String) throws -> Int {
+        guard let seats = try keys.value(Int.self, name), (1...1000).contains(seats) else {
+            throw keys.refused("\"\(name)\" is a number of seats from 1 to 1000.", at: name)
+        }
+        return seats
     }
 
     private static func percent(_ keys: StrictKeys, _ name: String) throws -> UInt8 {

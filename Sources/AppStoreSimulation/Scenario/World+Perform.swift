@@ -22,6 +22,9 @@ extension World {
         case .upgrade(let product, let offer):
             try require(chain, in: [.active], for: "An upgrade")
             try requireHigher(product, than: chain)
+            guard groups[chain] == nil else {
+                throw .badOption("A subscription for a group is not upgraded here.")
+            }
             upgrade(chain: chain, to: product, offer: offer, at: date)
         case .downgrade(let product): try downgrade(chain: chain, to: product, at: date)
         case .crossgrade(let product): try crossgrade(chain: chain, to: product, at: date)
@@ -78,9 +81,62 @@ extension World {
         case .stopSharing: try stopSharing(chain: chain, at: date)
         case .migrate(let label):
             try require(chain, in: [.active, .grace, .billingRetry], for: "A migration")
+            guard groups[chain] == nil else {
+                throw .badOption("A subscription for a group does not migrate here.")
+            }
             return NamedPurchase(chain: migrate(chain: chain, at: date), label: label)
+        case .addSeats, .removeSeats, .refundSeats, .claimSeats, .releaseSeats:
+            try changeSeats(action, chain: chain, at: date)
         }
         return nil
+    }
+
+    private mutating func changeSeats(
+        _ action: ScriptedAction, chain: Int, at date: Timestamp
+    ) throws(SimulatorError) {
+        guard let group = groups[chain] else {
+            throw .badOption("The purchase has no seats: buy it with \"seats\".")
+        }
+        let last = chains[chain].transactions.count - 1
+        switch action {
+        case .addSeats(let seats):
+            try require(chain, in: [.active], for: "An addition of seats")
+            addSeats(chain: chain, seats, at: date)
+        case .removeSeats(let seats):
+            try require(chain, in: [.active], for: "A removal of seats")
+            let left = group.renewalSeats(at: date) - seats
+            guard left >= 1 else {
+                throw .badOption("The renewal would have \(left) seats.")
+            }
+            removeSeats(chain: chain, seats, at: date)
+        case .refundSeats(let seats, let period):
+            let period = period ?? last
+            guard (0...last).contains(period) else {
+                throw .badOption("There is no transaction \(period); there are 0 to \(last).")
+            }
+            let left = group.seats(of: period) - group.revoked(of: period, at: date)
+            guard seats <= left else {
+                throw .badOption("The transaction has \(left) seats left to refund.")
+            }
+            if seats == left {
+                refund(chain: chain, period: period, percent: 100, reason: 0, at: date)
+            } else {
+                refundSeats(chain: chain, transaction: period, seats, at: date)
+            }
+        case .claimSeats(let seats):
+            guard group.invitations == .developer else {
+                throw .badOption("Apple invites the members of this group.")
+            }
+            let free = group.seatsLeft(besides: last, at: date) - group.claims.count
+            guard seats <= free else { throw .badOption("There are \(free) free seats.") }
+            groups[chain]?.claim(seats)
+        case .releaseSeats(let seats):
+            guard seats <= group.claims.count else {
+                throw .badOption("There are \(group.claims.count) claimed seats.")
+            }
+            releaseSeats(chain: chain, seats, at: date)
+        default: break
+        }
     }
 
     private mutating func cancel(chain: Int, at date: Timestamp) throws(SimulatorError) {

@@ -106,9 +106,10 @@ extension World {
             throw .badOption("The account of \"\(customer)\" is deleted by then.")
         }
         switch step.action {
-        case .buy(let product, let offer, let label):
+        case .buy(let product, let offer, let label, let seats):
             try delivering(step.delivery) { world throws(SimulatorError) in
-                let chain = try world.buy(product, offer: offer, account: account, at: date)
+                let chain = try world.buy(
+                    product, offer: offer, seats: seats, account: account, at: date)
                 world.name(chain: chain, label: label, customer: customer)
             }
         case .deleteAccount:
@@ -175,11 +176,15 @@ extension World {
     }
 
     private mutating func buy(
-        _ product: UInt16, offer: UInt8, account: Int, at date: Timestamp
+        _ product: UInt16, offer: UInt8, seats: ScriptedAction.BoughtSeats?, account: Int,
+        at date: Timestamp
     ) throws(SimulatorError) -> Int {
         guard catalogue.products[Int(product)].kind == .autoRenewable else {
             guard offer == 0 else {
                 throw .badOption("An offer is for subscriptions only.")
+            }
+            guard seats == nil else {
+                throw .badOption("Seats are of subscriptions only.")
             }
             return buyOnce(account: account, product: product, at: date)
         }
@@ -187,6 +192,10 @@ extension World {
             account: account, product: product, offer: offer, at: date,
             random: SeededRandom(seed: seed, stream: UInt64(chains.count)))
         chains[chain].isScripted = true
+        if let seats {
+            beginGroup(
+                chain: chain, seats: seats.count, invitations: seats.invitations, at: date)
+        }
         link(chain: chain)
         planEnd(chain: chain, from: date)
         return chain

@@ -39,6 +39,17 @@ extension AppStoreService {
         }
     }
 
+    /// The transaction that stands for the current period.
+    ///
+    /// Which one Apple shows where several do is not documented: here another one each day.
+    private func shownTransaction(of entry: ChainSnapshot, at now: Timestamp) -> Int {
+        let last = entry.chain.transactions.count - 1
+        guard let together = entry.seats?.transactions(besides: last, at: now), together.count > 1
+        else { return last }
+        let day = now.unixMilliseconds / CivilCalendar.millisecondsPerDay
+        return together[Int(day % Int64(together.count))]
+    }
+
     private func statusFilter(_ request: ServiceRequest) throws(APIFailure) -> [Int] {
         var filter: [Int] = []
         for text in request.values("status") {
@@ -52,9 +63,9 @@ extension AppStoreService {
         _ entries: [ChainSnapshot], now: Timestamp
     ) throws(APIFailure) -> [SignedStatement] {
         var statements: [SignedStatement] = []
-        for entry in entries {
-            guard let current = entry.chain.current else { continue }
-            let period = entry.chain.transactions.count - 1
+        for entry in entries where !entry.chain.transactions.isEmpty {
+            let period = shownTransaction(of: entry, at: now)
+            let current = entry.chain.transactions[period]
             let status = entry.chain.phase.status
             let transaction = try signed(
                 encoder.transaction(

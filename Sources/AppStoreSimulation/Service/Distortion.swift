@@ -105,6 +105,7 @@ extension AppStoreService {
 extension ChainSnapshot {
     /// The state with the ids of the next chain.
     var shifted: ChainSnapshot {
-        ChainSnapshot(index: index + 1, chain: chain, account: account, tokens: tokens)
+        ChainSnapshot(
+            index: index + 1, chain: chain, account: account, tokens: tokens, seats: seats)
     }
 }

@@ -30,7 +30,7 @@ struct CompanyTable: Sendable {
             let period = chain.transactions.count - 1
             row.productID = world.catalogue.products[Int(current.product)].id
             row.expiresDate = current.expiresDate
-            row.revocationDate = current.revocationDate
+            row.revocationDate = world.endOfAccess(chain: index)
             row.latestTransactionID = String(
                 world.identifiers.transactionID(chain: index, period: period))
             row.webOrderLineItemID = String(
@@ -42,9 +42,32 @@ struct CompanyTable: Sendable {
         return row
     }
 
-    /// The correct rows of all subscriptions.
+    /// The correct rows of all subscriptions, and of the members of groups that the developer manages.
     static func exactRows(of world: borrowing World, app: SimulatedApp) -> [LocalSubscription] {
-        subscriptions(of: world).map { exactRow(of: $0, in: world, app: app) }
+        subscriptions(of: world).flatMap { index in
+            let row = exactRow(of: index, in: world, app: app)
+            return [row] + memberRows(of: index, beside: row, in: world)
+        }
+    }
+
+    /// The rows that the company keeps of claimed seats: under ids that no App Store knows.
+    private static func memberRows(
+        of index: Int, beside purchaser: LocalSubscription, in world: borrowing World
+    ) -> [LocalSubscription] {
+        (world.groups[index]?.claims ?? []).map { number in
+            var row = LocalSubscription(
+                key: SubscriptionKey(
+                    bundleID: purchaser.key.bundleID, environment: purchaser.key.environment,
+                    originalTransactionID: String(
+                        9_900_000_000_000_000 + index * 4096 + number)))
+            row.customerID = "member-\(world.claimID(chain: index, number: number))"
+            row.productID = purchaser.productID
+            row.status = purchaser.status
+            row.expiresDate = purchaser.expiresDate
+            row.inAppOwnershipType = "SEAT_MEMBER"
+            row.signedDate = purchaser.signedDate
+            return row
+        }
     }
 
     private static func subscriptions(of world: borrowing World) -> [Int] {

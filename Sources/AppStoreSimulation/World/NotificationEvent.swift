@@ -21,6 +21,7 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
     case externalPurchaseTokenCreated, externalPurchaseTokenReminder
     case externalPurchaseTokenUnreported
     case rescindConsent
+    case quantityIncreased, quantityDecreased, refundSeats, seatsUnclaimed
 
     package var type: String { words.type }
     package var subtype: String? { words.subtype }
@@ -66,6 +67,10 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
         case .externalPurchaseTokenReminder: ("EXTERNAL_PURCHASE_TOKEN", "ACTIVE_TOKEN_REMINDER")
         case .externalPurchaseTokenUnreported: ("EXTERNAL_PURCHASE_TOKEN", "UNREPORTED")
         case .rescindConsent: ("RESCIND_CONSENT", nil)
+        case .refundSeats: ("REFUND", "SEATS")
+        case .quantityIncreased: ("DID_CHANGE_RENEWAL_PREF", "INCREASE_QUANTITY")
+        case .quantityDecreased: ("DID_CHANGE_RENEWAL_PREF", "DECREASE_QUANTITY")
+        case .seatsUnclaimed: ("UNCLAIM_SEATS", nil)
         }
     }
 
@@ -76,7 +81,8 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
         case .subscribedInitialBuy, .offerRedeemed, .priceIncreasePending, .priceIncreaseAccepted,
             .refundDeclined, .consumptionRequest, .oneTimeCharge, .test, .revoke,
             .renewalExtensionSummary, .renewalExtensionFailure, .externalPurchaseTokenCreated,
-            .externalPurchaseTokenReminder, .externalPurchaseTokenUnreported, .rescindConsent:
+            .externalPurchaseTokenReminder, .externalPurchaseTokenUnreported, .rescindConsent,
+            .refundSeats, .quantityIncreased, .quantityDecreased, .seatsUnclaimed:
             nil
         case .refund: .revoke
         case .offerRedeemedUpgrade: .didChangeRenewalPrefUpgrade
@@ -87,7 +93,7 @@ package enum NotificationEvent: UInt8, Hashable, Sendable, CaseIterable {
 
     /// The types that the filter of notification history accepts, including those never sent here.
     static let knownTypes: Set<String> = Set(allCases.map(\.type)).union([
-        "METADATA_UPDATE", "MIGRATION", "PRICE_CHANGE", "UNCLAIM_SEATS",
+        "METADATA_UPDATE", "MIGRATION", "PRICE_CHANGE",
     ])
 
     /// Whether Apple documents this pair of type and subtype.

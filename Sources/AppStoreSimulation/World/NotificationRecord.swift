@@ -137,6 +137,8 @@ indirect enum NotificationSubject: Sendable {
     case appTransaction(account: Int, bought: Timestamp)
     /// A token of an external purchase; its id is derived from the account and this moment.
     case externalPurchase(account: Int, created: Timestamp)
+    /// Seats of a group that the developer manages, by their ids.
+    case releasedSeats([String])
 }
 
 /// The results of real delivery attempts, packed in four bytes: Apple makes at most six attempts.

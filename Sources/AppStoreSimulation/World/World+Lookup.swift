@@ -15,10 +15,13 @@ struct ChainSnapshot: Sendable {
     let account: AppleAccount
     /// Tokens that were set by the API, oldest first.
     let tokens: [AppAccountToken]
+    /// Its seats; `nil` for what is no subscription for a group.
+    var seats: GroupSeats?
 
     /// The same subscription in another state.
     func with(_ chain: PurchaseChain) -> ChainSnapshot {
-        ChainSnapshot(index: index, chain: chain, account: account, tokens: tokens)
+        ChainSnapshot(
+            index: index, chain: chain, account: account, tokens: tokens, seats: seats)
     }
 
     /// The `appAccountToken` of payloads that are signed at a moment; `nil` for none.
@@ -102,7 +105,7 @@ extension World {
     func snapshot(chain index: Int) -> ChainSnapshot {
         ChainSnapshot(
             index: index, chain: chains[index], account: accounts[Int(chains[index].account)],
-            tokens: appAccountTokens[index] ?? [])
+            tokens: appAccountTokens[index] ?? [], seats: groups[index])
     }
 
     func snapshot(of record: NotificationRecord) -> NotificationSnapshot {

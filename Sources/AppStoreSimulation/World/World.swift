@@ -38,6 +38,8 @@ struct World: Sendable {
     var extensionRequests: [ExtensionRequest: Timestamp] = [:]
     /// App account tokens that were set by the API, by chain and oldest first.
     var appAccountTokens: [Int: [AppAccountToken]] = [:]
+    /// The seats of subscriptions for groups, by chain.
+    var groups: [Int: GroupSeats] = [:]
     /// When the next event or scripted step is due.
     private(set) var nextDue = PurchaseChain.never
 
