@@ -77,6 +77,10 @@ import Testing
                 let isDeclared = line.contains("func ") || line.contains("PlainText")
                 #expect(isDeclared, "\(file): \(line)")
             }
+            for line in text.split(separator: "\n")
+            where line.contains("write(\"") && line.contains("\\(") {
+                #expect(line.contains("PlainText"), "\(file): \(line)")
+            }
             for line in text.split(separator: "\n") where line.contains(".output.write(") {
                 let isPlain = line.contains("PlainText") || line.contains("Array(\"")
                 #expect(isPlain, "\(file): \(line)")

@@ -66,7 +66,7 @@ import Testing
         try expectPlain(place, ["estimate", "nightly"])
         try expectPlain(place, ["check", "nightly"])
         let plan = place.folder.url.appendingPathComponent("reports/latest").path
-        try expectPlain(place, ["show", plan])
+        try expectPlain(place, ["show", "plan", plan], [0])
         try expectPlain(place, ["run", "nightly"])
         let run = try #require(try place.summary()["run_id"] as? String)
         let finding = try #require(
@@ -76,7 +76,7 @@ import Testing
         for arguments in [
             ["status"], ["doctor"], ["verify"], ["verify", "--database"], ["undo", run],
             ["explain", id], ["explain", Self.planted], ["erase", Self.planted], ["apps"],
-            ["show", run], ["acknowledge", finding, "--reason", Self.planted], ["status"],
+            ["show", "plan", run], ["acknowledge", finding, "--reason", Self.planted], ["status"],
             ["report", run, "--file", "summary.txt"], ["tell"],
         ] {
             try expectPlain(place, arguments)
@@ -122,9 +122,10 @@ import Testing
         }
         try expectPlain(place, ["verify"], [7])
         try expectPlain(place, ["verify", newest.path], [7])
-        for arguments in [["status"]] {
-            try expectPlain(place, arguments)
-        }
+        try expectPlain(place, ["status"])
+        // The runs of a day are listed from these files alone.
+        try expectPlain(place, ["report", "night", day, "--reports", reports.path], [0])
+        try expectPlain(place, ["report", "night", day, "--reports", reports.path, "--json"], [0])
     }
 
     @Test func `from arguments, file names, job names and imported files`() throws {
@@ -144,6 +145,8 @@ import Testing
             ["apply", name], ["undo", name], ["report", name], ["show", name], [name],
             ["help", name], ["status", "--" + name], ["pause", name], ["throttle", name, "5"],
             ["status", "--config", name], ["run", "nightly", "--ids-file", name],
+            ["status", "--color=" + name], ["run", "nightly", "--limit=" + name],
+            ["report", "night", name], ["report", "night", "2026-11-20", "--reports", name],
         ] {
             try expectPlain(place, arguments)
             try expectPlain(place, arguments + ["--json"])

@@ -87,3 +87,7 @@ import Testing
         #expect(json.contains(#""run_id":"20261120T031704Z-000001""#))
     }
 }
+
+extension NightSummary {
+    fileprivate var text: String { lines.map { $0 + "\n" }.joined() }
+}

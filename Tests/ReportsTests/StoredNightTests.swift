@@ -62,3 +62,7 @@ import Testing
         #expect(StoredNight(of: "2026-11-20", in: folder.path + "/none").gaps.count == 1)
     }
 }
+
+extension NightSummary {
+    fileprivate var text: String { lines.map { $0 + "\n" }.joined() }
+}

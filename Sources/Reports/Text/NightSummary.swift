@@ -51,7 +51,7 @@ package struct NightSummary: Sendable {
     }
 
     /// For people.
-    package var text: String {
+    package var lines: [String] {
         let headline =
             "\(day) (UTC): \(runs.count.of("run"))"
             + (gravest.map { ", the gravest end is \($0.name) (exit status \($0.code))" } ?? "")
@@ -62,7 +62,7 @@ package struct NightSummary: Sendable {
             + [table, money].filter {
                 !$0.isEmpty
             }.map { $0.lines(Palette(isColoured: false)) }
-        return blocks.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
+        return Array(blocks.joined(separator: [""]))
     }
 
     /// For machines.
@@ -188,7 +188,7 @@ package struct NightSummary: Sendable {
 extension NightSummary.Share {
     /// Its only app, or how many; no list, which would be wider than a line.
     package var text: String {
-        apps.count == 1 ? (apps.first ?? "").onOneLine : apps.count.of("app")
+        apps.count == 1 ? apps.first ?? "" : apps.count.of("app")
     }
 }
 

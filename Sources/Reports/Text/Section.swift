@@ -2,7 +2,7 @@ package import Subscriptions
 
 /// A part of the summary: a heading with aligned columns, or with lines of text.
 struct Section {
-    /// A line of a table.
+    /// A line of a table, whose cells may hold foreign text.
     struct Row {
         var cells: [String]
         var ink: Ink
@@ -29,7 +29,11 @@ struct Section {
 
     func lines(_ palette: Palette) -> [String] {
         var lines: [String] = []
-        let cells = [[title] + headings] + rows.map { ["  " + $0.cells[0]] + $0.cells.dropFirst() }
+        let cells =
+            [[title] + headings]
+            + rows.map { row in
+                (["  " + row.cells[0]] + row.cells.dropFirst()).map(\.onOneLine)
+            }
         let widths = (0..<(headings.count + 1)).map { column in
             cells.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
         }
@@ -121,6 +125,17 @@ package enum SummaryText {
         _ summary: RunSummary, reportPath: String?, notice: String? = nil,
         plan: PlanExcerpt? = nil, isColoured: Bool = false, columns: Int? = nil
     ) -> String {
+        lines(
+            summary, reportPath: reportPath, notice: notice, plan: plan, isColoured: isColoured,
+            columns: columns
+        ).map { $0 + "\n" }.joined()
+    }
+
+    /// The lines of `render`.
+    package static func lines(
+        _ summary: RunSummary, reportPath: String?, notice: String? = nil,
+        plan: PlanExcerpt? = nil, isColoured: Bool = false, columns: Int? = nil
+    ) -> [String] {
         let columns = min(columns ?? Self.columns, Self.columns)
         let palette = Palette(isColoured: isColoured, columns: columns)
         let headline = Headline(summary)
@@ -144,7 +159,7 @@ package enum SummaryText {
         ]
         for section in sections where !section.isEmpty { blocks.append(section.lines(palette)) }
         if let reportPath { blocks.append(["Report   \(reportPath.onOneLine)"]) }
-        return blocks.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
+        return Array(blocks.joined(separator: [""]))
     }
 }
 

@@ -242,7 +242,7 @@ extension SummarySections {
             section.rows.append(
                 .init([
                     total.direction.meaning, total.amount.amount(in: total.currency),
-                    total.currency.onOneLine, total.findings.grouped,
+                    total.currency, total.findings.grouped,
                 ]))
         }
         return section
@@ -325,8 +325,8 @@ extension SummarySections {
             section.rows.append(
                 .init(
                     [
-                        lift.name.rawValue, lift.actor.onOneLine,
-                        lift.reason.onOneLine + (lift.breach == nil ? " (not necessary)" : ""),
+                        lift.name.rawValue, lift.actor,
+                        lift.reason + (lift.breach == nil ? " (not necessary)" : ""),
                     ], ink: .notable))
         }
         return section
@@ -342,9 +342,9 @@ extension SummarySections {
             section.rows.append(
                 .init([
                     finding.findingID, finding.kind.rawValue,
-                    (finding.originalTransactionID ?? "").onOneLine, finding.actor.onOneLine,
+                    (finding.originalTransactionID ?? ""), finding.actor,
                     finding.until.map { String($0.rfc3339.prefix(10)) } ?? "",
-                    finding.reason.onOneLine,
+                    finding.reason,
                 ]))
         }
         let more = summary.acknowledged.count - mostAcknowledged

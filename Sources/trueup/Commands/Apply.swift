@@ -154,10 +154,10 @@ package struct Apply: Verb {
         guard common.json else {
             let time = known.appliedAt.map { " on " + $0.rfc3339 } ?? ""
             return try invocation.show(
-                text: """
-                    Applied before (exit status 0): run \(run) applied this plan\(time).
-                    Nothing was changed. Plan \(known.seal.sha256)
-                    """)
+                lines: [
+                    "Applied before (exit status 0): run \(run) applied this plan\(time).",
+                    "Nothing was changed. Plan \(known.seal.sha256)",
+                ])
         }
         try invocation.show(
             json: CanonicalJSON.object([

@@ -129,7 +129,7 @@ package struct Doctor: Verb {
             toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
         for diagnosis in diagnoses where !common.quiet || diagnosis.outcome != .ok {
             try invocation.show(
-                text: diagnosis.line(isColoured: isColoured), isColoured: isColoured)
+                lines: [diagnosis.line(isColoured: isColoured)], isColoured: isColoured)
         }
     }
 }

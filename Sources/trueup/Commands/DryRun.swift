@@ -84,9 +84,9 @@ struct RunDryRun {
                 ]), "", asJSON: true, in: invocation)
         }
         try invocation.show(
-            text:
-                "Dry run of \(PlainText.of(words)). \(writes) Apple was not asked, and nothing was "
-                + "written.\n\n" + report.text)
+            lines: [
+                "Dry run of \(words). \(writes) Apple was not asked, and nothing was written.", "",
+            ] + report.lines)
         return .ok
     }
 }

@@ -59,7 +59,7 @@ package struct Estimate: Verb {
             try invocation.show(json: report.json)
             return .ok
         }
-        try invocation.show(text: report.text)
+        try invocation.show(lines: report.lines)
         return .ok
     }
 }
@@ -102,7 +102,7 @@ package struct EstimateReport {
 
     // MARK: Text
 
-    package var text: String {
+    package var lines: [String] {
         let customers = questions.customers
         var lines = [
             "Job        \(job.name): \(Self.words(job.steps.map(\.rawValue))), coverage "
@@ -119,7 +119,7 @@ package struct EstimateReport {
         lines += ["", "Calls"] + callLines
         lines += ["", "Time       " + time]
         lines += ["", "How sure"] + notes.map { "  " + $0 }
-        return lines.map(PlainText.of).joined(separator: "\n")
+        return lines
     }
 
     private static func words(_ names: [String]) -> String { names.joined(separator: " and ") }

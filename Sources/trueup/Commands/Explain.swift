@@ -50,8 +50,10 @@ package struct Explain: Verb {
         }
         let isCustomer = !explanations.contains { $0.key.originalTransactionID == id }
         guard common.json else {
-            let texts = explanations.map { ExplainReport($0, at: now).text }
-            try invocation.show(text: texts.joined(separator: "\n\n"))
+            for (number, explanation) in explanations.enumerated() {
+                let separator = number == 0 ? [] : [""]
+                try invocation.show(lines: separator + ExplainReport(explanation, at: now).lines)
+            }
             return .ok
         }
         try invocation.show(
@@ -74,7 +76,7 @@ struct ExplainReport {
         self.now = now
     }
 
-    var text: String {
+    var lines: [String] {
         let key = explanation.key
         var lines = [
             "Subscription \(PlainText.of(key.originalTransactionID)) of "
@@ -93,7 +95,7 @@ struct ExplainReport {
         let timeLine = ExplainTimeLine(explanation)
         lines += ["", "Time line" + (timeLine.isEmpty ? ": nothing" : "")]
         lines += TextTable.lines(timeLine.rows, rightAligned: [])
-        return lines.map(PlainText.of).joined(separator: "\n")
+        return lines
     }
 
     // MARK: As it stands

@@ -124,7 +124,7 @@ package struct Init: Verb {
             try invocation.show(json: CanonicalJSON.object(["proposal": .string(text)]))
             return .ok
         }
-        try invocation.show(text: text.hasSuffix("\n") ? String(text.dropLast()) : text)
+        try invocation.show(lines: (text.hasSuffix("\n") ? String(text.dropLast()) : text).lines)
         return .ok
     }
 
@@ -191,16 +191,15 @@ package struct Init: Verb {
         if !common.quiet, parts.created.contains(settingsFile) {
             try invocation.output.flush()
             invocation.say(
-                text: """
-
-                    Next:
-                      1. Fill in \(PlainText.of(settingsFile)) and put the key file in place (chmod 600).
-                      2. trueup import FILE      load your rows
-                      3. trueup doctor           until every line is ok
-                      4. trueup check audit      if your rows have statuses: compares every row, writes none
-                      5. trueup run backfill     fills what is empty, and corrects what differs
-                      6. trueup check nightly    for a week: each leaves a plan, which "trueup apply" applies
-                    """)
+                lines: [
+                    "", "Next:",
+                    "  1. Fill in \(settingsFile) and put the key file in place (chmod 600).",
+                    "  2. trueup import FILE      load your rows",
+                    "  3. trueup doctor           until every line is ok",
+                    "  4. trueup check audit      if your rows have statuses: compares every row, writes none",
+                    "  5. trueup run backfill     fills what is empty, and corrects what differs",
+                    "  6. trueup check nightly    for a week: each leaves a plan, which \"trueup apply\" applies",
+                ])
         }
     }
 }

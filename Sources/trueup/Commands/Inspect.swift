@@ -87,7 +87,7 @@ package struct Inspect: Verb {
             let text = InspectionText(
                 isColoured: isColoured, isVerbose: common.verbose,
                 remarks: common.quiet ? [] : setup.remarks)
-            try invocation.show(text: text.rendered(inspection), isColoured: isColoured)
+            try invocation.show(lines: text.lines(of: inspection), isColoured: isColoured)
         }
         switch inspection.judgement.verdict {
         case .valid: return .ok

@@ -165,9 +165,7 @@ package struct Report: Verb {
 
     private func write(_ night: NightSummary, _ invocation: Invocation) throws {
         guard !common.json else { return try invocation.show(json: night.json) }
-        var text = night.text
-        if text.hasSuffix("\n") { text.removeLast() }
-        try invocation.show(text: text)
+        try invocation.show(lines: night.lines)
     }
 
     /// `nil` for a run that was killed or whose lists are past their retention.

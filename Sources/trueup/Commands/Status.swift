@@ -47,7 +47,7 @@ package struct Status: Verb {
             try invocation.show(json: report.json)
             return .ok
         }
-        try invocation.show(text: report.text)
+        try invocation.show(lines: report.lines)
         return .ok
     }
 }
@@ -87,7 +87,7 @@ package struct StatusReport {
 
     // MARK: Text
 
-    package var text: String {
+    package var lines: [String] {
         var lines = [
             "Rows       " + rows + copied,
             "Running    " + (running.map(describe) ?? "nothing"),
@@ -126,7 +126,7 @@ package struct StatusReport {
         }
         lines.append(contentsOf: runLines)
         lines.append(contentsOf: workerLines)
-        return lines.map(PlainText.of).joined(separator: "\n")
+        return lines
     }
 
     private func bookkeepingLines(_ kept: [BookkeepingCount]) -> [String] {

@@ -83,7 +83,7 @@ package struct Verify: Verb {
                 report.take(run)
             } else {
                 for line in VerifyReport.lines(of: run, quiet: common.quiet, ink) {
-                    try invocation.show(text: line, isColoured: ink.isColoured)
+                    try invocation.show(lines: [line], isColoured: ink.isColoured)
                 }
                 try invocation.output.flush()
             }
@@ -96,7 +96,7 @@ package struct Verify: Verb {
             try invocation.show(json: report.json(of: result))
         } else {
             for line in report.closing(of: result, quiet: common.quiet, ink) {
-                try invocation.show(text: line, isColoured: ink.isColoured)
+                try invocation.show(lines: [line], isColoured: ink.isColoured)
             }
         }
         return report.status(of: result)

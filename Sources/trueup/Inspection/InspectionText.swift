@@ -20,7 +20,7 @@ struct InspectionText {
         var chain: [CertificateFacts] = []
     }
 
-    func rendered(_ inspection: Inspection) -> String {
+    func lines(of inspection: Inspection) -> [String] {
         var lines: [String] = []
         switch inspection {
         case .payload(let payload, let isAlone):
@@ -43,7 +43,7 @@ struct InspectionText {
         }
         if !remarks.isEmpty { lines.append("") }
         lines += remarks
-        return lines.map { $0.allSatisfy { $0 == " " } ? "" : $0 }.joined(separator: "\n")
+        return lines.map { $0.allSatisfy { $0 == " " } ? "" : $0 }
     }
 
     // MARK: Answers

@@ -12,7 +12,7 @@ package enum CommandRunner {
     package static func run(_ arguments: [String], in invocation: Invocation) async -> ExitStatus {
         if arguments.isEmpty {
             // A scheduler must not take a missing command for success.
-            invocation.say(text: HelpText.short)
+            invocation.say(lines: HelpText.short.lines)
             return .usage
         }
         // The second is the name of earlier versions.
@@ -80,7 +80,7 @@ package enum CommandRunner {
 
     private static func exitStatusPage(in invocation: Invocation) -> ExitStatus {
         do throws(CommandFailure) {
-            try invocation.show(text: ExitStatusHelp.text)
+            try invocation.show(lines: ExitStatusHelp.text.lines)
             try invocation.output.flush()
             return .ok
         } catch {
@@ -96,9 +96,12 @@ package enum CommandRunner {
             return refuse(problem, arguments: arguments, in: invocation)
         }
         var text = HelpLines.wrappingUsage(of: TrueUp.fullMessage(for: error))
-        // The parser repeats an argument as it was given.
+        // The parser repeats an argument as it was given, or the value behind its "=".
         for argument in arguments where argument.contains("\n") {
-            text = text.replacing(argument, with: PlainText.of(argument))
+            let value = argument.split(separator: "=", maxSplits: 1).last.map(String.init)
+            for repeated in [argument, value].compactMap(\.self) {
+                text = text.replacing(repeated, with: PlainText.of(repeated))
+            }
         }
         guard TrueUp.exitCode(for: error).isSuccess else {
             let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
@@ -106,13 +109,13 @@ package enum CommandRunner {
                 invocation.say(
                     json: ErrorReport.json(status: .usage, message: TrueUp.message(for: error)))
             } else {
-                invocation.say(text: text)
+                invocation.say(lines: text.lines)
             }
             return .usage
         }
         do throws(CommandFailure) {
-            try invocation.show(
-                text: text.hasPrefix("OVERVIEW: ") ? HelpText.whole(text) : text)
+            let whole = text.hasPrefix("OVERVIEW: ") ? HelpText.whole(text) : text
+            try invocation.show(lines: whole.lines)
             try invocation.output.flush()
             return .ok
         } catch {

@@ -61,19 +61,20 @@ package struct Invocation {
     ///
     /// - Parameter line: May hold foreign text; whatever a terminal would obey is spelled out.
     /// - Throws: When the stream takes no more.
-    func show(_ line: String) throws(CommandFailure) {
-        try output.line(fitted(PlainText.of(line)))
-    }
+    func show(_ line: String) throws(CommandFailure) { try show(lines: [line]) }
 
-    /// Writes lines for people, of which foreign values were made plain as they were put in.
+    /// Writes lines for people.
+    ///
+    /// Foreign text in a line cannot begin another line.
     ///
     /// - Parameters:
-    ///   - text: The lines, without a line feed at the end.
-    ///   - isColoured: Whether it has colours of the program's own.
+    ///   - lines: May hold foreign text; whatever a terminal would obey is spelled out.
+    ///   - isColoured: Whether the lines have the program's own colours. Foreign text in such a line must be made
+    ///     plain before it is put in, or it could bring colours of its own.
     /// - Throws: When the stream takes no more.
-    func show(text: String, isColoured: Bool = false) throws(CommandFailure) {
-        try output.line(
-            fitted(isColoured ? PlainText.ofColouredLines(text) : PlainText.ofLines(text)))
+    func show(lines: [String], isColoured: Bool = false) throws(CommandFailure) {
+        let plain = lines.map(isColoured ? PlainText.ofColoured : PlainText.of)
+        try output.line(fitted(plain.joined(separator: "\n")))
     }
 
     /// Writes one JSON text for machines.
@@ -124,11 +125,13 @@ package struct Invocation {
     /// command.
     ///
     /// - Parameter line: May hold foreign text; whatever a terminal would obey is spelled out.
-    package func say(_ line: String) { say(text: PlainText.of(line)) }
+    package func say(_ line: String) { say(lines: [line]) }
 
-    /// Writes lines of the program's own making to standard error.
-    func say(text: String) {
-        var text = PlainText.ofLines(text)
+    /// Writes lines to standard error.
+    ///
+    /// Foreign text in a line cannot begin another line.
+    func say(lines: [String]) {
+        var text = lines.map(PlainText.of).joined(separator: "\n")
         if diagnosticsAreTerminal, let columns = diagnosticsColumns() {
             text = TerminalLines.fitted(text, columns: columns)
         }

@@ -93,6 +93,11 @@ enum TextTable {
 }
 
 extension String {
+    /// The lines of a text of the program's own.
+    var lines: [String] {
+        split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+
     /// With blanks up to a width; a longer text stays whole.
     func padded(to width: Int, atRight: Bool = false) -> String {
         let blanks = String(repeating: " ", count: max(0, width - count))
@@ -242,22 +247,22 @@ enum PlainText {
     /// One line: an end of line inside it is spelled out, too.
     static func of(_ text: String) -> String { shown(text, keeping: { _ in false }) }
 
-    /// Lines of the program's own making; foreign values in them were made plain before.
+    /// Lines of a file or of another program, which may be several.
     static func ofLines(_ text: String) -> String { shown(text) { $0 == "\n" } }
 
-    /// Lines with the colours that the program itself set; every other sequence is spelled out.
+    /// One line with the colours that the program itself set; every other sequence is spelled out.
     ///
-    /// Foreign values in them were made plain before, so that no colour is theirs.
-    static func ofColouredLines(_ text: String) -> String {
+    /// Foreign values in it were made plain before, so that no colour is theirs.
+    static func ofColoured(_ text: String) -> String {
         var output = ""
         var rest = Substring(text)
         while let start = rest.firstIndex(of: "\u{1B}") {
-            output += ofLines(String(rest[..<start]))
+            output += of(String(rest[..<start]))
             let sequence = rest[start...].prefixMatch(of: /\u{1B}\[[0-9;]{1,4}m/)?.output
             output += sequence.map(String.init) ?? of("\u{1B}")
             rest = rest[(sequence?.endIndex ?? rest.index(after: start))...]
         }
-        return output + ofLines(String(rest))
+        return output + of(String(rest))
     }
 
     /// JSON, in which everything that is not plain is escaped; the values stay the same.

@@ -83,7 +83,7 @@ package final class ProgressLine: Sendable {
         }
         guard isDue else { return }
         guard !isTerminal else { return overwrite() }
-        if let sentence = standing.sentence { write("trueup: \(PlainText.of(sentence))\n") }
+        if let sentence = standing.sentence { writeLine(sentence) }
     }
 
     /// Says that nothing is asked until `end`.
@@ -95,7 +95,7 @@ package final class ProgressLine: Sendable {
     package func wait(_ sentence: String, for reason: String, until end: Timestamp) {
         state.withLock { $0.wait = RunStanding.Wait(reason: reason, until: end) }
         guard !isQuiet else { return }
-        guard isTerminal else { return write("trueup: \(PlainText.of(sentence))\n") }
+        guard isTerminal else { return writeLine(sentence) }
         overwrite()
     }
 
@@ -110,7 +110,7 @@ package final class ProgressLine: Sendable {
         guard !isQuiet, let wait else { return }
         guard !isTerminal else { return overwrite() }
         guard before?.reason != wait.reason || before?.since != wait.since else { return }
-        write("trueup: \(wait.sentence)\n")
+        writeLine(wait.sentence)
     }
 
     /// Notes what is used of the hour; it is shown with the next progress.
@@ -135,7 +135,7 @@ package final class ProgressLine: Sendable {
     package func say(_ sentence: String) {
         clear()
         guard !isQuiet else { return }
-        write("trueup: \(PlainText.of(sentence))\n")
+        writeLine(sentence)
         if isTerminal, standing.wait != nil || standing.pause != nil { overwrite() }
     }
 
@@ -164,6 +164,10 @@ package final class ProgressLine: Sendable {
             standing.throttle = state.orders?.throttle
             return standing
         }
+    }
+
+    private func writeLine(_ sentence: String) {
+        write("trueup: \(PlainText.of(sentence))\n")
     }
 
     private func overwrite() {

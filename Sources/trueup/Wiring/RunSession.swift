@@ -280,13 +280,11 @@ struct RunSession {
         guard common.json else {
             let isColoured = common.color.applies(
                 toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
-            let text = SummaryText.render(
+            let lines = SummaryText.lines(
                 report.summary, reportPath: report.path, notice: run.trustedRoots.notice,
                 plan: report.plan,
                 isColoured: isColoured, columns: invocation.textColumns)
-            return try invocation.show(
-                text: text.hasSuffix("\n") ? String(text.dropLast()) : text,
-                isColoured: isColoured)
+            return try invocation.show(lines: lines, isColoured: isColoured)
         }
         guard let json = FileManager.default.contents(atPath: report.path + "/summary.json") else {
             throw CommandFailure(.output, "cannot read \(report.path)/summary.json")

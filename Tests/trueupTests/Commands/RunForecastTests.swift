@@ -176,3 +176,7 @@ import Testing
         #expect(unread.text.contains("trueup check nightly"))
     }
 }
+
+extension EstimateReport {
+    fileprivate var text: String { lines.joined(separator: "\n") }
+}

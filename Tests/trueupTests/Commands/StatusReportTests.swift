@@ -205,3 +205,7 @@ import trueup
         #expect(json.contains("\"watermark\":null"))
     }
 }
+
+extension StatusReport {
+    fileprivate var text: String { lines.joined(separator: "\n") }
+}
