@@ -250,7 +250,7 @@ package struct Reconciler: Sendable {
         if job.planSource != .judgement {
             decision.planned = PlannedEnding(
                 source: job.planSource,
-                unwritten: try await store.unwritten(of: context.pass),
+                unwritten: try await store.unwritten(of: context.pass, now: clock.now()),
                 undo: ending.undo)
         }
         let causes = try await CauseStep(context: context).run()

@@ -146,7 +146,42 @@ struct MovedWorld {
         try await world.advance(#"{"hours": 1}"#)
         let applied = try world.place.run("apply", plan)
         #expect(applied.status == 6, "\(applied.output)\(applied.errors)")
-        #expect(applied.output.contains(id))
+        // Which, and when Apple signed both; the row itself did not change.
+        let words = applied.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(
+            words.contains("because Apple signed a newer statement about the subscription"),
+            "\(words)")
+        #expect(words.contains("(\(id): of 2026-11-10T04:"), "\(words)")
+        #expect(words.contains("the newest is of 2026-11-10T05:"), "\(words)")
+        #expect(!words.contains("the row changed since the plan was made"), "\(words)")
+        #expect(try world.place.report("undecided.csv").contains("newer_locally"))
+        #expect(try world.place.stored(Self.rows) == before)
+    }
+
+    @Test(arguments: Seer.allCases)
+    func `writes nothing by an import, which says so`(seer: Seer) async throws {
+        let world = try MovedWorld()
+        let (id, autoRenew) = try #require(world.ids().first)
+        let export = try world.place.run("export").output.split(whereSeparator: \.isNewline)
+        let names = export[0].split(separator: ",").map(String.init)
+        var row = try #require(export.first { $0.hasPrefix(id + ",") })
+            .split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        try await world.advance(#"{"hours": 2}"#)
+        try await see(seer, world, id)
+        let before = try world.place.stored(Self.rows)
+        // The file is of a moment between the row's statement and the newer one.
+        row[try #require(names.firstIndex(of: "auto_renew_status"))] = String(1 - autoRenew)
+        row[try #require(names.firstIndex(of: "signed_date"))] = "2026-11-10T04:00:00.000Z"
+        let file = try world.place.folder.write(
+            [names, row].map { $0.joined(separator: ",") }.joined(separator: "\n") + "\n",
+            to: "old.csv")
+        let imported = try world.place.run("import", file)
+        #expect(imported.status == 0, "\(imported.errors)")
+        #expect(imported.output.contains("0 updated, 0 unchanged, 1 skipped as older"))
+        #expect(
+            imported.errors.contains(
+                "\(id): of 2026-11-10T04:00:00.000Z, the newest is of 2026-11-10T05:"),
+            "\(imported.errors)")
         #expect(try world.place.stored(Self.rows) == before)
     }
 

@@ -42,7 +42,7 @@ import Testing
 
                 CORRECTIONS  rows
                   applied      31  written, each with its ledger entry
-                  stale         1  not written: the row moved since it was read
+                  stale         1  not written: the row changed, or Apple signed a newer statement
 
                 LIST PRICES OF PERIODS CONCERNED    amount  currency  periods
                   to the harm of customers            9.99  EUR             1

@@ -231,15 +231,32 @@ package struct PlannedEnding: Hashable, Sendable {
 
     private func count(_ fate: CorrectionFate) -> Int { unwritten.counts[fate] ?? 0 }
 
-    private func changes(_ fate: CorrectionFate) -> String {
-        count(fate) == 1 ? "1 change" : "\(count(fate)) changes"
+    private func changes(_ fate: CorrectionFate) -> String { Self.changes(count(fate)) }
+
+    private static func changes(_ count: Int) -> String {
+        count == 1 ? "1 change" : "\(count) changes"
     }
 
     private func moved(_ commands: RunCommands) -> [String] {
         guard count(.stale) > 0 else { return [] }
+        var sentences: [String] = []
+        if unwritten.outdated > 0 {
+            let named = unwritten.namedOutdated.map(\.sentence).joined(separator: "; ")
+            let more = unwritten.outdated > unwritten.namedOutdated.count ? "; …" : ""
+            sentences.append(
+                "Not written, because Apple signed a newer statement about the subscription than the "
+                    + "plan rests on: \(Self.changes(unwritten.outdated)) (\(named)\(more)).")
+        }
+        let moved = count(.stale) - unwritten.outdated
+        if moved > 0 {
+            let outdated = Set(unwritten.namedOutdated.map(\.originalTransactionID))
+            let named = (unwritten.named[.stale] ?? []).filter { !outdated.contains($0) }
+            sentences.append(
+                "Not written, because the row changed since the plan was made: "
+                    + "\(Self.changes(moved))\(Self.names(named, of: moved)).")
+        }
         let sentence =
-            "Not written, because the row moved since the plan was made: \(changes(.stale))"
-            + "\(names(.stale)); plan.json names them all (fate \"stale\")."
+            sentences.joined(separator: " ") + " plan.json names them all (fate \"stale\")."
         let newPlan = "Make a new plan: \(commands.newPlan)"
         switch unwritten.standingAsPlanned {
         case 0: return [sentence + " " + newPlan]
@@ -259,15 +276,19 @@ package struct PlannedEnding: Hashable, Sendable {
         let named = undo?.named ?? []
         let first = named.isEmpty ? "" : " The first: " + named.joined(separator: "; ") + "."
         sentences.append(
-            "Not taken back, because the row moved since: \(changes(.stale)).\(first) plan.json "
+            "Not taken back, because the row changed since or Apple signed a newer statement: "
+                + "\(changes(.stale)).\(first) plan.json "
                 + "names them all (fate \"stale\").")
         return sentences
     }
 
     private func names(_ fate: CorrectionFate) -> String {
-        let named = unwritten.named[fate] ?? []
+        Self.names(unwritten.named[fate] ?? [], of: count(fate))
+    }
+
+    private static func names(_ named: [String], of count: Int) -> String {
         guard !named.isEmpty else { return "" }
-        let more = count(fate) > named.count ? ", …" : ""
+        let more = count > named.count ? ", …" : ""
         return " (" + named.joined(separator: ", ") + more + ")"
     }
 }

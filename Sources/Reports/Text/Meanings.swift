@@ -41,7 +41,7 @@ extension CorrectionFate {
         switch self {
         case .planned: "not written; they stand in plan.json"
         case .applied: "written, each with its ledger entry"
-        case .stale: "not written: the row moved since it was read"
+        case .stale: "not written: the row changed, or Apple signed a newer statement"
         case .rejected: "not written: the database refused"
         case .unproven: "not written: the signed evidence is no longer held"
         case .heldBack: "not written: access goes on by a row that is not in the table yet"

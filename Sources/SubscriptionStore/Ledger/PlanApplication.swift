@@ -71,7 +71,8 @@ struct PlanApplication {
         guard fate == .stale else { return try staging.note(fate, of: item) }
         let isLeft = try MovedRow.settle(item, in: run, started: header.started, db)
         if isLeft {
-            try staging.note(.stale, of: item)
+            let isOutdated = try outdating(item.correction) != nil
+            try staging.note(.stale, of: item, isOutdated: isOutdated)
         } else {
             try staging.note(.stale, ofCorrection: item.id)
         }
@@ -87,10 +88,7 @@ struct PlanApplication {
         guard try Self.isProven(correction, db) else { return .unproven }
         // What was planned before another row was known to stand for this one no longer holds.
         guard try correction.undoOf != nil || !isStoodFor(correction) else { return .stale }
-        guard
-            try correction.undoOf != nil
-                || !NewestStatements(db: db).outdate(correction, now: now)
-        else { return .stale }
+        guard try outdating(correction) == nil else { return .stale }
         var other: String?
         if !correction.continuedBy.isEmpty {
             other = try LinkedCorrections(db: db, passID: run.passID).standing(
@@ -111,6 +109,10 @@ struct PlanApplication {
             try TakenBackCorrection(db: db, entry: undone).note()
         }
         return .applied
+    }
+
+    private func outdating(_ correction: PlannedCorrection) throws -> OutdatedStatement? {
+        try NewestStatements(db: db).outdating(correction, now: now)
     }
 
     private func isStoodFor(_ correction: PlannedCorrection) throws -> Bool {

@@ -537,14 +537,25 @@ extension SQLiteStore {
     }
 
     /// The corrections of the pass that were tried and not written.
-    package func unwritten(of pass: OpenPass) async throws(StoreError) -> UnwrittenCorrections {
+    ///
+    /// - Parameters:
+    ///   - pass: The pass.
+    ///   - now: The run's clock.
+    /// - Returns: Their counts, and the first of each fate.
+    /// - Throws: `StoreError`.
+    package func unwritten(
+        of pass: OpenPass, now: Timestamp
+    ) async throws(StoreError) -> UnwrittenCorrections {
         try await read("counting what was not written") { db in
             var unwritten = UnwrittenCorrections()
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT \(PlannedCorrection.columns), c.fate
+                    SELECT \(PlannedCorrection.columns), c.fate, p.reason
                     FROM trueup_pass_corrections AS c
+                    LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
+                        AND p.bundle_id = c.bundle_id AND p.environment = c.environment
+                        AND p.original_transaction_id = c.original_transaction_id
                     WHERE c.pass_id = ? AND c.superseded_by IS NULL
                         AND c.fate IN ('stale', 'rejected', 'unproven', 'held_back')
                     \(PlanReader.order)
@@ -555,8 +566,15 @@ extension SQLiteStore {
                 guard let fate = CorrectionFate(rawValue: name) else { continue }
                 unwritten.add(fate, of: row.requiredText(at: 2))
                 guard fate == .stale else { continue }
-                let moved = MovedRow(db: db, correction: try PlannedCorrection(row))
-                if try moved.standsAsPlanned() { unwritten.standingAsPlanned += 1 }
+                let correction = try PlannedCorrection(row)
+                if try MovedRow(db: db, correction: correction).standsAsPlanned() {
+                    unwritten.standingAsPlanned += 1
+                } else if row.text(at: PlannedCorrection.columnCount + 1)
+                    == UndecidedReason.newerLocally.rawValue,
+                    let outdated = try NewestStatements(db: db).outdating(correction, now: now)
+                {
+                    unwritten.add(outdated)
+                }
             }
             return unwritten
         }

@@ -72,6 +72,8 @@ extension SQLiteStore {
             defer { try? loading.close() }
             let lines = try stage(in: table, on: loading, produce, keep)
             var counts = LoadCounts()
+            // Before the first merge, while it shows which lines meet a row.
+            counts.outdated = try loading.read { db in try outdated(table, db) }
             var last: StatementArguments?
             while true {
                 if !dryRun, let next = try nextUnheld(of: table, after: last, on: loading),
@@ -99,6 +101,25 @@ extension SQLiteStore {
         } catch let error as DatabaseError {
             throw StoreError(error, doing: doing)
         }
+    }
+
+    private func outdated(_ table: StagedTable, _ db: Database) throws -> OutdatedLines {
+        var lines = OutdatedLines()
+        guard let query = table.outdated else { return lines }
+        let rows = try Row.fetchCursor(db, sql: query)
+        while let row = try rows.next() {
+            guard let signed = row.time(at: 1), let newest = row.time(at: 2) else { continue }
+            let line = OutdatedStatement(
+                originalTransactionID: row.requiredText(at: 0), signed: signed, newest: newest)
+            if row.integer(at: 3) == 1 {
+                lines.skipped += 1
+                lines.firstSkipped = lines.firstSkipped ?? line
+            } else {
+                lines.inserted += 1
+                lines.firstInserted = lines.firstInserted ?? line
+            }
+        }
+        return lines
     }
 
     /// A connection of its own; a dry run's leaves the file as it is, byte for byte.

@@ -27,6 +27,8 @@ struct StagedTable: Sendable {
     var beside: BesideColumn?
     /// Whether the rows count versions.
     let isVersioned: Bool
+    /// Whether lines are measured against the newest statement of Apple's that a run has seen.
+    var isMeasured = false
 
     /// The lines of one merge.
     static let staging = "temp.trueup_staged"
@@ -103,12 +105,46 @@ struct StagedTable: Sendable {
         keyColumns.map { "t.\($0) = +s.\($0)" }.joined(separator: " AND ")
     }
 
+    /// Whether a line may not change the stored row.
+    var isOlder: String { isMeasured ? "(\(isOlderThanRow) OR \(isOutdated))" : isOlderThanRow }
+
     /// What the stored row rests on is newer, or the line does not say what it rests on; a date more
     /// than a day in the future counts as none.
-    var isOlder: String {
-        "(typeof(t.signed_date) = 'integer' "
-            + "AND t.signed_date <= (strftime('%s', 'now') + 86400) * 1000 "
+    private var isOlderThanRow: String {
+        "(typeof(t.signed_date) = 'integer' AND t.signed_date <= \(Self.lastPossible) "
             + "AND (s.signed_date IS NULL OR s.signed_date < t.signed_date)\(restsOnStatement))"
+    }
+
+    /// Apple cannot have signed anything later.
+    private static let lastPossible = "(strftime('%s', 'now') + 86400) * 1000"
+
+    /// A run has seen a newer statement of Apple's than the line rests on, perhaps one that agreed with the
+    /// row and was not written.
+    private var isOutdated: String {
+        "EXISTS (SELECT 1 FROM main.trueup_statements AS n WHERE \(statementFits))"
+    }
+
+    private var statementFits: String {
+        keyColumns.map { "n.\($0) = +s.\($0)" }.joined(separator: " AND ")
+            + " AND n.signed_date > s.signed_date AND n.signed_date <= \(Self.lastPossible)"
+    }
+
+    /// The lines that only a newer statement keeps from changing a row, and the outdated new rows.
+    ///
+    /// Each with its id, both dates, and whether the table has the row; `nil` where lines are not measured.
+    var outdated: String? {
+        guard isMeasured else { return nil }
+        return """
+            SELECT s.original_transaction_id, s.signed_date, n.signed_date, t.bundle_id IS NOT NULL
+            FROM \(Self.lines) AS s CROSS JOIN main.trueup_statements AS n
+            LEFT JOIN main.\(name) AS t ON \(keysAgree)
+            WHERE \(statementFits)
+                AND (t.bundle_id IS NULL OR NOT \(isOlderThanRow) AND (\(differs(in: givenColumns))))
+            """
+    }
+
+    private func differs(in columns: [String]) -> String {
+        columns.isEmpty ? "0" : columns.map(changes).joined(separator: " OR ")
     }
 
     /// A line that gives nothing but columns without a date cannot be older than anything.
@@ -143,17 +179,18 @@ struct StagedTable: Sendable {
         "(s.\(Self.given) IS NULL OR s.\(Self.given) & \(bits { $0 == column }) <> 0)"
     }
 
+    /// A line that an outdated statement keeps from changing nothing is not skipped.
     var countOlder: String {
-        """
-        SELECT count(*) FROM \(Self.staging) AS s CROSS JOIN main.\(name) AS t
-        ON \(keysAgree) WHERE \(isOlder)
-        """
+        let outdated = isMeasured ? " OR \(isOutdated) AND (\(differs(in: givenColumns)))" : ""
+        return """
+            SELECT count(*) FROM \(Self.staging) AS s CROSS JOIN main.\(name) AS t
+            ON \(keysAgree) WHERE \(isOlderThanRow)\(outdated)
+            """
     }
 
     /// Which stored rows a line changes in one of these columns.
     private func changesRow(in columns: [String]) -> String {
-        let differs = columns.map(changes).joined(separator: " OR ")
-        return "\(keysAgree) AND NOT \(isOlder) AND (\(differs))"
+        "\(keysAgree) AND NOT \(isOlder) AND (\(differs(in: columns)))"
     }
 
     /// Updates what differs; columns that the file does not have stay as they are.
@@ -363,7 +400,7 @@ extension StagedTable {
             beside: StagedTable.BesideColumn(
                 name: SubscriptionField.paidElsewhereUntil.rawValue, table: OtherPayments.table,
                 column: OtherPayments.column),
-            isVersioned: true)
+            isVersioned: true, isMeasured: true)
     }
 
     static func transactions(giving columns: Set<TransactionField>) -> StagedTable {

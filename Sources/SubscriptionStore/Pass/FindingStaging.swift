@@ -190,7 +190,15 @@ struct CorrectionStaging {
     }
 
     /// Writes down how a correction ended, and what that means for its row.
-    func note(_ fate: CorrectionFate, of item: PlanApplication.StoredCorrection) throws {
+    ///
+    /// - Parameters:
+    ///   - fate: How it ended.
+    ///   - item: The correction with its number.
+    ///   - isOutdated: Whether it is stale because a newer statement of Apple's is known.
+    /// - Throws: What writing to the database throws.
+    func note(
+        _ fate: CorrectionFate, of item: PlanApplication.StoredCorrection, isOutdated: Bool = false
+    ) throws {
         try note(fate, ofCorrection: item.id)
         let key = item.correction.subscription
         switch (fate, item.correction.target) {
@@ -198,13 +206,17 @@ struct CorrectionStaging {
             try db.cachedStatement(
                 sql: """
                     UPDATE trueup_pass_rows SET verdict = \(VerdictCode.undecided.rawValue),
-                        reason = '\(UndecidedReason.changedDuringRun.rawValue)'
+                        reason = ?
                     WHERE pass_id = ? AND bundle_id = ? AND environment = ?
                         AND original_transaction_id = ?
                         AND verdict BETWEEN \(VerdictCode.match.rawValue)
                             AND \(VerdictCode.excluded.rawValue)
                     """
-            ).execute(arguments: [run.passID] + key.arguments)
+            ).execute(
+                arguments: [
+                    (isOutdated ? UndecidedReason.newerLocally : .changedDuringRun).rawValue,
+                    run.passID,
+                ] + key.arguments)
         case (.applied, .insert):
             // The walk of a run that goes on must not meet it as a row in scope.
             try db.cachedStatement(

@@ -386,19 +386,24 @@ struct NewestStatements {
         return try Row.fetchOne(statement, arguments: key.arguments)?.time(at: 0)
     }
 
-    /// Whether a newer statement is known than the one that a correction rests on.
+    /// A newer statement than the one that a correction rests on.
     ///
     /// - Parameters:
-    ///   - correction: What is planned; a period is measured by the statement about its subscription.
+    ///   - correction: What is planned; a period is measured by the statement about its subscription. A
+    ///     revert rests on none.
     ///   - now: The run's clock.
-    /// - Returns: `true` where the correction must not be written.
+    /// - Returns: `nil` where none is known and the correction may be written.
     /// - Throws: What reading the database throws.
-    func outdate(_ correction: PlannedCorrection, now: Timestamp) throws -> Bool {
+    func outdating(_ correction: PlannedCorrection, now: Timestamp) throws -> OutdatedStatement? {
+        guard correction.undoOf == nil else { return nil }
         let rests =
             correction.restsOn
             ?? (correction.transactionID == nil ? correction.appleSignedDate : nil)
-        guard let rests, let newest = try date(of: correction.subscription) else { return false }
-        return newest > rests && !newest.isAhead(of: now)
+        let key = correction.subscription
+        guard let rests, let newest = try date(of: key), newest > rests, !newest.isAhead(of: now)
+        else { return nil }
+        return OutdatedStatement(
+            originalTransactionID: key.originalTransactionID, signed: rests, newest: newest)
     }
 
     /// The expression of that date for a row of the table `s`, beside its check: databases of earlier

@@ -15,8 +15,22 @@ package struct LoadCounts: Hashable, Sendable {
     package var inserted = 0
     package var updated = 0
     package var unchanged = 0
-    /// Lines whose `signed_date` is older than the stored row's.
+    /// Lines whose `signed_date` is older than the stored row's, and those that an outdated statement skips.
     package var skippedAsOlder = 0
+    package var outdated = OutdatedLines()
+
+    package init() {}
+}
+
+/// Lines that rest on an older statement than the newest one that a run has seen about the subscription.
+package struct OutdatedLines: Hashable, Sendable {
+    /// Lines that would have changed a row and were skipped.
+    package var skipped = 0
+    /// Lines that were loaded, because the table has no such row.
+    package var inserted = 0
+    /// The first of the skipped and of the inserted lines.
+    package var firstSkipped: OutdatedStatement?
+    package var firstInserted: OutdatedStatement?
 
     package init() {}
 }

@@ -293,6 +293,25 @@ package struct UndoCounts: Hashable, Sendable {
     }
 }
 
+/// A statement of Apple's about a subscription, and the newest one that a run has seen.
+package struct OutdatedStatement: Hashable, Sendable {
+    package var originalTransactionID: String
+    /// When Apple signed what the correction or the line rests on.
+    package var signed: Timestamp
+    package var newest: Timestamp
+
+    package init(originalTransactionID: String, signed: Timestamp, newest: Timestamp) {
+        self.originalTransactionID = originalTransactionID
+        self.signed = signed
+        self.newest = newest
+    }
+
+    /// For people, in a list.
+    package var sentence: String {
+        "\(originalTransactionID): of \(signed.rfc3339), the newest is of \(newest.rfc3339)"
+    }
+}
+
 /// The counts of corrections that were attempted and not written.
 package struct UnwrittenCorrections: Hashable, Sendable {
     package var counts: [CorrectionFate: Int] = [:]
@@ -300,6 +319,10 @@ package struct UnwrittenCorrections: Hashable, Sendable {
     package var named: [CorrectionFate: [String]] = [:]
     /// Those of the stale ones whose row stands as the plan would have left it.
     package var standingAsPlanned = 0
+    /// Those of the stale ones whose statement is older than another one that a run has seen since.
+    package var outdated = 0
+    /// The first of these.
+    package var namedOutdated: [OutdatedStatement] = []
 
     package init() {}
 
@@ -309,5 +332,14 @@ package struct UnwrittenCorrections: Hashable, Sendable {
             !named[fate, default: []].contains(id)
         else { return }
         named[fate, default: []].append(id)
+    }
+
+    /// Counts a stale correction that a newer statement outdated.
+    package mutating func add(_ outdated: OutdatedStatement) {
+        self.outdated += 1
+        guard namedOutdated.count < UndoCounts.namedLimit, !namedOutdated.contains(outdated) else {
+            return
+        }
+        namedOutdated.append(outdated)
     }
 }

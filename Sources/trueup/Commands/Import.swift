@@ -314,7 +314,7 @@ struct ImportOutcome {
 
     /// What else a person should know.
     var remarks: [String] {
-        var remarks: [String] = []
+        var remarks = aboutOutdatedLines
         guard ofReceipts else { return remarks }
         if intake.emptyReceipts > 0 {
             let count = intake.emptyReceipts
@@ -333,12 +333,36 @@ struct ImportOutcome {
         return remarks
     }
 
+    private var aboutOutdatedLines: [String] {
+        let outdated = intake.counts.outdated
+        let newer = "older than a statement of Apple's that a run has seen since"
+        var remarks: [String] = []
+        if let first = outdated.firstSkipped {
+            let lines = Self.lines(outdated.skipped)
+            remarks.append(
+                "\(lines) \(isDryRun ? "would be " : "")skipped as older: not older than the row, but "
+                    + "\(newer) (the first: \(first.sentence)). The row stays as it is")
+        }
+        if let first = outdated.firstInserted {
+            let lines = Self.lines(outdated.inserted)
+            remarks.append(
+                "\(lines) \(isDryRun ? "would be " : "")inserted although \(newer) (the first: "
+                    + "\(first.sentence)), because the table has no such row")
+        }
+        return remarks
+    }
+
+    private static func lines(_ count: Int) -> String {
+        "\(count) \(count == 1 ? "line" : "lines")"
+    }
+
     var json: CanonicalJSON {
         let counts = intake.counts
         var members: [String: Int] = [
             "accepted": intake.lines, "inserted": counts.inserted, "updated": counts.updated,
             "unchanged": counts.unchanged, "skipped_as_older": counts.skippedAsOlder,
-            "bad": intake.log.count,
+            "bad": intake.log.count, "outdated_inserted": counts.outdated.inserted,
+            "outdated_skipped": counts.outdated.skipped,
         ]
         if ofReceipts {
             members["receipts_without_subscription"] = intake.emptyReceipts

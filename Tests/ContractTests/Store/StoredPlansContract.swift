@@ -146,7 +146,7 @@ import Testing
         try await place.store.stagePlan(plan, in: next.pass, run: next.run)
         #expect(try await next.apply() == 1)
         #expect(try place.ledger().count == 2)
-        #expect(try await place.store.unwritten(of: next.pass).counts.isEmpty)
+        #expect(try await place.store.unwritten(of: next.pass, now: Night.start).counts.isEmpty)
     }
 
     @Test(arguments: BooksPlace.allCases)

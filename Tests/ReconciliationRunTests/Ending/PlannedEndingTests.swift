@@ -53,6 +53,23 @@ import Testing
         #expect(!text.contains("stale-11"))
     }
 
+    @Test func `a newer statement is named with both dates, apart from rows that changed`() {
+        var ending = decision(.plan("p"), [.stale: 3])
+        ending.planned?.unwritten.add(
+            OutdatedStatement(
+                originalTransactionID: "stale-2", signed: Timestamp(unixMilliseconds: 0),
+                newest: Timestamp(unixMilliseconds: 1000)))
+        let text = ending.messages.joined(separator: " ")
+        #expect(
+            text.contains(
+                "the plan rests on: 1 change (stale-2: of 1970-01-01T00:00:00.000Z, the newest is of "
+                    + "1970-01-01T00:00:01.000Z)."), "\(text)")
+        #expect(
+            text.contains(
+                "the row changed since the plan was made: 2 changes (stale-1, stale-3)."), "\(text)"
+        )
+    }
+
     @Test func `a new plan is asked for only where something is left to be written`() {
         let some = decision(.plan("p"), [.stale: 3], standingAsPlanned: 2)
         #expect(some.statuses == [.stale])

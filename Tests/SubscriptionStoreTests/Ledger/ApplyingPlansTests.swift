@@ -119,7 +119,8 @@ import Testing
         let night = try await Night.begin(store, Night.header("apply", job: "apply nightly"))
         try await store.stagePlan(plan.sha256, in: night.pass, run: night.run)
         try await night.apply()
-        let unwritten = try await store.unwritten(of: night.pass)
+        let unwritten = try await store.unwritten(
+            of: night.pass, now: Timestamp(unixMilliseconds: Night.start))
         #expect(unwritten.counts == [.stale: 2])
         #expect(unwritten.named == [.stale: ["2", "9"]])
         let record = try await night.conclude(status: .stale)

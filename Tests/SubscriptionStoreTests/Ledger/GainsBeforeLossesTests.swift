@@ -108,7 +108,9 @@ import Testing
             try record.findings().first { $0.finding.key == key("1") }?.finding)
         #expect(finding.action == .refused)
         #expect(finding.cause == "held back until 9 is in the table")
-        #expect(try await store.unwritten(of: night.pass).counts[.heldBack] == 1)
+        #expect(
+            try await store.unwritten(of: night.pass, now: Timestamp(unixMilliseconds: Night.start))
+                .counts[.heldBack] == 1)
 
         // A later night finds the other one in the table and corrects the ended one like any other.
         try database.execute(

@@ -42,7 +42,8 @@ import Testing
         try await correct(store)
         let before = try database.rows("SELECT * FROM subscriptions")
         let night = try await apply(plan, store, as: "apply")
-        let unwritten = try await store.unwritten(of: night.pass)
+        let unwritten = try await store.unwritten(
+            of: night.pass, now: Timestamp(unixMilliseconds: Night.start))
         #expect(unwritten.counts == [.stale: 2])
         #expect(unwritten.standingAsPlanned == 2)
         #expect(try await store.unresolvedFindings(of: night.pass) == [:])
@@ -77,7 +78,9 @@ import Testing
         try database.execute(
             "UPDATE subscriptions SET status = 5 WHERE original_transaction_id = '2'")
         let night = try await apply(plan, store, as: "apply")
-        #expect(try await store.unwritten(of: night.pass).standingAsPlanned == 1)
+        #expect(
+            try await store.unwritten(of: night.pass, now: Timestamp(unixMilliseconds: Night.start))
+                .standingAsPlanned == 1)
         let record = try await night.conclude(status: .stale)
         #expect(try record.findings().map(\.finding.key) == [key("2")])
         #expect(try record.findings().map(\.finding.action) == [.refused])

@@ -41,6 +41,43 @@ import Testing
         #expect(counts.unchanged == 1060)
     }
 
+    @Test func `measures lines by the newest statement that a run has seen`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        let rows = (1...4).map { subscription(String($0), signed: 2000) }
+        try store.load(rows)
+        try store.close()
+        for id in ["1", "2", "4", "5"] {
+            try database.execute(
+                """
+                INSERT INTO trueup_statements
+                SELECT bundle_id, environment, '\(id)', 4000 FROM subscriptions LIMIT 1
+                """)
+        }
+        // Older than the statement; the same row again; no statement is known; newer; no such row.
+        var lines = (1...5).map { subscription(String($0), signed: 3000) }
+        for index in lines.indices { lines[index].status = 2 }
+        lines[1] = rows[1]
+        lines[3].signedDate = Timestamp(unixMilliseconds: 5000)
+        let all = Set(SubscriptionField.allCases)
+        let forecast = try database.open(.readOnly).loadSubscriptions(columns: all, dryRun: true) {
+            add in for line in lines { _ = try add(line) }
+        }
+        let counts = try database.open().load(lines)
+        #expect(forecast == counts)
+        #expect(counts.skippedAsOlder == 1)
+        #expect(counts.unchanged == 1)
+        #expect(counts.updated == 2)
+        #expect(counts.inserted == 1)
+        #expect(counts.outdated.skipped == 1)
+        #expect(counts.outdated.inserted == 1)
+        #expect(counts.outdated.firstSkipped?.originalTransactionID == "1")
+        #expect(counts.outdated.firstSkipped?.newest == Timestamp(unixMilliseconds: 4000))
+        #expect(counts.outdated.firstInserted?.originalTransactionID == "5")
+        let statuses = "SELECT status FROM subscriptions ORDER BY original_transaction_id"
+        #expect(try database.rows(statuses) == [["1"], ["1"], ["2"], ["2"], ["2"]])
+    }
+
     @Test func `leaves a log alone that a killed program left`() throws {
         let database = try TemporaryDatabase()
         try stored(in: database)
