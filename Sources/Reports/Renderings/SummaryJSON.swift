@@ -28,6 +28,7 @@ extension RunSummary {
             "causes": .array(conclusion.causes.map(\.json)),
             "control_totals": controlJSON,
             "corrections": correctionsJSON,
+            "corrections_reported_before": .integer(Int64(reportedBefore)),
             "coverage": conclusion.coverage?.json(totals) ?? .null,
             "ended": .time(conclusion.ended),
             "evidence": .object([

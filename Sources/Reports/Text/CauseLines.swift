@@ -13,7 +13,9 @@ struct CauseLines {
 
     init(_ summary: RunSummary) {
         causes = summary.conclusion.causes
-        wasApplied = summary.header.mode == .apply && summary.corrections[.applied] != nil
+        wasApplied =
+            summary.header.mode == .apply
+            && (summary.corrections[.applied] != nil || summary.reportedBefore > 0)
         namesApps = summary.header.apps.count > 1
     }
 

@@ -48,6 +48,8 @@ private struct Facts {
     let findings: Int
     let applied: Int
     let planned: Int
+    /// Corrections of the same pass that another run's report lists.
+    let reportedBefore: Int
     let fills: [CorrectionFate: FillCounts]
     let meaning: String
     /// Whether the run worked off a plan, or took a run back: then nothing was judged by it.
@@ -79,6 +81,7 @@ private struct Facts {
             .reduce(0) { $0 + $1.findings }
         applied = summary.corrections[.applied] ?? 0
         planned = summary.corrections[.planned] ?? 0
+        reportedBefore = summary.reportedBefore
         fills = summary.fills
         let unresolved = summary.findings.filter { [.new, .open, .recurring].contains($0.state) }
         open = unresolved.reduce(0) { $0 + $1.findings }
@@ -213,7 +216,7 @@ private struct Facts {
 
     private func differing(_ status: ExitStatus) -> (rows: Int, what: String) {
         // After a run that mended everything the difference is past.
-        if status == .ok && applied > 0 { return (totals.discrepant, "differed") }
+        if status == .ok && applied + reportedBefore > 0 { return (totals.discrepant, "differed") }
         return (totals.discrepant, totals.discrepant == 1 ? "differs" : "differ")
     }
 
@@ -251,6 +254,8 @@ private struct Facts {
     private var corrections: String {
         [
             parts(applied, .applied).map { $0 + " written" },
+            reportedBefore > 0
+                ? "\(reportedBefore.of("correction")) written and reported by a run before" : nil,
             parts(planned, .planned).map { $0 + " planned, not written" },
         ].compactMap(\.self).joined(separator: "; ")
     }

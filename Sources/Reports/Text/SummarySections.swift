@@ -150,6 +150,14 @@ enum SummarySections {
                 section.rows.append(.init(["  " + name, count.grouped, what]))
             }
         }
+        if summary.reportedBefore > 0 {
+            section.rows.append(
+                .init(
+                    [
+                        "before", summary.reportedBefore.grouped,
+                        "written by a run before; the report of that run or of the next one lists them",
+                    ]))
+        }
         return section
     }
 }

@@ -37,6 +37,8 @@ struct RunSummaryReader {
                 passID: row.integer(at: 18) ?? 0, runID: header.runID),
             ledgerHead: row.text(at: 17) ?? LedgerEntry.firstPreviousHash,
             evidence: try EvidenceAccount(db: db).cost(ofRun: sequence))
+        summary.reportedBefore = try reportedBefore(
+            passID: row.integer(at: 18) ?? 0, runID: header.runID)
         summary.fills = try fills(passID: row.integer(at: 18) ?? 0, runID: header.runID)
         summary.totals.filled = try filled(passID: row.integer(at: 18) ?? 0)
         summary.plan = try PlanReader(db: db).seal(ofRun: sequence)
@@ -212,6 +214,19 @@ struct RunSummaryReader {
             arguments: [runID])
         counts[.applied] = reported == 0 ? nil : reported
         return counts
+    }
+
+    private func reportedBefore(passID: Int64, runID: String) throws -> Int {
+        try Int.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) FROM trueup_runs AS r
+                JOIN trueup_ledger AS l ON l.run_id = r.run_id
+                WHERE r.pass_id = ? AND r.run_seq < ? AND NOT EXISTS (
+                    SELECT 1 FROM trueup_reported_ranges AS s
+                    WHERE s.run_id = ? AND l.entry BETWEEN s.first_entry AND s.last_entry)
+                """,
+            arguments: [passID, sequence, runID]) ?? 0
     }
 }
 

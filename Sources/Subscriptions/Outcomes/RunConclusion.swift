@@ -71,6 +71,9 @@ package struct RunSummary: Hashable, Sendable {
     package var corrections: [CorrectionFate: Int]
     /// Those of them that mend no finding, of the fates applied and planned.
     package var fills: [CorrectionFate: FillCounts] = [:]
+    /// Corrections of this pass that another run's report lists: what a run had written that did not end
+    /// the pass.
+    package var reportedBefore = 0
     /// Hash of the newest ledger entry; 64 zeros when the ledger is empty.
     package var ledgerHead: String
     /// The size of the evidence that this run added.
