@@ -65,8 +65,10 @@ class Service:
 def run(folder, stop_after=None):
     """Runs the job; returns status, resource use, seconds to the end after an interrupt, and its lines."""
     errors = open(f"{folder}/errors.txt", "w")
+    locks = {"LD_PRELOAD": os.environ["LOCK_TIMES_LIBRARY"], "LOCK_TIMES": f"{folder}/locks"}
     process = subprocess.Popen(
-        [os.environ["TRUEUP"], "run", "backfill"], cwd=folder, stdout=subprocess.DEVNULL, stderr=errors)
+        [os.environ["TRUEUP"], "run", "backfill"], cwd=folder, stdout=subprocess.DEVNULL, stderr=errors,
+        env={**os.environ, **locks})
     stopped = None
     if stop_after is not None:
         time.sleep(stop_after)
@@ -75,6 +77,12 @@ def run(folder, stop_after=None):
     _, status, usage = os.wait4(process.pid, 0)
     took = None if stopped is None else time.monotonic() - stopped
     return os.waitstatus_to_exitcode(status), usage, took, open(f"{folder}/errors.txt").read()
+
+
+def lock_times(folder):
+    """Milliseconds of processor time for which each transaction held the write lock, the longest last."""
+    names = [name for name in os.listdir(folder) if name.startswith("locks.")]
+    return sorted(float(line.split()[0]) for name in names for line in open(f"{folder}/{name}"))
 
 
 def folder_bytes(folder):
@@ -94,7 +102,7 @@ def measure(folder, wanted):
     begun = time.monotonic()
     status, usage, _, errors = run(folder)
     finished, took = time.time(), time.monotonic() - begun
-    waits = service.finish()
+    waits, locks = service.finish(), lock_times(folder)
     report = os.path.realpath(f"{folder}/reports/latest")
     summary = json.load(open(f"{report}/summary.json"))
     ended = datetime.datetime.fromisoformat(summary["ended"].replace("Z", "+00:00")).timestamp()
@@ -105,6 +113,7 @@ def measure(folder, wanted):
         "memory_mb": round(usage.ru_maxrss / 1024, 1),
         "wait_p999_ms": round(1000 * waits[min(len(waits) - 1, int(len(waits) * 0.999))], 1),
         "wait_max_ms": round(1000 * waits[-1], 1), "writes": len(waits),
+        "lock_p99_ms": locks[int(len(locks) * 0.99)], "lock_max_ms": locks[-1], "transactions": len(locks),
         "report_bytes_per_id": round(folder_bytes(report) / ids),
         "database_bytes_per_id": round(os.path.getsize(f"{folder}/trueup.sqlite") / ids),
         "ended_before_end_s": round(finished - ended, 1),

@@ -179,6 +179,9 @@ package enum RunLimits {
     /// Questions in flight at once, enough for Apple's 50 a second when an answer takes two seconds;
     /// the pacing decides how fast they may be sent.
     package static let concurrentInquiries = 100
+    /// How much is stored in one transaction: this much keeps the lock for about 15 ms, while a page of first
+    /// fills with six periods each kept it for 60.
+    package static let writesPerStage = 800
     /// How long what was judged may wait to be staged.
     package static let longestUnstaged = Duration.seconds(1)
     /// Findings whose causes are looked for and stored together.

@@ -186,6 +186,7 @@ private struct Window<Source: QuestionSource> {
 
     private var isDue: Bool {
         asked.batch.outcomes.count >= RunLimits.rowsPerPage
+            || asked.batch.writes >= RunLimits.writesPerStage
             || ContinuousClock.now - stagedAt >= RunLimits.longestUnstaged
     }
 

@@ -91,12 +91,13 @@ package struct ReportFolder: Hashable, Sendable {
     /// - Parameters:
     ///   - record: The run.
     ///   - context: What is stated beside it.
-    ///   - noteEnd: Notes the run's end anew, once the files that grow with the run are written.
+    ///   - noteEnd: Notes the run's end, once everything that grows with the run is written; returns when it
+    ///     ended, or `nil` where the end is not noted again.
     /// - Returns: What was published.
     /// - Throws: `ReportError.notWritten` (exit 74) or `.record` (exit 70), or the `StoreError` of the
     ///   record or of `noteEnd`, which has a status of its own; the folder stays `.partial`.
     package func finish(
-        _ record: any RunRecord, context: ReportContext, noteEnd: () throws -> Void = {}
+        _ record: any RunRecord, context: ReportContext, noteEnd: () throws -> Timestamp? = { nil }
     ) throws -> FinishedReport {
         do {
             return try write(record, context: context, noteEnd)
@@ -110,9 +111,9 @@ package struct ReportFolder: Hashable, Sendable {
     }
 
     private func write(
-        _ record: any RunRecord, context: ReportContext, _ noteEnd: () throws -> Void
+        _ record: any RunRecord, context: ReportContext, _ noteEnd: () throws -> Timestamp?
     ) throws -> FinishedReport {
-        var summary = try record.summary()
+        let summary = try record.summary()
         guard summary.header.runID == runID else {
             throw ReportError.record(
                 "the stored run is \(summary.header.runID), the report folder is of \(runID)")
@@ -122,21 +123,14 @@ package struct ReportFolder: Hashable, Sendable {
             record, summary, context: context, shownPath: shown + "/" + relativePath)
         var index = try RunIndex.read(in: directory)
         var seals = [try FileSystem.seal(logPath, named: ReportFile.log)]
-        // None of the large files states when the run ended: they are part of it.
-        let files = ReportFile.all.filter(\.mayBePacked) + ReportFile.all.filter { !$0.mayBePacked }
-        var isEndNoted = false
-        for file in files {
-            if !file.mayBePacked, !isEndNoted {
-                isEndNoted = true
-                try noteEnd()
-                summary = try record.summary()
-                source = try ReportSource(
-                    record, summary, context: context, shownPath: shown + "/" + relativePath)
-            }
-            var output = try OutputFile(
-                creating: partialPath + "/" + file.name, mayBePacked: file.mayBePacked)
-            try file.write(source, &output)
-            seals.append(try output.close(named: file.name))
+        // What grows with the rows is written, or read for the page, before the end: it is part of the run.
+        for file in ReportFile.all where !file.statesEnd {
+            seals.append(try file.create(in: partialPath, from: source))
+        }
+        source.pageFacts = try PageFacts(source)
+        if let ended = try noteEnd() { source.summary.conclusion.ended = ended }
+        for file in ReportFile.all where file.statesEnd {
+            seals.append(try file.create(in: partialPath, from: source))
         }
         seals.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         let manifest = Manifest(
@@ -149,15 +143,15 @@ package struct ReportFolder: Hashable, Sendable {
         try FileSystem.synchronize(folder: partialPath)
         index.append(
             RunIndex.Line(
-                folder: relativePath, manifestDigest: manifestSeal.sha256, summary: summary,
+                folder: relativePath, manifestDigest: manifestSeal.sha256, summary: source.summary,
                 toolVersion: context.toolVersion))
         try publish(index)
         return FinishedReport(
             path: finalPath,
             summaryText: SummaryText.render(
-                summary, reportPath: source.shownPath, notice: context.trustedRoots.notice,
-                plan: source.plan),
-            summary: summary, plan: source.plan, manifestDigest: manifestSeal.sha256)
+                source.summary, reportPath: source.shownPath,
+                notice: context.trustedRoots.notice, plan: source.plan),
+            summary: source.summary, plan: source.plan, manifestDigest: manifestSeal.sha256)
     }
 
     private func create(_ name: String, holding text: String) throws(ReportError) -> FileSeal {
@@ -310,12 +304,7 @@ package struct RenderedRun: Sendable {
         let path = directory.withoutTrailingSlashes
         try requireNew(path)
         try FileSystem.makeFolders(path)
-        for file in ReportFile.all {
-            var output = try OutputFile(
-                creating: path + "/" + file.name, mayBePacked: file.mayBePacked)
-            try file.write(source, &output)
-            _ = try output.close(named: file.name)
-        }
+        for file in ReportFile.all { _ = try file.create(in: path, from: source) }
         try FileSystem.synchronize(folder: path)
     }
 }

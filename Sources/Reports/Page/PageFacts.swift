@@ -11,7 +11,7 @@ struct PageFacts {
         static let undecided = 3
     }
 
-    let summary: RunSummary
+    var summary: RunSummary
     let notice: String?
     let trustedRoots: [TrustedRoot]
     let history: PageHistory

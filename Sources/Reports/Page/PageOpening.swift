@@ -244,9 +244,12 @@ extension Ink {
 extension ReportFile {
     static let page = ReportFile(
         name: "report.html",
-        purpose: "the whole run on one page, for a browser or on paper; needs no network"
+        purpose: "the whole run on one page, for a browser or on paper; needs no network",
+        statesEnd: true
     ) { source, file in
-        let page = Page(facts: try PageFacts(source)).document
+        var facts = try source.pageFacts ?? PageFacts(source)
+        facts.summary = source.summary
+        let page = Page(facts: facts).document
         try file.append { $0.append(contentsOf: page) }
     }
 }

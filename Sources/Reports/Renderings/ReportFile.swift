@@ -3,12 +3,14 @@ import Subscriptions
 /// A run with everything that its files are made from.
 struct ReportSource: Sendable {
     let record: any RunRecord
-    let summary: RunSummary
+    var summary: RunSummary
     let context: ReportContext
     /// The folder as `summary.txt` names it.
     let shownPath: String
     /// What would be changed; `nil` unless the run was not to write.
     let plan: PlanExcerpt?
+    /// What the page shows, where that was read before the run's end; the page reads it otherwise.
+    var pageFacts: PageFacts?
 
     /// - Throws: What reading the plan of a check throws.
     init(
@@ -40,16 +42,26 @@ struct ReportFile: Sendable {
     let purpose: String
     /// Whether it is packed where it is large: a file that grows with each correction.
     let mayBePacked: Bool
+    /// Whether it states when the run ended; the others are part of the run and come before its end.
+    let statesEnd: Bool
     let write: @Sendable (ReportSource, inout OutputFile) throws -> Void
 
     init(
-        name: String, purpose: String, mayBePacked: Bool = false,
+        name: String, purpose: String, mayBePacked: Bool = false, statesEnd: Bool = false,
         write: @escaping @Sendable (ReportSource, inout OutputFile) throws -> Void
     ) {
         self.name = name
         self.purpose = purpose
         self.mayBePacked = mayBePacked
+        self.statesEnd = statesEnd
         self.write = write
+    }
+
+    /// Writes it into a folder.
+    func create(in folder: String, from source: ReportSource) throws -> FileSeal {
+        var output = try OutputFile(creating: folder + "/" + name, mayBePacked: mayBePacked)
+        try write(source, &output)
+        return try output.close(named: name)
     }
 
     /// The files made from the stored run, in the order in which `README.txt` names them.
@@ -69,7 +81,8 @@ struct ReportFile: Sendable {
 
 extension ReportFile {
     static let summaryText = ReportFile(
-        name: "summary.txt", purpose: "the summary for people, as the terminal shows it"
+        name: "summary.txt", purpose: "the summary for people, as the terminal shows it",
+        statesEnd: true
     ) { source, file in
         try file.write(
             SummaryText.render(

@@ -2,7 +2,8 @@ package import Subscriptions
 
 extension ReportFile {
     static let summaryJSON = ReportFile(
-        name: "summary.json", purpose: "the summary for machines: outcome, totals, counts, money"
+        name: "summary.json", purpose: "the summary for machines: outcome, totals, counts, money",
+        statesEnd: true
     ) { source, file in
         let json = source.summary.json(scope: source.scope, notice: source.noticeMember)
         try file.write(json.indented)

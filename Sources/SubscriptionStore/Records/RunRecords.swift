@@ -298,11 +298,20 @@ extension SQLiteStore {
     }
 
     /// Notes that a concluded run ended later: its report is a part of it.
-    package func noteEnd(ofRun runID: String, at ended: Timestamp) throws {
+    ///
+    /// - Parameters:
+    ///   - runID: The run.
+    ///   - ended: By the run's clock, which may have been set back.
+    /// - Returns: When the run ended, as stored.
+    /// - Throws: `StoreError`.
+    package func noteEnd(ofRun runID: String, at ended: Timestamp) throws -> Timestamp? {
         try blockingWrite("noting the end of the run \(runID)", on: connection) { db in
             try db.execute(
                 sql: "UPDATE trueup_runs SET ended = ?1 WHERE run_id = ?2 AND ended < ?1",
                 arguments: [ended.unixMilliseconds, runID])
+            return try Row.fetchOne(
+                db, sql: "SELECT ended FROM trueup_runs WHERE run_id = ?", arguments: [runID])?
+                .time(at: 0)
         }
     }
 

@@ -122,6 +122,13 @@ package struct StagedBatch: Hashable, Sendable {
     /// Whether outcomes take the place of earlier ones of the same rows.
     package var replaces: Bool
 
+    /// About how many rows of trueup's database it takes to store it.
+    package var writes: Int {
+        outcomes.reduce(0) {
+            $0 + 1 + $1.corrections.count + $1.evidence.count + $1.findings.count
+        }
+    }
+
     package init(
         outcomes: [RowOutcome] = [], asksAgain: [SubscriptionKey] = [],
         historyMarks: [SubscriptionKey: HistoryMark] = [:], walkedThrough: SubscriptionKey? = nil,
