@@ -66,7 +66,8 @@ let package = Package(
         .target(
             name: "SubscriptionStore",
             dependencies: [
-                "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
+                "Reconciliation", "Subscriptions",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),

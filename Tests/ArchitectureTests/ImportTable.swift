@@ -53,10 +53,11 @@ enum ImportTable {
             "ReportAudit",
             ours: ["AppStoreServerAPI", "CZlib", "JSONWebSignature", "Subscriptions"],
             outside: ["Crypto", "FoundationEssentials", "Glibc"]),
-        // Crypto for the ledger's chain of hashes. SQLite itself, which GRDB brings along, to read columns
+        // Reconciliation decides what becomes of a remembered finding: the store reads and writes it, in
+        // the transactions of its own chunks. Crypto for the ledger's chain of hashes. SQLite itself, which GRDB brings along, to read columns
         // in place where every row of a large table is read, and to bind the lines of a load.
         ImportRule(
-            "SubscriptionStore", ours: ["Subscriptions"],
+            "SubscriptionStore", ours: ["Reconciliation", "Subscriptions"],
             outside: ["Crypto", "Foundation", "GRDB", "GRDBSQLite", "Synchronization"]),
         // The C library to wait a little before another attempt. The system library behind it only in a
         // build with the trait PostgreSQL.

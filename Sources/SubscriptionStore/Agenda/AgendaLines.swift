@@ -422,7 +422,7 @@ extension SQLiteStore {
     ) async throws(StoreError) {
         try await inChunks("taking over open findings", from: "") { first, db in
             try CarriedFindings(
-                db: db, passID: pass.passID, job: run.job, narrowing: TextList.encode(run.narrowing)
+                db: db, passID: pass.passID, job: run.job, filter: TextList.encode(run.narrowing)
             ).carry(from: first)
         }
     }

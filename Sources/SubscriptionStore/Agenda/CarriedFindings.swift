@@ -1,71 +1,84 @@
 import GRDB
+import Reconciliation
 import Subscriptions
 
-/// Open findings of the job's earlier nights that nobody looked at in a pass: they are still true, as
-/// far as anybody knows, and every report of the job says so until a look finds them mended.
+/// Open findings of the job's earlier runs that a checkpoint did not examine: every report of the job
+/// lists them until a run shows that they are gone.
 ///
-/// What the pass has found again itself, perhaps of a later period, is not repeated beside it.
-/// Another job may have seen them since: what it said last is what is carried.
+/// What the checkpoint states itself, perhaps of a later period, is not repeated beside it. Another
+/// job may have seen a finding since: what it said last is what is carried.
 struct CarriedFindings {
     let db: Database
     let passID: Int64
     let job: String
     /// As it is stored with the run.
-    let narrowing: String
+    let filter: String
 
-    /// Takes over a chunk of them; returns the id with which the next one begins.
+    /// Carries a chunk of them; returns the id with which the next one begins.
     func carry(from first: String) throws -> String? {
-        let next = try FindingLook.next(after: StoreLimits.correctionsPerChunk, from: first, db)
-        // Nobody was asked about them tonight.
-        let columns = FindingStaging.columns.filter { $0 != "action" && $0 != "asked_because" }
-        let names = columns.joined(separator: ", ")
-        try db.execute(
-            sql: """
-                INSERT OR IGNORE INTO trueup_pass_findings (pass_id, \(names), action, is_carried)
-                SELECT ?1, \(names), CASE action WHEN 'refused' THEN 'refused' ELSE 'none' END, 1
-                FROM (SELECT f.*, row_number() OVER (PARTITION BY f.finding_id
-                        ORDER BY f.superseded_by IS NOT NULL, f.is_carried, f.finding_seq DESC
-                    ) AS place
-                    FROM trueup_findings AS h
-                    JOIN trueup_pass_findings AS f ON f.pass_id = h.last_pass_id
-                        AND f.finding_id = h.finding_id
-                        AND (f.superseded_by IS NULL OR f.is_carried = 1)
-                        AND (f.pass_id <> ?1 OR f.is_carried = 1)
-                    WHERE h.state IN \(FindingLook.unresolved)
-                        AND h.finding_id >= ?2 AND h.finding_id < ?3
-                        AND EXISTS (SELECT 1 FROM trueup_finding_jobs AS j
-                            WHERE j.finding_id = h.finding_id AND j.job = ?4)
-                        AND \(FindingLook.isOfAnApp(narrowing: "?5"))
-                        AND h.kind NOT IN ('notification_missed', 'notification_lost')
-                        AND NOT \(FindingLook.wasFound)
-                        AND \(FindingLook.isAboutSomething) AND NOT \(FindingLook.wasLookedAt))
-                WHERE place = 1
-                """, arguments: [passID, first, next ?? "~", job, narrowing])
-        try dropMended(from: first, to: next ?? "~")
+        let next = try OpenFindings.next(after: StoreLimits.correctionsPerChunk, from: first, db)
+        let examinations = FindingExaminations(db: db, passID: passID)
+        let open = try examinations.all(
+            where: """
+                h.state IN \(OpenFindings.states) AND h.finding_id >= ?2 AND h.finding_id < ?3
+                    AND EXISTS (SELECT 1 FROM trueup_finding_jobs AS j
+                        WHERE j.finding_id = h.finding_id AND j.job = ?4)
+                    AND \(OpenFindings.isOfAnApp(narrowing: "?5"))
+                    AND h.kind NOT IN \(OpenFindings.kindsOfNotifications)
+                    AND NOT \(OpenFindings.isStated)
+                """, [first, next ?? "~", job, filter])
+        for item in open where !item.finding.isGone(by: item.examination) {
+            try carry(item.finding)
+        }
+        let repeated = try examinations.all(
+            where: """
+                h.finding_id IN (
+                        SELECT f.finding_id FROM trueup_pass_findings AS f
+                        WHERE \(Self.isRepeatedAsOpen) AND f.finding_id >= ?2 AND f.finding_id < ?3)
+                    AND h.original_transaction_id IS NOT NULL
+                """, [first, next ?? "~"])
+        for item in repeated where item.finding.isGone(by: item.examination) {
+            try drop(item.finding)
+        }
         return next
     }
 
-    /// What an unpublished report would have called open, and this pass found mended, is nobody's
-    /// concern any more.
+    /// Copies the finding as it was reported last.
+    private func carry(_ finding: RememberedFinding) throws {
+        // This run did not ask Apple about it.
+        let columns = FindingStaging.columns.filter { $0 != "action" && $0 != "asked_because" }
+            .joined(separator: ", ")
+        try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO trueup_pass_findings (pass_id, \(columns), action, is_carried)
+                SELECT ?1, \(columns), CASE action WHEN 'refused' THEN 'refused' ELSE 'none' END, 1
+                FROM trueup_pass_findings
+                WHERE pass_id = ?2 AND finding_id = ?3 AND (superseded_by IS NULL OR is_carried = 1)
+                    AND (pass_id <> ?1 OR is_carried = 1)
+                ORDER BY superseded_by IS NOT NULL, is_carried, finding_seq DESC LIMIT 1
+                """
+        ).execute(arguments: [passID, finding.checkpoint, finding.findingID])
+    }
+
+    /// No longer repeats a finding that an unpublished report would have listed as open, and that this
+    /// checkpoint shows to be gone.
     ///
-    /// Where it names no subscription, its source may show it only once: it is told all the same.
-    private func dropMended(from first: String, to end: String) throws {
-        try db.execute(
+    /// One that names no subscription is repeated all the same: its source may show it only once.
+    private func drop(_ finding: RememberedFinding) throws {
+        try db.cachedStatement(
             sql: """
                 UPDATE trueup_pass_findings AS f INDEXED BY trueup_pass_findings_owed
-                SET superseded_by = (
-                    SELECT max(run_seq) FROM trueup_runs WHERE pass_id = ?1)
-                WHERE f.pass_id = ?1 AND f.finding_id >= ?2 AND f.finding_id < ?3
-                    AND f.is_carried = \(OwedFindings.mark) AND f.superseded_by IS NULL
-                    AND f.action NOT IN ('corrected', 'inserted', 'recovered')
-                    AND f.kind NOT IN ('notification_missed', 'notification_lost')
-                    AND EXISTS (SELECT 1 FROM trueup_findings AS h
-                        WHERE h.finding_id = f.finding_id
-                            AND h.original_transaction_id IS NOT NULL
-                            AND (NOT \(FindingLook.isAboutSomething)
-                                OR \(FindingLook.wasLookedAt)))
-                """, arguments: [passID, first, end])
+                SET superseded_by = (SELECT max(run_seq) FROM trueup_runs WHERE pass_id = ?1)
+                WHERE \(Self.isRepeatedAsOpen) AND f.finding_id = ?2
+                """
+        ).execute(arguments: [passID, finding.findingID])
     }
+
+    private static let isRepeatedAsOpen = """
+        f.pass_id = ?1 AND f.is_carried = \(OwedFindings.mark) AND f.superseded_by IS NULL
+            AND f.action NOT IN ('corrected', 'inserted', 'recovered')
+            AND f.kind NOT IN \(OpenFindings.kindsOfNotifications)
+        """
 }
 
 /// Puts the rows of a job's open findings on the agenda, a chunk of findings at a time.
@@ -75,7 +88,7 @@ struct FindingQuestions: Sendable {
     /// Asks about the rows of a chunk of findings `h`, stored as `s`, of which a condition in SQL holds;
     /// returns the id with which the next one begins.
     func ask(from first: String, where condition: String, _ db: Database) throws -> String? {
-        let next = try FindingLook.next(after: StoreLimits.scatteredRowsPerChunk, from: first, db)
+        let next = try OpenFindings.next(after: StoreLimits.scatteredRowsPerChunk, from: first, db)
         let reason = QuestionReason.heldBack
         try db.execute(
             sql: """
@@ -85,11 +98,11 @@ struct FindingQuestions: Sendable {
                 JOIN subscriptions AS s ON s.bundle_id = h.bundle_id
                     AND s.environment = h.environment
                     AND s.original_transaction_id = h.original_transaction_id
-                WHERE h.state IN \(FindingLook.unresolved)
+                WHERE h.state IN \(OpenFindings.states)
                     AND h.finding_id >= ?4 AND h.finding_id < ?5
                     AND EXISTS (SELECT 1 FROM trueup_finding_jobs AS j
                         WHERE j.finding_id = h.finding_id AND j.job = ?6)
-                    AND \(FindingLook.isOfAnApp(narrowing: "?7"))
+                    AND \(OpenFindings.isOfAnApp(narrowing: "?7"))
                     AND \(condition)
                 \(AgendaLines.wakingUp)
                 """,

@@ -220,7 +220,7 @@ struct ChangedPeriods {
     }()
 
     private static let isOpen = """
-        h.state IN \(FindingLook.unresolved) AND h.original_transaction_id IS NOT NULL
+        h.state IN \(OpenFindings.states) AND h.original_transaction_id IS NOT NULL
         """
 
     private static func isOfRow(_ table: String) -> String {

@@ -291,7 +291,7 @@ struct DoubledKeys {
                     WHERE h.bundle_id = c.bundle_id AND h.environment = c.environment
                         AND h.original_transaction_id = c.original_transaction_id
                         AND h.kind = '\(FindingKind.duplicateLocal.rawValue)'
-                        AND h.state IN \(FindingLook.unresolved))
+                        AND h.state IN \(OpenFindings.states))
                 """)
         return Set(found.map { SubscriptionKey($0, at: 0) })
     }

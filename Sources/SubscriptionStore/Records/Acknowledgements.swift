@@ -152,25 +152,20 @@ extension SQLiteStore {
         beginningWith prefix: String
     ) async throws(StoreError) -> FindingLookup {
         try await read("looking for the finding \(prefix)") { db in
-            let rows = try Row.fetchAll(
+            let found = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT finding_id, kind, severity, original_transaction_id, state
-                    FROM trueup_findings WHERE finding_id >= ?1 AND finding_id < ?1 || 'g'
-                    ORDER BY finding_id = ?1 DESC, finding_id LIMIT 6
+                    SELECT \(RememberedFinding.columns) FROM trueup_findings AS h
+                    WHERE h.finding_id >= ?1 AND h.finding_id < ?1 || 'g'
+                    ORDER BY h.finding_id = ?1 DESC, h.finding_id LIMIT 6
                     """,
-                arguments: [prefix])
-            guard let first = rows.first else { return .none }
-            guard rows.count == 1 || first.text(at: 0) == prefix else {
-                return .several(rows.map { $0.requiredText(at: 0) })
+                arguments: [prefix]
+            ).compactMap(RememberedFinding.init)
+            guard let first = found.first else { return .none }
+            guard found.count == 1 || first.findingID == prefix else {
+                return .several(found.map(\.findingID))
             }
-            guard let kind = FindingKind(rawValue: first.requiredText(at: 1)),
-                let severity = Severity(rawValue: first.requiredText(at: 2))
-            else { return .none }
-            return .one(
-                KnownFinding(
-                    findingID: first.requiredText(at: 0), kind: kind, severity: severity,
-                    originalTransactionID: first.text(at: 3), state: first.requiredText(at: 4)))
+            return .one(first)
         }
     }
 

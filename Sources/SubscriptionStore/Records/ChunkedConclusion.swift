@@ -191,7 +191,7 @@ struct ChunkedConclusion: Sendable {
                 WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
                     \(scope == "trueup_agenda" ? "AND \(AgendaLines.isForThisRun("q"))" : "")
                     AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
-                        WHERE \(FindingLook.isOfAnApp(narrowing: "w.narrowing", of: "s")))
+                        WHERE \(OpenFindings.isOfAnApp(narrowing: "w.narrowing", of: "s")))
                 """
         ).execute(
             arguments: [run.sequence] + reason.arguments + arguments + [
@@ -256,11 +256,9 @@ struct RunConclusionWriter {
                 sql: "INSERT INTO trueup_table_sizes VALUES (?, ?)",
                 arguments: [run.sequence, rows])
         }
-        try FindingMemory(
-            sequence: run.sequence,
-            resolves: conclusion.closesPass && header.leavesOutNothingOfItsApps && judgesRows(),
-            narrowing: TextList.encode(header.narrowing)
-        ).noteMissing(db)
+        try FindingMemory.noteMissing(
+            ofRun: run.sequence,
+            resolves: conclusion.closesPass && header.leavesOutNothingOfItsApps && judgesRows(), db)
         try end()
     }
 

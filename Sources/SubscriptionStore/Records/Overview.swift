@@ -295,6 +295,9 @@ private struct ExplanationReader {
                 distinctDays: $0.number(at: 2) ?? 0)
         }
         explanation.findings = try findings()
+        for finding in explanation.findings {
+            explanation.lastReported[finding.findingID] = try lastReport(of: finding)
+        }
         explanation.corrections = try Row.fetchAll(
             db,
             sql: """
@@ -326,27 +329,20 @@ private struct ExplanationReader {
         try Row.fetchAll(
             db,
             sql: """
-                SELECT finding_id, state, first_seen, last_seen, kind, severity, last_pass_id
-                FROM trueup_findings WHERE \(Self.isOfKey) ORDER BY first_seen, finding_id
+                SELECT \(RememberedFinding.columns) FROM trueup_findings AS h
+                WHERE \(Self.isOfKey) ORDER BY first_seen, finding_id
                 """, arguments: key
-        ).map { row in
-            let unknown = Timestamp(unixMilliseconds: 0)
-            return RememberedFinding(
-                findingID: row.requiredText(at: 0), state: row.requiredText(at: 1),
-                firstSeen: row.time(at: 2) ?? unknown, lastSeen: row.time(at: 3) ?? unknown,
-                kind: row.requiredText(at: 4), severity: row.requiredText(at: 5),
-                finding: try newest(row.requiredText(at: 0), inPass: row.integer(at: 6)))
-        }
+        ).compactMap(RememberedFinding.init)
     }
 
-    private func newest(_ findingID: String, inPass passID: Int64?) throws -> Finding? {
+    private func lastReport(of finding: RememberedFinding) throws -> Finding? {
         try Row.fetchOne(
             db,
             sql: """
                 SELECT \(Finding.columns) FROM trueup_pass_findings AS f
                 WHERE f.pass_id = ? AND f.finding_id = ?
                 ORDER BY f.superseded_by IS NOT NULL, f.finding_seq DESC LIMIT 1
-                """, arguments: [passID, findingID]
+                """, arguments: [finding.checkpoint, finding.findingID]
         ).map { try Finding($0) }
     }
 

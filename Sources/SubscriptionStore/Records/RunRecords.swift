@@ -86,7 +86,7 @@ extension SQLiteStore {
                     SELECT count(*) FROM subscriptions AS s \(isWhole ? "" : Self.asked)
                     WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
                         AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
-                            WHERE \(FindingLook.isOfAnApp(narrowing: "w.narrowing", of: "s")))
+                            WHERE \(OpenFindings.isOfAnApp(narrowing: "w.narrowing", of: "s")))
                     """,
                 arguments: (isWhole ? StatementArguments() : [pass.passID])
                     + [pass.passID, pass.passID, TextList.encode(run.narrowing)]) ?? 0
@@ -128,7 +128,7 @@ extension SQLiteStore {
                     AND (\(OwedFindings.wasOwed)
                         OR NOT EXISTS (SELECT 1 FROM trueup_findings AS h
                             WHERE h.finding_id = f.finding_id
-                                AND h.state IN \(FindingLook.unresolved)))
+                                AND h.state IN \(OpenFindings.states)))
                     """)
         }
     }

@@ -12,7 +12,7 @@ struct TableTieOut {
     private var isOfRun: String {
         """
         EXISTS (SELECT 1 FROM (SELECT ?1 AS narrowing) AS w
-            WHERE \(FindingLook.isOfAnApp(narrowing: "w.narrowing", of: "s")))
+            WHERE \(OpenFindings.isOfAnApp(narrowing: "w.narrowing", of: "s")))
         """
     }
 

@@ -62,6 +62,38 @@ extension Row {
     }
 }
 
+/// The columns of a row, read one after the other in the order in which the `SELECT` names them.
+struct RowColumns {
+    private let row: Row
+    private var index: Int
+
+    /// - Parameters:
+    ///   - row: The row; one of a cursor is read before the cursor moves on.
+    ///   - index: The first column to read.
+    init(_ row: Row, at index: Int = 0) {
+        self.row = row
+        self.index = index
+    }
+
+    private mutating func next() -> Int {
+        defer { index += 1 }
+        return index
+    }
+
+    mutating func text() -> String? { row.text(at: next()) }
+
+    mutating func requiredText() -> String { row.requiredText(at: next()) }
+
+    mutating func integer() -> Int64? { row.integer(at: next()) }
+
+    mutating func number() -> Int? { row.number(at: next()) }
+
+    mutating func time() -> Timestamp? { row.time(at: next()) }
+
+    /// Whether the column holds 1.
+    mutating func flag() -> Bool { integer() == 1 }
+}
+
 extension SubscriptionKey {
     /// The key in the order of the primary key, to bind.
     var arguments: StatementArguments { [bundleID, environment, originalTransactionID] }

@@ -8,6 +8,8 @@ package struct SubscriptionExplanation: Hashable, Sendable {
     package var absence: AbsenceRecord?
     /// Oldest first, as everything below.
     package var findings: [RememberedFinding] = []
+    /// The findings as last reported, by their ids; not those of runs whose lists were deleted.
+    package var lastReported: [String: Finding] = [:]
     package var corrections: [LedgerEntry] = []
     package var notifications: [StoredNotification] = []
     /// What each of the last runs did about it.
@@ -42,32 +44,6 @@ package struct AgendaEntry: Hashable, Sendable {
         self.since = since
         self.restsOn = restsOn
         self.attempts = attempts
-    }
-}
-
-/// A finding as it is remembered over the nights.
-package struct RememberedFinding: Hashable, Sendable {
-    package var findingID: String
-    /// `new`, `open`, `recurring`, `corrected`, `acknowledged` or `resolved`.
-    package var state: String
-    package var firstSeen: Timestamp
-    package var lastSeen: Timestamp
-    package var kind: String
-    package var severity: String
-    /// Both sides as last reported; `nil` where the bookkeeping of that run was deleted.
-    package var finding: Finding?
-
-    package init(
-        findingID: String, state: String, firstSeen: Timestamp, lastSeen: Timestamp, kind: String,
-        severity: String, finding: Finding?
-    ) {
-        self.findingID = findingID
-        self.state = state
-        self.firstSeen = firstSeen
-        self.lastSeen = lastSeen
-        self.kind = kind
-        self.severity = severity
-        self.finding = finding
     }
 }
 

@@ -79,30 +79,9 @@ package struct AcknowledgedFinding: Hashable, Sendable {
 /// The findings that match an id, or the beginning of one, that a person typed.
 package enum FindingLookup: Hashable, Sendable {
     case none
-    case one(KnownFinding)
+    case one(RememberedFinding)
     /// Some of the ids that begin with it.
     case several([String])
-}
-
-/// The parts of a stored finding that a decision about it needs.
-package struct KnownFinding: Hashable, Sendable {
-    package var findingID: String
-    package var kind: FindingKind
-    package var severity: Severity
-    package var originalTransactionID: String?
-    /// As stored: `new`, `open`, `recurring`, `acknowledged`, `corrected` or `resolved`.
-    package var state: String
-
-    package init(
-        findingID: String, kind: FindingKind, severity: Severity, originalTransactionID: String?,
-        state: String
-    ) {
-        self.findingID = findingID
-        self.kind = kind
-        self.severity = severity
-        self.originalTransactionID = originalTransactionID
-        self.state = state
-    }
 }
 
 /// A loss of ledger entries: the database was restored from a backup, or rebuilt.

@@ -111,6 +111,50 @@ package struct ReportedFinding: Hashable, Sendable {
     }
 }
 
+/// A finding as trueup remembers it from run to run.
+package struct RememberedFinding: Hashable, Sendable {
+    package var findingID: String
+    /// As text: a later version may have written a kind that this one does not know.
+    package var kind: String
+    package var severity: String
+    package var bundleID: String
+    package var environment: String
+    /// `nil` where the finding is about an answer or a notification that names no subscription.
+    package var originalTransactionID: String?
+    package var firstSeen: Timestamp
+    package var lastSeen: Timestamp
+    /// The checkpoint that holds the finding as it was reported last.
+    package var checkpoint: Int64
+    /// The newest run that corrected it.
+    package var correctedBy: Int64?
+    /// `nil` once it is resolved.
+    package var state: FindingState?
+
+    package init(
+        findingID: String, kind: String, severity: String, bundleID: String, environment: String,
+        originalTransactionID: String?, firstSeen: Timestamp, lastSeen: Timestamp,
+        checkpoint: Int64, correctedBy: Int64?, state: FindingState?
+    ) {
+        self.findingID = findingID
+        self.kind = kind
+        self.severity = severity
+        self.bundleID = bundleID
+        self.environment = environment
+        self.originalTransactionID = originalTransactionID
+        self.firstSeen = firstSeen
+        self.lastSeen = lastSeen
+        self.checkpoint = checkpoint
+        self.correctedBy = correctedBy
+        self.state = state
+    }
+
+    /// Whether reports go on listing it: it is neither corrected nor resolved.
+    package var isOpen: Bool { state != nil && state != .corrected }
+
+    /// Its state as the database and `explain` name it.
+    package var stateName: String { state?.rawValue ?? "resolved" }
+}
+
 /// Every kind of finding, as named in the reports (docs/findings.md).
 ///
 /// Names stay for ever.

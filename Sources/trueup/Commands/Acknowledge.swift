@@ -83,31 +83,31 @@ package struct Acknowledge: Verb {
     }
 
     /// Throws where the finding's state leaves nothing to decide.
-    private func requireDecidable(_ known: KnownFinding) throws(CommandFailure) {
-        if undo, known.state != "acknowledged" {
+    private func requireDecidable(_ known: RememberedFinding) throws(CommandFailure) {
+        if undo, known.state != .acknowledged {
             throw CommandFailure(
                 .usage,
-                "The finding \(known.findingID) is \(known.state), not acknowledged. Nothing was "
+                "The finding \(known.findingID) is \(known.stateName), not acknowledged. Nothing was "
                     + "changed.")
         }
-        if !undo, ["corrected", "resolved"].contains(known.state) {
+        if !undo, !known.isOpen {
             throw CommandFailure(
                 .usage,
-                "The finding \(known.findingID) is \(known.state), so there is nothing to "
+                "The finding \(known.findingID) is \(known.stateName), so there is nothing to "
                     + "acknowledge. Nothing was changed.")
         }
     }
 
     /// Says what would be decided.
     private func showDryRun(
-        _ known: KnownFinding, in invocation: Invocation
+        _ known: RememberedFinding, in invocation: Invocation
     ) async throws -> ExitStatus {
         try requireDecidable(known)
         let action = undo ? "withdraw" : "acknowledge"
         return try dry.show(
             .object([
                 "action": .string(action), "finding_id": .string(known.findingID),
-                "kind": .string(known.kind.rawValue), "reason": .string(reason ?? ""),
+                "kind": .string(known.kind), "reason": .string(reason ?? ""),
                 "until": .time(until?.end),
             ]),
             undo
@@ -116,12 +116,12 @@ package struct Acknowledge: Verb {
             asJSON: common.json, in: invocation)
     }
 
-    private func words(_ known: KnownFinding) -> String {
-        "\(known.findingID) (\(known.kind.rawValue)"
+    private func words(_ known: RememberedFinding) -> String {
+        "\(known.findingID) (\(known.kind)"
             + (known.originalTransactionID.map { " of " + PlainText.of($0) } ?? "") + ")"
     }
 
-    private func known(in store: SQLiteStore) async throws -> KnownFinding {
+    private func known(in store: SQLiteStore) async throws -> RememberedFinding {
         switch try await store.finding(beginningWith: finding.lowercased()) {
         case .one(let known): return known
         case .none:
@@ -138,7 +138,7 @@ package struct Acknowledge: Verb {
     }
 
     private func show(
-        _ known: KnownFinding, _ decision: Decision, in invocation: Invocation
+        _ known: RememberedFinding, _ decision: Decision, in invocation: Invocation
     ) throws {
         guard common.json else {
             let what = words(known)
@@ -155,7 +155,7 @@ package struct Acknowledge: Verb {
                 "action": .string(decision.action.rawValue), "by": .string(decision.actor),
                 "decided_at": .time(decision.decidedAt), "decision": .integer(decision.number),
                 "finding_id": .string(decision.findingID), "hash": .string(decision.hash),
-                "kind": .string(known.kind.rawValue), "reason": .string(decision.reason),
+                "kind": .string(known.kind), "reason": .string(decision.reason),
                 "until": .time(decision.until),
             ]))
     }

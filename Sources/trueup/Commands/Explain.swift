@@ -138,11 +138,11 @@ struct ExplainReport {
     private var findings: [String] {
         explanation.findings.flatMap { known -> [String] in
             var lines = [
-                "  \(known.kind) (\(known.severity)): \(known.state), first seen "
+                "  \(known.kind) (\(known.severity)): \(known.stateName), first seen "
                     + "\(known.firstSeen.rfc3339), last \(known.lastSeen.rfc3339), "
                     + known.findingID
             ]
-            guard let finding = known.finding else {
+            guard let finding = explanation.lastReported[known.findingID] else {
                 return lines + ["    both sides are no longer kept"]
             }
             lines.append(
@@ -192,7 +192,9 @@ struct ExplainTimeLine {
         var events = Self.words(of: explanation)
         events += explanation.notifications.flatMap(Self.events)
         events += explanation.nights.map(Self.event)
-        events += explanation.findings.flatMap(Self.events)
+        events += explanation.findings.flatMap {
+            Self.events($0, explanation.lastReported[$0.findingID])
+        }
         events += explanation.corrections.map(Self.event)
         self.events = events.enumerated().sorted { left, right in
             let (first, second) = (left.element.at, right.element.at)
@@ -258,9 +260,9 @@ struct ExplainTimeLine {
         return events
     }
 
-    private static func events(_ known: RememberedFinding) -> [Event] {
+    private static func events(_ known: RememberedFinding, _ finding: Finding?) -> [Event] {
         var text = "\(known.kind) (\(known.severity)) first reported"
-        if let finding = known.finding {
+        if let finding {
             text +=
                 ": \(finding.field.map { PlainText.of($0) + ", " } ?? "")ours "
                 + "\(ExplainReport.shown(finding.localValue)), Apple's "
@@ -272,7 +274,7 @@ struct ExplainTimeLine {
             first,
             Event(
                 at: known.lastSeen, what: "finding",
-                text: "\(known.kind) last reported; it is \(known.state)"),
+                text: "\(known.kind) last reported; it is \(known.stateName)"),
         ]
     }
 
@@ -353,7 +355,7 @@ extension SubscriptionExplanation {
             "next_question": nextQuestion(at: now).map { next in
                 .object(["from": .time(next.from), "reason": .text(next.reason?.rawValue)])
             } ?? .null,
-            "findings": .array(findings.map(\.json)),
+            "findings": .array(findings.map { $0.json(lastReported[$0.findingID]) }),
             "corrections": .array(corrections.map(\.canonical)),
             "notifications": .array(notifications.map(\.json)),
             "nights": .array(nights.map(\.json)),
@@ -362,10 +364,11 @@ extension SubscriptionExplanation {
 }
 
 extension RememberedFinding {
-    fileprivate var json: CanonicalJSON {
+    fileprivate func json(_ finding: Finding?) -> CanonicalJSON {
         .object([
             "finding_id": .string(findingID), "kind": .string(kind), "severity": .string(severity),
-            "state": .string(state), "first_seen": .time(firstSeen), "last_seen": .time(lastSeen),
+            "state": .string(stateName), "first_seen": .time(firstSeen),
+            "last_seen": .time(lastSeen),
             "field": .text(finding?.field), "local_value": finding?.localValue.json ?? .null,
             "apple_value": finding?.appleValue.json ?? .null,
             "evidence": .text(finding?.evidence?.hexadecimal), "cause": .text(finding?.cause),
