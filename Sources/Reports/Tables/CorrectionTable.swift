@@ -15,56 +15,31 @@ struct ChangedField {
 
 /// What the lines of one correction share; an object, because each of them has it.
 private final class CorrectedRow: Sendable {
+    /// What was written, or what would be written as the next entry.
+    let entry: LedgerEntry
     let fate: CorrectionFate
-    /// What was written; `nil` for what is only planned.
-    let entry: LedgerEntry?
-    let runID: String
-    let kinds: [FindingKind]
-    let table: String
-    let subscription: SubscriptionKey
-    let transactionID: String?
-    let evidence: EvidenceDigest
-    let evidenceRenewal: EvidenceDigest?
-    let appleSignedDate: Timestamp
-    let reason: String
-    let undoOf: Int64?
-    let action: RowAction?
-    let accessContinuesBy: String?
+    let isWritten: Bool
 
     init(_ entry: LedgerEntry) {
-        fate = .applied
         self.entry = entry
-        runID = entry.runID
-        kinds = entry.kinds
-        table = entry.table
-        subscription = entry.subscription
-        transactionID = entry.transactionID
-        evidence = entry.evidence
-        evidenceRenewal = entry.evidenceRenewal
-        appleSignedDate = entry.appleSignedDate
-        reason = entry.reason
-        undoOf = entry.undoOf
-        action = entry.action
-        accessContinuesBy = entry.accessContinuesBy
+        fate = .applied
+        isWritten = true
     }
 
     init(_ correction: PlannedCorrection, ofRun runID: String, fate: CorrectionFate) {
-        self.fate = fate
-        entry = nil
-        self.runID = runID
-        kinds = correction.kinds
-        table = correction.table
-        subscription = correction.subscription
-        transactionID = correction.transactionID
-        evidence = correction.evidence
-        evidenceRenewal = correction.evidenceRenewal
-        appleSignedDate = correction.appleSignedDate
-        reason = correction.reason
-        undoOf = correction.undoOf
-        action = correction.action
+        var entry = LedgerEntry(
+            number: 0, previousHash: "", runID: runID, correction: correction,
+            writtenAt: Timestamp(unixMilliseconds: 0), actor: "")
+        entry.action = correction.action
         let others = correction.continuedBy
-        accessContinuesBy = others.isEmpty ? nil : others.joined(separator: " ")
+        entry.accessContinuesBy = others.isEmpty ? nil : others.joined(separator: " ")
+        self.entry = entry
+        self.fate = fate
+        isWritten = false
     }
+
+    /// What only an entry of the ledger states.
+    func written(_ cell: (LedgerEntry) -> Cell) -> Cell { isWritten ? cell(entry) : .null }
 }
 
 extension ReportedCorrection {
@@ -108,31 +83,34 @@ extension PlannedCorrection {
 extension Table where Record == ChangedField {
     /// The members of a ledger entry with `field`, `before` and `after` of one column.
     static let changedFields = Table([
-        ("ledger_entry", { $0.ofCorrection.entry.map { .integer($0.number) } ?? .null }),
-        ("ledger_previous", { $0.ofCorrection.entry.map { .own($0.previousHash) } ?? .null }),
-        ("ledger_hash", { $0.ofCorrection.entry.map { .own($0.hash) } ?? .null }),
-        ("run_id", { .own($0.ofCorrection.runID) }),
-        ("kinds", { .own($0.ofCorrection.kinds.map(\.rawValue).joined(separator: " ")) }),
-        ("table", { .own($0.ofCorrection.table) }),
-        ("app", { .text($0.ofCorrection.subscription.bundleID) }),
-        ("environment", { .text($0.ofCorrection.subscription.environment) }),
-        ("original_transaction_id", { .text($0.ofCorrection.subscription.originalTransactionID) }),
-        ("transaction_id", { Cell($0.ofCorrection.transactionID) }),
+        ("ledger_entry", { $0.ofCorrection.written { .integer($0.number) } }),
+        ("ledger_previous", { $0.ofCorrection.written { .own($0.previousHash) } }),
+        ("ledger_hash", { $0.ofCorrection.written { .own($0.hash) } }),
+        ("run_id", { .own($0.ofCorrection.entry.runID) }),
+        ("kinds", { .own($0.ofCorrection.entry.kinds.map(\.rawValue).joined(separator: " ")) }),
+        ("table", { .own($0.ofCorrection.entry.table) }),
+        ("app", { .text($0.ofCorrection.entry.subscription.bundleID) }),
+        ("environment", { .text($0.ofCorrection.entry.subscription.environment) }),
+        (
+            "original_transaction_id",
+            { .text($0.ofCorrection.entry.subscription.originalTransactionID) }
+        ),
+        ("transaction_id", { Cell($0.ofCorrection.entry.transactionID) }),
         ("field", { .text($0.field) }),
         ("before", { Cell($0.change.before) }),
         ("after", { Cell($0.change.after) }),
-        ("evidence", { Cell($0.ofCorrection.evidence) }),
-        ("evidence_renewal", { Cell($0.ofCorrection.evidenceRenewal) }),
-        ("apple_signed_date", { Cell($0.ofCorrection.appleSignedDate) }),
-        ("written_at", { $0.ofCorrection.entry.map { Cell($0.writtenAt) } ?? .null }),
-        ("actor", { $0.ofCorrection.entry.map { .text($0.actor) } ?? .null }),
-        ("reason", { .text($0.ofCorrection.reason) }),
-        ("undo_of", { Cell($0.ofCorrection.undoOf) }),
-        ("action", { $0.ofCorrection.action.map { .own($0.rawValue) } ?? .null }),
-        ("host", { Cell($0.ofCorrection.entry?.host) }),
-        ("plan", { ($0.ofCorrection.entry?.plan).map(Cell.own) ?? .null }),
-        ("row_version", { Cell($0.ofCorrection.entry?.rowVersion) }),
-        ("access_continues_by", { Cell($0.ofCorrection.accessContinuesBy) }),
+        ("evidence", { Cell($0.ofCorrection.entry.evidence) }),
+        ("evidence_renewal", { Cell($0.ofCorrection.entry.evidenceRenewal) }),
+        ("apple_signed_date", { Cell($0.ofCorrection.entry.appleSignedDate) }),
+        ("written_at", { $0.ofCorrection.written { Cell($0.writtenAt) } }),
+        ("actor", { $0.ofCorrection.written { .text($0.actor) } }),
+        ("reason", { .text($0.ofCorrection.entry.reason) }),
+        ("undo_of", { Cell($0.ofCorrection.entry.undoOf) }),
+        ("action", { $0.ofCorrection.entry.action.map { .own($0.rawValue) } ?? .null }),
+        ("host", { $0.ofCorrection.written { Cell($0.host) } }),
+        ("plan", { $0.ofCorrection.written { $0.plan.map(Cell.own) ?? .null } }),
+        ("row_version", { $0.ofCorrection.written { Cell($0.rowVersion) } }),
+        ("access_continues_by", { Cell($0.ofCorrection.entry.accessContinuesBy) }),
         ("fate", { .own($0.ofCorrection.fate.rawValue) }),
         ("derivation", { Cell($0.derivation) }),
     ])

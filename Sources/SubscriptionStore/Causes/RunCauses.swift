@@ -192,19 +192,19 @@ struct ExplanationPage {
                 """)
         var page: [FindingToExplain] = []
         let rows = try Row.fetchCursor(statement, arguments: [start, passID, limit])
-        let next = Finding.columnCount
         while let row = try rows.next() {
-            var finding = try Finding(row)
-            finding.changedAt = row.time(at: next + 2)
-            finding.action = FindingAction(rawValue: row.requiredText(at: next + 3)) ?? .none
-            if let reason = HeldBackCauses.reason(row.requiredText(at: next + 4)) {
+            var columns = RowColumns(row)
+            var finding = try Finding(&columns)
+            let (sequence, correction) = (columns.integer() ?? 0, columns.integer())
+            finding.changedAt = columns.time()
+            finding.action = FindingAction(rawValue: columns.requiredText()) ?? .none
+            if let reason = HeldBackCauses.reason(columns.requiredText()) {
                 finding.action = .refused
                 finding.cause = reason
             }
             var item = FindingToExplain(
-                sequence: row.integer(at: next) ?? 0, finding: finding,
-                correction: row.integer(at: next + 1), notifications: [])
-            item.countsAmount = row.integer(at: next + 5) == 1
+                sequence: sequence, finding: finding, correction: correction, notifications: [])
+            item.countsAmount = columns.flag()
             page.append(item)
         }
         var known: (key: SubscriptionKey, notifications: [TracedNotification])?

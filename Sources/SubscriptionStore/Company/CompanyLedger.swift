@@ -419,7 +419,7 @@ struct EntryTakeOver {
         let planned = try Row.fetchOne(
             db,
             sql: """
-                SELECT \(PlannedCorrection.columns), c.correction_id
+                SELECT \(PlanApplication.StoredCorrection.columns)
                 FROM trueup_pass_corrections AS c
                 WHERE c.pass_id = ? AND c.bundle_id = ? AND c.environment = ?
                     AND c.original_transaction_id = ? AND c.target IN ('update', 'insert', 'delete')
@@ -427,15 +427,11 @@ struct EntryTakeOver {
                     AND ifnull(c.undo_of, 0) = ?
                 ORDER BY c.correction_id LIMIT 1
                 """,
-            arguments: [passID] + entry.subscription.arguments + [entry.undoOf ?? 0])
-        guard let planned, let id = planned.integer(at: PlannedCorrection.columnCount) else {
-            return
-        }
+            arguments: [passID] + entry.subscription.arguments + [entry.undoOf ?? 0]
+        ).map(PlanApplication.StoredCorrection.init)
+        guard let planned else { return }
         try CorrectionStaging(db: db, run: RunReference(passID: passID, sequence: sequence))
-            .note(
-                .applied,
-                of: PlanApplication.StoredCorrection(
-                    id: id, correction: try PlannedCorrection(planned)))
+            .note(.applied, of: planned)
     }
 }
 

@@ -93,32 +93,36 @@ extension LedgerEntry {
         """
 
     init(_ row: Row) throws {
-        let key = SubscriptionKey(row, at: 6)
-        let period = row.text(at: 9).map { id in
+        var columns = RowColumns(row)
+        try self.init(&columns)
+    }
+
+    init(_ columns: inout RowColumns) throws {
+        let (number, previousHash) = (columns.integer() ?? 0, columns.requiredText())
+        let (hash, runID) = (columns.requiredText(), columns.requiredText())
+        let kinds = columns.list().compactMap(FindingKind.init(rawValue:))
+        let (table, key) = (columns.requiredText(), columns.key())
+        let period = columns.text().map { id in
             TransactionKey(
                 bundleID: key.bundleID, environment: key.environment, transactionID: id)
         }
-        let correction = PlannedCorrection(
+        var correction = PlannedCorrection(
             target: period.map { .insertPeriod($0, of: key) } ?? .insert(key),
-            changes: try FieldValueText.changes(
-                row.requiredText(at: 10), of: row.requiredText(at: 5)),
-            kinds: TextList.decode(row.requiredText(at: 4)).compactMap(FindingKind.init(rawValue:)),
-            evidence: EvidenceDigest(hexadecimal: row.requiredText(at: 11)),
-            evidenceRenewal: row.text(at: 12).map(EvidenceDigest.init(hexadecimal:)),
-            appleSignedDate: row.time(at: 13) ?? Timestamp(unixMilliseconds: 0),
-            reason: row.requiredText(at: 16))
+            changes: try FieldValueText.changes(columns.requiredText(), of: table), kinds: kinds,
+            evidence: columns.requiredDigest(), evidenceRenewal: columns.digest(),
+            appleSignedDate: columns.requiredTime(), reason: "")
+        let (writtenAt, actor) = (columns.requiredTime(), columns.requiredText())
+        correction.reason = columns.requiredText()
         self.init(
-            number: row.integer(at: 0) ?? 0, previousHash: row.requiredText(at: 1),
-            runID: row.requiredText(at: 3), correction: correction,
-            writtenAt: row.time(at: 14) ?? Timestamp(unixMilliseconds: 0),
-            actor: row.requiredText(at: 15))
-        hash = row.requiredText(at: 2)
-        undoOf = row.integer(at: 17)
-        action = row.text(at: 18).flatMap(RowAction.init(rawValue:))
-        host = row.text(at: 19)
-        plan = row.text(at: 20)
-        rowVersion = row.integer(at: 21)
-        accessContinuesBy = row.text(at: 22)
+            number: number, previousHash: previousHash, runID: runID, correction: correction,
+            writtenAt: writtenAt, actor: actor)
+        self.hash = hash
+        undoOf = columns.integer()
+        action = columns.text().flatMap(RowAction.init(rawValue:))
+        host = columns.text()
+        plan = columns.text()
+        rowVersion = columns.integer()
+        accessContinuesBy = columns.text()
     }
 }
 

@@ -35,6 +35,15 @@ struct PlanApplication {
     struct StoredCorrection {
         let id: Int64
         let correction: PlannedCorrection
+
+        /// The columns that `init(_:)` reads, of the table `c`.
+        static let columns = "\(PlannedCorrection.columns), c.correction_id"
+
+        init(_ row: Row) throws {
+            var columns = RowColumns(row)
+            correction = try PlannedCorrection(&columns)
+            id = columns.integer() ?? 0
+        }
     }
 
     /// Takes up so many corrections, and those that must be written together with them.
@@ -144,21 +153,13 @@ struct PlanApplication {
     private func next(limit: Int) throws -> [StoredCorrection] {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT \(PlannedCorrection.columns), c.correction_id
-                FROM trueup_pass_corrections AS c
+                SELECT \(StoredCorrection.columns) FROM trueup_pass_corrections AS c
                 WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL \(condition)
                 ORDER BY c.bundle_id, c.environment, c.original_transaction_id, c.correction_id
                 LIMIT ?
                 """)
-        var found: [StoredCorrection] = []
-        let rows = try Row.fetchCursor(statement, arguments: [run.passID, limit])
-        while let row = try rows.next() {
-            found.append(
-                StoredCorrection(
-                    id: row.integer(at: PlannedCorrection.columnCount) ?? 0,
-                    correction: try PlannedCorrection(row)))
-        }
-        return found
+        return try Array(
+            Row.fetchCursor(statement, arguments: [run.passID, limit]).map(StoredCorrection.init))
     }
 }
 
@@ -212,7 +213,7 @@ struct LinkedCorrections {
     ) throws -> [PlanApplication.StoredCorrection] {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT \(PlannedCorrection.columns), c.correction_id
+                SELECT \(PlanApplication.StoredCorrection.columns)
                 FROM trueup_pass_corrections AS c
                 WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
                     AND c.bundle_id = ? AND c.environment = ? AND c.original_transaction_id = ?
@@ -220,11 +221,7 @@ struct LinkedCorrections {
                 """)
         return try Row.fetchAll(
             statement, arguments: [passID, key.bundleID, key.environment, id]
-        ).map { row in
-            PlanApplication.StoredCorrection(
-                id: row.integer(at: PlannedCorrection.columnCount) ?? 0,
-                correction: try PlannedCorrection(row))
-        }
+        ).map(PlanApplication.StoredCorrection.init)
     }
 
     /// The subscription that gives access in place of the one that a correction ends: the first
@@ -341,10 +338,9 @@ extension SQLiteStore {
                     """,
                 arguments: [pass.passID])
             while let row = try corrections.next() {
-                let because = row.integer(at: PlannedCorrection.columnCount)
-                add(
-                    &result, try PlannedCorrection(row),
-                    because.flatMap(QuestionReason.init(rank:)))
+                var columns = RowColumns(row)
+                let correction = try PlannedCorrection(&columns)
+                add(&result, correction, columns.integer().flatMap(QuestionReason.init(rank:)))
             }
             return result
         }

@@ -43,7 +43,8 @@ extension SQLiteStore {
                     """,
                 arguments: [origin.sequence, origin.passID])
             while let row = try rows.next() {
-                let correction = try PlannedCorrection(row)
+                var columns = RowColumns(row)
+                let correction = try PlannedCorrection(&columns)
                 try body(
                     correction,
                     try PlanForecast(db: db, plan: sha256, now: now).fate(of: correction))

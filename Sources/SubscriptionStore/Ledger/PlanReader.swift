@@ -88,7 +88,8 @@ struct PlanReader {
             db, sql: "SELECT \(PlannedCorrection.columns) \(Self.corrections) \(Self.order)",
             arguments: [run.sequence, run.passID])
         while let row = try rows.next() {
-            digest.update(data: try PlannedCorrection(row).planItem() + [0x0A])
+            var columns = RowColumns(row)
+            digest.update(data: try PlannedCorrection(&columns).planItem() + [0x0A])
             changes += 1
             if changes.isMultiple(of: StoreLimits.rowsPerChunk) { progress(changes, total) }
         }
@@ -335,19 +336,16 @@ struct PlanStaging {
         let planned = try Row.fetchAll(
             db,
             sql: """
-                SELECT \(PlannedCorrection.columns), c.correction_id
+                SELECT \(PlanApplication.StoredCorrection.columns)
                 FROM trueup_pass_corrections AS c NOT INDEXED
                 WHERE \(PlanReader.isListed) AND c.correction_id BETWEEN ?3 AND ?4
                 ORDER BY c.correction_id LIMIT \(StoreLimits.correctionsPerChunk)
                 """,
-            arguments: [origin.sequence, origin.passID, position, last])
-        for row in planned {
-            try copy(
-                PlannedCorrection(row),
-                numbered: row.integer(at: PlannedCorrection.columnCount) ?? 0, of: origin)
-        }
+            arguments: [origin.sequence, origin.passID, position, last]
+        ).map(PlanApplication.StoredCorrection.init)
+        for item in planned { try copy(item.correction, numbered: item.id, of: origin) }
         guard planned.count == StoreLimits.correctionsPerChunk else { return nil }
-        return planned.last?.integer(at: PlannedCorrection.columnCount).map { $0 + 1 }
+        return planned.last.map { $0.id + 1 }
     }
 
     private func copy(
@@ -562,15 +560,14 @@ extension SQLiteStore {
                     """,
                 arguments: [pass.passID])
             while let row = try rows.next() {
-                let name = row.requiredText(at: PlannedCorrection.columnCount)
-                guard let fate = CorrectionFate(rawValue: name) else { continue }
-                unwritten.add(fate, of: row.requiredText(at: 2))
+                var columns = RowColumns(row)
+                let correction = try PlannedCorrection(&columns)
+                guard let fate = CorrectionFate(rawValue: columns.requiredText()) else { continue }
+                unwritten.add(fate, of: correction.subscription.originalTransactionID)
                 guard fate == .stale else { continue }
-                let correction = try PlannedCorrection(row)
                 if try MovedRow(db: db, correction: correction).standsAsPlanned() {
                     unwritten.standingAsPlanned += 1
-                } else if row.text(at: PlannedCorrection.columnCount + 1)
-                    == UndecidedReason.newerLocally.rawValue,
+                } else if columns.text() == UndecidedReason.newerLocally.rawValue,
                     let outdated = try NewestStatements(db: db).outdating(correction, now: now)
                 {
                     unwritten.add(outdated)

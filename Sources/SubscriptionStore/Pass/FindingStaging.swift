@@ -87,35 +87,39 @@ extension Finding {
         f.currency, f.cause, f.evidence, f.asked_because
         """
 
-    static let columnCount = 21
-
-    init(_ row: Row) throws {
-        guard let kind = FindingKind(rawValue: row.requiredText(at: 0)),
-            let severity = Severity(rawValue: row.requiredText(at: 1)),
-            let direction = Direction(rawValue: row.requiredText(at: 15))
-        else {
-            throw StoreError.inconsistent(
-                "The bookkeeping holds a finding that this version does not know "
-                    + "(`\(row.requiredText(at: 0))`). Use the version that wrote it.")
-        }
+    init(_ columns: inout RowColumns) throws {
+        let (name, severity) = (columns.requiredText(), Severity(rawValue: columns.requiredText()))
+        guard let kind = FindingKind(rawValue: name), let severity else { throw Self.unknown(name) }
         self.init(
-            kind: kind, severity: severity, bundleID: row.requiredText(at: 2),
-            environment: row.requiredText(at: 3))
-        if row.text(at: 6) != nil { key = SubscriptionKey(row, at: 4) }
-        transactionID = row.text(at: 7)
-        customerID = row.text(at: 8)
-        productID = row.text(at: 9)
-        field = row.text(at: 10)
-        localValue = try FieldValueText.value(row.requiredText(at: 11))
-        appleValue = try FieldValueText.value(row.requiredText(at: 12))
-        localAsOf = row.time(at: 13)
-        appleAsOf = row.time(at: 14)
+            kind: kind, severity: severity, bundleID: columns.requiredText(),
+            environment: columns.requiredText())
+        let (bundleID, environment) = (columns.requiredText(), columns.requiredText())
+        key = columns.text().map {
+            SubscriptionKey(bundleID: bundleID, environment: environment, originalTransactionID: $0)
+        }
+        transactionID = columns.text()
+        customerID = columns.text()
+        productID = columns.text()
+        field = columns.text()
+        localValue = try FieldValueText.value(columns.requiredText())
+        appleValue = try FieldValueText.value(columns.requiredText())
+        localAsOf = columns.time()
+        appleAsOf = columns.time()
+        guard let direction = Direction(rawValue: columns.requiredText()) else {
+            throw Self.unknown(name)
+        }
         self.direction = direction
-        amount = row.integer(at: 16)
-        currency = row.text(at: 17)
-        cause = row.text(at: 18)
-        evidence = row.text(at: 19).map(EvidenceDigest.init(hexadecimal:))
-        askedBecause = row.text(at: 20).flatMap(QuestionReason.init(rawValue:))
+        amount = columns.integer()
+        currency = columns.text()
+        cause = columns.text()
+        evidence = columns.digest()
+        askedBecause = columns.text().flatMap(QuestionReason.init(rawValue:))
+    }
+
+    private static func unknown(_ kind: String) -> StoreError {
+        .inconsistent(
+            "The bookkeeping holds a finding that this version does not know (`\(kind)`). "
+                + "Use the version that wrote it.")
     }
 }
 
@@ -291,38 +295,30 @@ extension PlannedCorrection {
         c.apple_signed_date, c.reason, c.rules, c.undo_of, c.continued_by, c.rests_on
         """
 
-    static let columnCount = 16
-
-    init(_ row: Row) throws {
-        let key = SubscriptionKey(row, at: 0)
-        let target: Target
-        var table = ChangeSet.Table.subscriptions
-        switch row.requiredText(at: 3) {
-        case "update": target = .update(key, expectedRowVersion: row.integer(at: 5) ?? 0)
-        case "insert": target = .insert(key)
-        case "delete": target = .delete(key, expectedRowVersion: row.integer(at: 5) ?? 0)
-        case let name:
-            table = .transactions
-            let period = TransactionKey(
-                bundleID: key.bundleID, environment: key.environment,
-                transactionID: row.requiredText(at: 4))
-            target =
-                switch name {
-                case "update_period": .updatePeriod(period, of: key)
-                case "delete_period": .deletePeriod(period, of: key)
-                default: .insertPeriod(period, of: key)
-                }
-        }
+    init(_ columns: inout RowColumns) throws {
+        let (key, name, transactionID) = (
+            columns.key(), columns.requiredText(), columns.requiredText()
+        )
+        let version = columns.integer() ?? 0
+        let period = TransactionKey(
+            bundleID: key.bundleID, environment: key.environment, transactionID: transactionID)
+        let (target, table): (Target, ChangeSet.Table) =
+            switch name {
+            case "update": (.update(key, expectedRowVersion: version), .subscriptions)
+            case "insert": (.insert(key), .subscriptions)
+            case "delete": (.delete(key, expectedRowVersion: version), .subscriptions)
+            case "update_period": (.updatePeriod(period, of: key), .transactions)
+            case "delete_period": (.deletePeriod(period, of: key), .transactions)
+            default: (.insertPeriod(period, of: key), .transactions)
+            }
         self.init(
             target: target,
-            changes: try FieldValueText.changes(row.requiredText(at: 6), of: table.rawValue),
-            kinds: TextList.decode(row.requiredText(at: 7)).compactMap(FindingKind.init(rawValue:)),
-            evidence: EvidenceDigest(hexadecimal: row.requiredText(at: 8)),
-            evidenceRenewal: row.text(at: 9).map(EvidenceDigest.init(hexadecimal:)),
-            appleSignedDate: row.time(at: 10) ?? Timestamp(unixMilliseconds: 0),
-            reason: row.requiredText(at: 11),
-            rules: AppliedRuleText.decode(row.requiredText(at: 12)), undoOf: row.integer(at: 13))
-        continuedBy = TextList.decode(row.requiredText(at: 14))
-        restsOn = row.time(at: 15)
+            changes: try FieldValueText.changes(columns.requiredText(), of: table.rawValue),
+            kinds: columns.list().compactMap(FindingKind.init(rawValue:)),
+            evidence: columns.requiredDigest(), evidenceRenewal: columns.digest(),
+            appleSignedDate: columns.requiredTime(), reason: columns.requiredText(),
+            rules: AppliedRuleText.decode(columns.requiredText()), undoOf: columns.integer())
+        continuedBy = columns.list()
+        restsOn = columns.time()
     }
 }

@@ -343,7 +343,10 @@ private struct ExplanationReader {
                 WHERE f.pass_id = ? AND f.finding_id = ?
                 ORDER BY f.superseded_by IS NOT NULL, f.finding_seq DESC LIMIT 1
                 """, arguments: [finding.checkpoint, finding.findingID]
-        ).map { try Finding($0) }
+        ).map { row in
+            var columns = RowColumns(row)
+            return try Finding(&columns)
+        }
     }
 
     private func notifications() throws -> [StoredNotification] {

@@ -12,41 +12,39 @@ struct RunSummaryReader {
                 db,
                 sql: """
                     SELECT run_id, job, mode, started, apps, actor, tool_version, settings_digest,
-                        narrowing, covers_every_row, not_found_confirmations, resumed_from, ended,
-                        statuses, messages, limits, closes_pass, ledger_head, pass_id,
-                        coverage, control, measures
+                        narrowing, not_found_confirmations, covers_every_row, ended, statuses,
+                        messages, limits, closes_pass, coverage, resumed_from, ledger_head,
+                        pass_id, control, measures
                     FROM trueup_runs WHERE run_seq = ?
                     """,
                 arguments: [sequence])
         else { throw StoreError.inconsistent("A run vanished while its record was read.") }
-        let header = header(row)
+        var columns = RowColumns(row)
+        let header = header(&columns)
         var conclusion = RunConclusion(
-            ended: row.time(at: 12) ?? header.started,
-            statuses: TextList.decode(row.requiredText(at: 13))
-                .compactMap(ExitStatus.init(rawValue:)),
-            messages: TextList.decode(row.requiredText(at: 14)),
-            limits: TextList.decode(row.requiredText(at: 15)), calls: try calls(),
-            closesPass: row.integer(at: 16) == 1)
+            ended: columns.time() ?? header.started,
+            statuses: columns.list().compactMap(ExitStatus.init(rawValue:)),
+            messages: columns.list(), limits: columns.list(), calls: try calls(),
+            closesPass: columns.flag())
         conclusion.causes = try RunCauses(db: db).read(of: sequence)
-        conclusion.coverage = try CoverageText.decode(row.text(at: 19))
+        conclusion.coverage = try CoverageText.decode(columns.text())
+        let (resumedFrom, ledgerHead) = (columns.text(), columns.text())
+        let passID = columns.integer() ?? 0
         var summary = RunSummary(
-            header: header, conclusion: conclusion, resumedFrom: row.text(at: 11),
+            header: header, conclusion: conclusion, resumedFrom: resumedFrom,
             totals: try Self.totals(of: sequence, db), findings: try findings(),
-            money: try money(),
-            corrections: try corrections(
-                passID: row.integer(at: 18) ?? 0, runID: header.runID),
-            ledgerHead: row.text(at: 17) ?? LedgerEntry.firstPreviousHash,
+            money: try money(), corrections: try corrections(passID: passID, runID: header.runID),
+            ledgerHead: ledgerHead ?? LedgerEntry.firstPreviousHash,
             evidence: try EvidenceAccount(db: db).cost(ofRun: sequence))
-        summary.reportedBefore = try reportedBefore(
-            passID: row.integer(at: 18) ?? 0, runID: header.runID)
-        summary.fills = try fills(passID: row.integer(at: 18) ?? 0, runID: header.runID)
-        summary.totals.filled = try filled(passID: row.integer(at: 18) ?? 0)
+        summary.reportedBefore = try reportedBefore(passID: passID, runID: header.runID)
+        summary.fills = try fills(passID: passID, runID: header.runID)
+        summary.totals.filled = try filled(passID: passID)
         summary.plan = try PlanReader(db: db).seal(ofRun: sequence)
         summary.undoOf = try String.fetchOne(
             db, sql: "SELECT undo_of FROM trueup_applications WHERE pass_id = ?",
-            arguments: [row.integer(at: 18)])
-        summary.control = try MeasureText.decode(row.text(at: 20))
-        summary.measures = try MeasureText.decode(row.text(at: 21))
+            arguments: [passID])
+        summary.control = try MeasureText.decode(columns.text())
+        summary.measures = try MeasureText.decode(columns.text())
         summary.acknowledged = try Acknowledgements(db: db).reported(byRun: sequence)
         summary.liftedGuards = try GuardLift.fetchAll(
             db, where: "run_seq = ?", arguments: [sequence])
@@ -55,17 +53,15 @@ struct RunSummaryReader {
         return summary
     }
 
-    private func header(_ row: Row) -> RunHeader {
+    private func header(_ columns: inout RowColumns) -> RunHeader {
         var header = RunHeader(
-            runID: row.requiredText(at: 0), job: row.requiredText(at: 1),
-            mode: RunMode(rawValue: row.requiredText(at: 2)) ?? .check,
-            started: row.time(at: 3) ?? Timestamp(unixMilliseconds: 0),
-            apps: AppList.decode(row.requiredText(at: 4)),
-            actor: row.requiredText(at: 5), toolVersion: row.requiredText(at: 6),
-            settingsDigest: row.requiredText(at: 7),
-            narrowing: TextList.decode(row.requiredText(at: 8)),
-            notFoundConfirmations: row.number(at: 10) ?? 0)
-        header.coversEveryRow = row.integer(at: 9) == 1
+            runID: columns.requiredText(), job: columns.requiredText(),
+            mode: RunMode(rawValue: columns.requiredText()) ?? .check,
+            started: columns.requiredTime(), apps: AppList.decode(columns.requiredText()),
+            actor: columns.requiredText(), toolVersion: columns.requiredText(),
+            settingsDigest: columns.requiredText(), narrowing: columns.list(),
+            notFoundConfirmations: columns.number() ?? 0)
+        header.coversEveryRow = columns.flag()
         return header
     }
 

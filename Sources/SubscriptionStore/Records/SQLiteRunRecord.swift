@@ -28,17 +28,15 @@ package struct SQLiteRunRecord: Sendable {
                 ifnull(f.field, ''), f.finding_id, ifnull(f.transaction_id, '')
             """
         try forEachRow("findings", sql, [sequence]) { row in
-            let next = Finding.columnCount
-            var finding = try Finding(row)
-            finding.cause = row.text(at: next + 4) ?? finding.cause
-            finding.changedAt = row.time(at: next + 5)
-            finding.action = FindingAction(rawValue: row.requiredText(at: next + 3)) ?? .none
-            try body(
-                ReportedFinding(
-                    findingID: row.requiredText(at: next), runID: runID,
-                    state: FindingState(rawValue: row.requiredText(at: next + 1)) ?? .new,
-                    firstSeen: row.time(at: next + 2) ?? Timestamp(unixMilliseconds: 0),
-                    finding: finding))
+            let finding = try Finding(&row)
+            var reported = ReportedFinding(
+                findingID: row.requiredText(), runID: runID,
+                state: FindingState(rawValue: row.requiredText()) ?? .new,
+                firstSeen: row.requiredTime(), finding: finding)
+            reported.finding.action = FindingAction(rawValue: row.requiredText()) ?? .none
+            reported.finding.cause = row.text() ?? finding.cause
+            reported.finding.changedAt = row.time()
+            try body(reported)
         }
     }
 
@@ -49,7 +47,7 @@ package struct SQLiteRunRecord: Sendable {
         """
 
     package func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {
-        try forEachRow("corrections", Self.reportedEntries, [runID]) { try body(LedgerEntry($0)) }
+        try forEachRow("corrections", Self.reportedEntries, [runID]) { try body(LedgerEntry(&$0)) }
     }
 
     package func forEachEvidencedCorrection(
@@ -80,8 +78,8 @@ package struct SQLiteRunRecord: Sendable {
             ORDER BY c.bundle_id, c.environment, c.original_transaction_id, c.correction_id
             """
         try forEachRow("the plan", sql, [sequence, passID, sequence, sequence]) { row in
-            let fate = row.requiredText(at: PlannedCorrection.columnCount)
-            try body(PlannedCorrection(row), CorrectionFate(rawValue: fate) ?? .planned)
+            let correction = try PlannedCorrection(&row)
+            try body(correction, CorrectionFate(rawValue: row.requiredText()) ?? .planned)
         }
     }
 
@@ -92,10 +90,9 @@ package struct SQLiteRunRecord: Sendable {
             ORDER BY bundle_id, environment, original_transaction_id
             """
         try forEachRow("undecided rows", sql, [sequence]) { row in
-            guard let reason = UndecidedReason(rawValue: row.requiredText(at: 4)) else { return }
-            try body(
-                UndecidedRow(
-                    key: SubscriptionKey(row, at: 0), customerID: row.text(at: 3), reason: reason))
+            let (key, customerID) = (row.key(), row.text())
+            guard let reason = UndecidedReason(rawValue: row.requiredText()) else { return }
+            try body(UndecidedRow(key: key, customerID: customerID, reason: reason))
         }
     }
 
@@ -112,13 +109,12 @@ package struct SQLiteRunRecord: Sendable {
         try forEachRow("accounts that Apple did not find", sql, [sequence]) { row in
             try body(
                 NotFoundAccount(
-                    key: SubscriptionKey(row, at: 0), customerID: row.text(at: 3),
+                    key: row.key(), customerID: row.text(),
                     absence: AbsenceRecord(
-                        firstDay: row.requiredText(at: 4), lastDay: row.requiredText(at: 5),
-                        distinctDays: row.number(at: 6) ?? 1),
-                    isConfirmed: row.integer(at: 7) == 1, status: row.number(at: 8),
-                    lastGoodAsOf: row.time(at: 9),
-                    lastGoodEvidence: row.text(at: 10).map(EvidenceDigest.init(hexadecimal:))))
+                        firstDay: row.requiredText(), lastDay: row.requiredText(),
+                        distinctDays: row.number() ?? 1),
+                    isConfirmed: row.flag(), status: row.number(), lastGoodAsOf: row.time(),
+                    lastGoodEvidence: row.digest()))
         }
     }
 
@@ -131,19 +127,18 @@ package struct SQLiteRunRecord: Sendable {
             ORDER BY bundle_id, environment, signed_date, notification_uuid
             """
         try forEachRow("notifications", sql, [passID, sequence]) { row in
-            guard let environment = AppStoreEnvironment(rawValue: row.requiredText(at: 1)) else {
+            let bundleID = row.requiredText()
+            guard let environment = AppStoreEnvironment(rawValue: row.requiredText()) else {
                 return
             }
             try body(
                 NotificationAudit(
-                    app: AppIdentity(
-                        bundleID: row.requiredText(at: 0), environment: environment),
-                    notificationUUID: row.requiredText(at: 2),
-                    notificationType: row.requiredText(at: 3), subtype: row.text(at: 4),
-                    signedDate: row.time(at: 5) ?? Timestamp(unixMilliseconds: 0),
-                    originalTransactionID: row.text(at: 6), attempts: row.number(at: 7) ?? 0,
-                    lastAttemptResult: row.text(at: 8), verdict: row.requiredText(at: 9),
-                    evidence: EvidenceDigest(hexadecimal: row.requiredText(at: 10))))
+                    app: AppIdentity(bundleID: bundleID, environment: environment),
+                    notificationUUID: row.requiredText(), notificationType: row.requiredText(),
+                    subtype: row.text(), signedDate: row.requiredTime(),
+                    originalTransactionID: row.text(), attempts: row.number() ?? 0,
+                    lastAttemptResult: row.text(), verdict: row.requiredText(),
+                    evidence: row.requiredDigest()))
         }
     }
 
@@ -179,11 +174,15 @@ package struct SQLiteRunRecord: Sendable {
     }
 
     private func forEachRow(
-        _ what: String, _ sql: String, _ arguments: StatementArguments, _ body: (Row) throws -> Void
+        _ what: String, _ sql: String, _ arguments: StatementArguments,
+        _ body: (inout RowColumns) throws -> Void
     ) throws {
         try store.stream("reading \(what) of \(runID)") { db in
             let rows = try Row.fetchCursor(db, sql: sql, arguments: arguments)
-            while let row = try rows.next() { try body(row) }
+            while let row = try rows.next() {
+                var columns = RowColumns(row)
+                try body(&columns)
+            }
         }
     }
 }

@@ -92,6 +92,24 @@ struct RowColumns {
 
     /// Whether the column holds 1.
     mutating func flag() -> Bool { integer() == 1 }
+
+    /// A time of a column that is never null.
+    mutating func requiredTime() -> Timestamp { time() ?? Timestamp(unixMilliseconds: 0) }
+
+    mutating func digest() -> EvidenceDigest? { text().map(EvidenceDigest.init(hexadecimal:)) }
+
+    mutating func requiredDigest() -> EvidenceDigest {
+        EvidenceDigest(hexadecimal: requiredText())
+    }
+
+    mutating func list() -> [String] { TextList.decode(requiredText()) }
+
+    /// Three columns in the order of the primary key.
+    mutating func key() -> SubscriptionKey {
+        SubscriptionKey(
+            bundleID: requiredText(), environment: requiredText(),
+            originalTransactionID: requiredText())
+    }
 }
 
 extension SubscriptionKey {
