@@ -66,7 +66,7 @@ package struct OutboxDelivery: Sendable {
     }
 
     /// Makes no further attempt until the first of the failed events is due again.
-    private func rest(after attempts: [TellingResult]) async throws(StoreError) {
+    private func rest(after attempts: [DeliveryOutcome]) async throws(StoreError) {
         let moments = attempts.compactMap { attempt -> Timestamp? in
             guard case .failed(_, let next) = attempt else { return nil }
             return next
@@ -75,8 +75,8 @@ package struct OutboxDelivery: Sendable {
     }
 
     /// Delivers events of different subscriptions at once, and records each result as it comes.
-    private func deliver(_ batch: [OutboxEvent]) async throws(StoreError) -> [TellingResult] {
-        let results = await withTaskGroup(of: Result<TellingResult, StoreError>.self) { group in
+    private func deliver(_ batch: [OutboxEvent]) async throws(StoreError) -> [DeliveryOutcome] {
+        let results = await withTaskGroup(of: Result<DeliveryOutcome, StoreError>.self) { group in
             for event in batch {
                 group.addTask {
                     do throws(StoreError) {
@@ -88,15 +88,15 @@ package struct OutboxDelivery: Sendable {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        var attempts: [TellingResult] = []
+        var attempts: [DeliveryOutcome] = []
         for result in results { attempts.append(try result.get()) }
         return attempts
     }
 
-    private func attempt(_ event: OutboxEvent) async throws(StoreError) -> TellingResult {
+    private func attempt(_ event: OutboxEvent) async throws(StoreError) -> DeliveryOutcome {
         let answer = await destination.deliver(event)
         let moment = now()
-        let result: TellingResult
+        let result: DeliveryOutcome
         switch answer {
         case .accepted: result = .told
         case .failed(let reason, let retryAfter):
@@ -111,7 +111,7 @@ package struct OutboxDelivery: Sendable {
 }
 
 extension DeliverySummary {
-    fileprivate mutating func add(_ attempts: [TellingResult]) {
+    fileprivate mutating func add(_ attempts: [DeliveryOutcome]) {
         for attempt in attempts {
             switch attempt {
             case .told: told += 1

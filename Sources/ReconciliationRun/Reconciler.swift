@@ -151,10 +151,10 @@ package struct Reconciler: Sendable {
             }
         }
         let walks = job.steps.contains(.walk)
-        let asking = walks ? try await context.knowingStrayBundles() : context
+        let asking = walks ? try await context.withUnconfiguredApps() : context
         var limit = job.narrowing.limit
         if !job.narrowing.leavesOutRows {
-            try await AgendaStep(context: asking, part: .owed, held: true).run(limit: &limit)
+            try await QueueStep(context: asking, part: .owed, held: true).run(limit: &limit)
         }
         if walks {
             try await askAboutRows(in: asking, limit: &limit)
@@ -166,10 +166,10 @@ package struct Reconciler: Sendable {
             // work again now.
             log("recover.again", ["app": "\(app.bundleID)"])
             recovered[app] = try await RecoverStep(context: context, app: app).run()
-            try await AgendaStep(context: asking, part: .owed, held: true).run(limit: &limit)
+            try await QueueStep(context: asking, part: .owed, held: true).run(limit: &limit)
         }
         if !job.narrowing.leavesOutRows {
-            try await AgendaStep(context: asking, part: .owed, held: false).run(limit: &limit)
+            try await QueueStep(context: asking, part: .owed, held: false).run(limit: &limit)
         }
         try await AskAgainStep(context: context).run()
         if let verdict = context.tally.verdict { throw RunInterruption(end: verdict) }
@@ -187,9 +187,9 @@ package struct Reconciler: Sendable {
         let counts = try await ScheduleStep(context: context, settings: settings).run()
         let total = counts.due.values.reduce(0, +)
         if job.narrowing.leavesOutRows {
-            try await AgendaStep(context: context, part: .owed, held: true).run(limit: &limit)
+            try await QueueStep(context: context, part: .owed, held: true).run(limit: &limit)
         }
-        try await AgendaStep(context: context, part: .due, held: true, total: total)
+        try await QueueStep(context: context, part: .due, held: true, total: total)
             .run(limit: &limit)
     }
 

@@ -18,8 +18,8 @@ package final class SQLiteStore: Sendable {
     let mirror: BooksMirror?
     /// Keys whose stored bytes are not valid text, by the text that they read as (see
     /// `rows(after:limit:)`).
-    let unspeakableKeys = UnspeakableKeys()
-    let courtesy = Courtesy()
+    let nonUTF8Keys = NonUTF8Keys()
+    let writeBackoff = WriteBackoff()
     let idleReader = IdleReader()
     /// How many corrections the next transaction takes, where the company's rows stand here.
     let correctionBatch = Mutex(BatchSize(most: StoreLimits.correctionsPerBatch))

@@ -34,7 +34,7 @@ import Testing
             for entry in entries {
                 let number = Int64(try #require(entry["ledger_entry"] as? Int))
                 let hash = try #require(entry["ledger_hash"] as? String)
-                let shower = try #require(ledger.shower(ofEntry: number, hash: hash))
+                let shower = try #require(ledger.report(showingEntry: number, hash: hash))
                 #expect(shower.runID == entry["run_id"] as? String)
                 for payload in payloads {
                     let digest = try #require(payload["sha256"] as? String)
@@ -51,7 +51,7 @@ import Testing
         let reports = try HandMadeReports()
         try reports.addNight([Self.product])
         let ledger = try ReportedLedger(reports.directory)
-        #expect(ledger.shower(ofEntry: 1, hash: String(repeating: "a", count: 64)) == nil)
-        #expect(ledger.shower(ofEntry: 2, hash: String(repeating: "a", count: 64)) == nil)
+        #expect(ledger.report(showingEntry: 1, hash: String(repeating: "a", count: 64)) == nil)
+        #expect(ledger.report(showingEntry: 2, hash: String(repeating: "a", count: 64)) == nil)
     }
 }

@@ -43,7 +43,7 @@ extension World {
                     if let chain { chain } else { try scripted.chain(of: name, label: label) }
                 label = scripted.purchases[name]?.last { $0.chain == concerned }?.label
                 replaced = (concerned, chains[concerned])
-                takeOver(chain: concerned)
+                adoptEntries(chain: concerned)
             }
             try perform(
                 ScriptedStep(
@@ -73,7 +73,7 @@ extension World {
     }
 
     /// From now on nothing about the purchase is decided by chance, so that a step has its effect.
-    private mutating func takeOver(chain index: Int) {
+    private mutating func adoptEntries(chain index: Int) {
         guard !chains[index].isScripted, !chains[index].isFamilyShared else { return }
         chains[index].isScripted = true
         chains[index].paymentFails = chains[index].event == .billingFailure

@@ -21,7 +21,7 @@ package struct Case: Hashable, Sendable {
     package var history: HistoryReading?
     /// Rows stored under the id of a later transaction of a subscription in the answer, by the
     /// original transaction id of that subscription.
-    package var standIns: [String: [SubscriptionKey]]
+    package var aliasRows: [String: [SubscriptionKey]]
     /// Rows of subscriptions in the answer that stand under apps whose rows the run does not read, by
     /// original transaction id.
     package var underOtherApps: [String: SubscriptionKey]
@@ -33,7 +33,7 @@ package struct Case: Hashable, Sendable {
         self.askedID = askedID
         self.asked = asked
         self.held = []
-        self.standIns = [:]
+        self.aliasRows = [:]
         self.underOtherApps = [:]
         self.historyUnknowns = []
     }

@@ -17,7 +17,7 @@ package struct Policy: Hashable, Sendable {
     package var apps: [AppIdentity]
     /// Bundles that are not configured but are asked about: so few rows name them that they are
     /// probably wrong values, not another app's rows.
-    package var strayBundles: Set<String> = []
+    package var unconfiguredBundles: Set<String> = []
     /// What the company's own table keeps, where a mapping says so.
     package var kept = KeptColumns()
     /// When a run, or `trueup restored`, noticed last that the tables had been restored: nobody is
@@ -107,14 +107,14 @@ package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionRe
 package func appToAsk(about row: LocalSubscription, policy: Policy) -> AppIdentity? {
     let apps = policy.apps.filter { $0.environment.rawValue == row.key.environment }
     return apps.first { $0.bundleID == row.key.bundleID }
-        ?? (policy.strayBundles.contains(row.key.bundleID) ? apps.min() : nil)
+        ?? (policy.unconfiguredBundles.contains(row.key.bundleID) ? apps.min() : nil)
 }
 
 /// The bundles that are not configured and that only a few rows name.
 ///
 /// Many rows mean another app, or wrong settings: asking about each would cost calls and prove
 /// nothing.
-package func strayBundles(among table: [AppRows], apps: [AppIdentity]) -> Set<String> {
+package func unconfiguredBundles(among table: [AppRows], apps: [AppIdentity]) -> Set<String> {
     let mostRows = 100
     let largestShare = 0.05
     let all = Double(table.reduce(0) { $0 + $1.rows })

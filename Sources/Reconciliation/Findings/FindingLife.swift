@@ -4,7 +4,7 @@ package import Subscriptions
 package struct FindingExamination: Hashable, Sendable {
     /// How the checkpoint left a row: checked to a depth, or inserted as Apple states it.
     package enum Row: Hashable, Sendable {
-        case checked(LookDepth)
+        case checked(ExaminationDepth)
         case inserted
     }
 
@@ -119,7 +119,7 @@ extension RememberedFinding {
     /// How much of a row must have been examined to show that the finding is gone.
     ///
     /// A kind that this version does not know counts as one about Apple's statement.
-    private var neededDepth: LookDepth { knownKind?.neededLook ?? .statement }
+    private var neededDepth: ExaminationDepth { knownKind?.neededExamination ?? .statement }
 
     fileprivate var isAboutNotification: Bool {
         knownKind == .notificationMissed || knownKind == .notificationLost

@@ -264,7 +264,7 @@ extension CaseContext {
             draft.verdict = conclusion.verdict
             draft.differences = conclusion.differences
             draft.absence = conclusion.absence
-            draft.suspectUntil = nextLook(at: scoped, after: conclusion.absence)
+            draft.suspectUntil = nextCheck(at: scoped, after: conclusion.absence)
         } else if let answer, answer.contains(row.key.originalTransactionID),
             let stated = answer.statement(about: row.key.originalTransactionID)
         {
@@ -325,8 +325,8 @@ extension CaseContext {
         }
         draft.verdict = .match
         draft.comparison = comparison
-        if !comparison.scoped.standIns.isEmpty || isTrueOriginal(comparison.row) {
-            draft.veto = VetoCause.standIn
+        if !comparison.scoped.aliasRows.isEmpty || isTrueOriginal(comparison.row) {
+            draft.veto = VetoCause.aliasRow
         }
         draft.add(AllRules.blocking.flatMap { $0.differences(in: comparison).found(by: $0) })
         draft.add(AllRules.beside.flatMap { $0.differences(in: comparison).found(by: $0) })

@@ -34,7 +34,7 @@ struct OutcomeDraft: Sendable {
     }
 
     /// How much of the row was examined.
-    var look: LookDepth {
+    var examined: ExaminationDepth {
         // Nothing that was found about such a row before is true of it any longer.
         if verdict == .excluded(.seatMember) { return .periods }
         guard verdict == .match || verdict == .discrepancy else { return .nothing }
@@ -212,7 +212,7 @@ extension LocalSubscription {
 extension CaseContext {
     /// The beginning of the next UTC day, while further days must confirm that Apple does not find
     /// the row; `nil` when nothing is to be confirmed.
-    func nextLook(at scoped: ScopedRow, after absence: AbsenceObservation) -> Timestamp? {
+    func nextCheck(at scoped: ScopedRow, after absence: AbsenceObservation) -> Timestamp? {
         guard case .absent(let day) = absence,
             AbsenceRecord.after(scoped.absence, day: day).distinctDays
                 < policy.notFoundConfirmations
@@ -229,7 +229,7 @@ extension OutcomeDraft {
     func outcome(policy: Policy) -> RowOutcome {
         var outcome = RowOutcome(key: key, verdict: verdict)
         outcome.absence = absence
-        outcome.look = look
+        outcome.examined = examined
         outcome.isDoubtful = isDoubtful
         var kept = differences.filter { policy.reports($0.kind) }
         var payloads: [SignedPayload] = []

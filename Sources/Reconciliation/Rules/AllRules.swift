@@ -46,7 +46,7 @@ enum AllRules {
 
     /// What prevents the insert of a missing subscription.
     static let writeVetoes: [any WriteVeto] = [
-        ForeignTokenVeto(), DisputedCustomerVeto(), StandInVeto(),
+        ForeignTokenVeto(), DisputedCustomerVeto(), AliasRowVeto(),
         DisplacementVeto(), OtherAppVeto(), InsertVeto(),
     ]
 

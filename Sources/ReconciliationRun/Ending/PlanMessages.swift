@@ -258,7 +258,7 @@ package struct PlannedEnding: Hashable, Sendable {
         let sentence =
             sentences.joined(separator: " ") + " plan.json names them all (fate \"stale\")."
         let newPlan = "Make a new plan: \(commands.newPlan)"
-        switch unwritten.standingAsPlanned {
+        switch unwritten.asPlanned {
         case 0: return [sentence + " " + newPlan]
         case count(.stale):
             return [sentence + " The table has all these values already: nothing is left to do."]

@@ -54,9 +54,9 @@ final class Inquirer: Sendable {
             note(statuses, of: app)
             item.statuses = statuses
             item.held = try await heldRows(besides: row, in: statuses)
-            let missing = StandInSearch.missing(in: item).map(\.originalTransactionID)
+            let missing = AliasRowSearch.missing(in: item).map(\.originalTransactionID)
             if !missing.isEmpty {
-                item.standIns = try await StandInSearch(rows: rows).known(around: item)
+                item.aliasRows = try await AliasRowSearch(rows: rows).known(around: item)
                 item.underOtherApps = try await rows.rowsOfUnreadApps(holding: missing)
             }
             for _ in 0..<RunLimits.furtherQuestionsPerCase {
@@ -145,8 +145,8 @@ final class Inquirer: Sendable {
             tally.note(history)
             item.history = history
             item.historyUnknowns = reading.unknowns
-            let listed = try await StandInSearch(rows: rows).listed(in: item)
-            item.standIns.merge(listed) { $0 + $1 }
+            let listed = try await AliasRowSearch(rows: rows).listed(in: item)
+            item.aliasRows.merge(listed) { $0 + $1 }
             return reading.revision
         }
     }

@@ -25,7 +25,7 @@ struct RowReader: Sendable {
     }
 
     /// Rows with what is noted about them, in the same order.
-    func withNotes(_ held: [HeldRow]) async throws(StoreError) -> [ScopedRow] {
+    func withNotes(_ held: [StoredSubscription]) async throws(StoreError) -> [ScopedRow] {
         guard !held.isEmpty else { return [] }
         let notes = try await store.notes(about: held.map(\.row.key))
         return held.map { ScopedRow($0, notes[$0.row.key] ?? RowNotes()) }
@@ -33,7 +33,7 @@ struct RowReader: Sendable {
 
     /// The rows that stand under ids of later transactions of these original transaction ids, as far
     /// as an earlier look found any; by true original id.
-    func standIns(
+    func aliasRows(
         of originalTransactionIDs: [String], in app: AppIdentity
     ) async throws(StoreError) -> [String: [SubscriptionKey]] {
         let keys = Set(originalTransactionIDs).map {
@@ -41,8 +41,8 @@ struct RowReader: Sendable {
         }
         return Dictionary(
             try await store.notes(about: keys)
-                .filter { !$0.value.standIns.isEmpty }
-                .map { ($0.key.originalTransactionID, $0.value.standIns) },
+                .filter { !$0.value.aliasRows.isEmpty }
+                .map { ($0.key.originalTransactionID, $0.value.aliasRows) },
             uniquingKeysWith: { first, _ in first })
     }
 }
@@ -52,14 +52,14 @@ struct RowReader: Sendable {
 ///
 /// No status answer contains such an id, so before a subscription is inserted these rows are
 /// searched.
-struct StandInSearch: Sendable {
+struct AliasRowSearch: Sendable {
     let rows: RowReader
 
     /// What earlier looks found, and rows under the ids before a migration.
     func known(around item: Case) async throws(StoreError) -> [String: [SubscriptionKey]] {
         let missing = Self.missing(in: item)
         guard !missing.isEmpty else { return [:] }
-        var found = try await rows.standIns(
+        var found = try await rows.aliasRows(
             of: missing.map(\.originalTransactionID), in: item.app)
         let before = missing.compactMap(\.transaction.previousOriginalTransactionID)
         guard !before.isEmpty else { return found }

@@ -140,7 +140,7 @@ struct NotifiedSubscriptions {
 
     func sort(
         _ notifications: [RecordedNotification]
-    ) async throws -> (settled: [RowOutcome], owed: [OwedQuestion]) {
+    ) async throws -> (settled: [RowOutcome], owed: [NewQuestion]) {
         let newest = Self.newest(of: notifications)
         let rows = try await context.rows.rows(holding: Array(newest.keys))
         let held = Dictionary(
@@ -150,7 +150,7 @@ struct NotifiedSubscriptions {
         var policy = context.job.policy
         policy.now = context.clock.now()
         var settled: [RowOutcome] = []
-        var owed: [OwedQuestion] = []
+        var owed: [NewQuestion] = []
         for (id, notification) in newest {
             let row = held[id]
             if let row, Self.isPast(notification, for: row) { continue }
@@ -159,7 +159,7 @@ struct NotifiedSubscriptions {
                 continue
             }
             owed.append(
-                OwedQuestion(
+                NewQuestion(
                     key: SubscriptionKey(app: app, originalTransactionID: id),
                     restsOn: notification.statedDate,
                     isEntitling: row?.row.isEntitling ?? false))

@@ -42,7 +42,7 @@ struct RecoverStep {
             return outcome
         }
         let moved =
-            context.header.worksOffAgenda
+            context.header.worksOffQueue
             ? plan.watermark(afterReading: outcome.unverifiable) : nil
         let read = NotificationWindow(start: plan.window.start, end: plan.readThrough)
         try await context.store.finishRecovery(
@@ -128,7 +128,7 @@ struct RecoverStep {
         }
         var recorded = RecordedPage(
             fresh: fresh, findings: found, traced: traced,
-            intoInbox: context.header.worksOffAgenda)
+            intoInbox: context.header.worksOffQueue)
         let questions = NotifiedSubscriptions(context: context, app: app)
         (recorded.settled, recorded.owed) = try await questions.sort(fresh)
         try await context.store.record(

@@ -49,10 +49,11 @@ struct RunContext: Sendable {
     }
 
     /// The same, knowing which bundles of the table no app is configured for.
-    func knowingStrayBundles() async throws -> RunContext {
+    func withUnconfiguredApps() async throws -> RunContext {
         let table = try await store.rowsByApp()
         var context = self
-        context.job.policy.strayBundles = strayBundles(among: table, apps: job.policy.apps)
+        context.job.policy.unconfiguredBundles = unconfiguredBundles(
+            among: table, apps: job.policy.apps)
         return context
     }
 

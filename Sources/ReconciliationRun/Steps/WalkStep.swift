@@ -42,7 +42,7 @@ struct WalkStep: QuestionSource {
 
     /// The rows of a page that neither the pass nor an earlier run of the round has settled, with
     /// what is noted about them.
-    private func unsettled(among page: [HeldRow]) async throws -> [ScopedRow] {
+    private func unsettled(among page: [StoredSubscription]) async throws -> [ScopedRow] {
         let settled = try await context.store.settled(
             among: page.map(\.row.key), in: context.pass)
         let rows = try await context.rows.withNotes(

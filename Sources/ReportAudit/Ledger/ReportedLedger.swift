@@ -93,7 +93,7 @@ package struct ReportedLedger {
 
 extension ReportedLedger {
     /// A run whose report shows an entry.
-    package struct Shower: Sendable {
+    package struct ShowingReport: Sendable {
         package let runID: String
         fileprivate let folder: String
     }
@@ -111,13 +111,13 @@ extension ReportedLedger {
     ///   - number: The entry's.
     ///   - hash: As the ledger has it.
     /// - Returns: `nil` where no report at hand shows it.
-    package func shower(ofEntry number: Int64, hash: String) -> Shower? {
+    package func report(showingEntry number: Int64, hash: String) -> ShowingReport? {
         guard self.hash(ofEntry: number)?.isSame(as: hash) == true,
             let path = path(ofEntry: number), path.hasSuffix("/" + CorrectionCheck.name)
         else { return nil }
         let folder = String(path.dropLast(CorrectionCheck.name.count + 1))
         guard let name = folder.split(separator: "/").last else { return nil }
-        return Shower(runID: String(name), folder: folder)
+        return ShowingReport(runID: String(name), folder: folder)
     }
 
     /// A payload in a run's report.
@@ -126,7 +126,7 @@ extension ReportedLedger {
     ///   - digest: SHA-256 in hexadecimal.
     ///   - shower: The run.
     /// - Returns: `nil` where its report has neither the payload nor a tombstone.
-    package func payload(_ digest: String, shownBy shower: Shower) -> ShownPayload? {
+    package func payload(_ digest: String, shownBy shower: ShowingReport) -> ShownPayload? {
         guard let lines = try? EvidenceLines(folder: shower.folder) else { return nil }
         if let jws = try? lines.payload(digest) {
             return .jws(String(decoding: jws, as: UTF8.self))

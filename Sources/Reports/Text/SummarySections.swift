@@ -379,7 +379,7 @@ extension SummarySections {
             )
         }
         // What is corrected every night comes back every night, until its cause is corrected.
-        for cause in summary.conclusion.causes where cause.isMendedAgain {
+        for cause in summary.conclusion.causes where cause.isFixedAgain {
             sentences.append(
                 "\(cause.cause): also on \(cause.earlierDays) of the 7 days before. Mend the cause; "
                     + "correcting the rows each night hides it.")
@@ -395,7 +395,7 @@ extension SummarySections {
 
 extension CauseCluster {
     /// Whether a recurring failure, of delivery or of our own, is only corrected row by row.
-    fileprivate var isMendedAgain: Bool {
+    fileprivate var isFixedAgain: Bool {
         guard earlierDays > 0, let delivery, delivery != .unknown else { return false }
         return corrections + notifications > 0
     }

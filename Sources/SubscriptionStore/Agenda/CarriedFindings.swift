@@ -75,7 +75,7 @@ struct CarriedFindings {
     }
 
     private static let isRepeatedAsOpen = """
-        f.pass_id = ?1 AND f.is_carried = \(OwedFindings.mark) AND f.superseded_by IS NULL
+        f.pass_id = ?1 AND f.is_carried = \(UnpublishedFindings.mark) AND f.superseded_by IS NULL
             AND f.action NOT IN ('corrected', 'inserted', 'recovered')
             AND f.kind NOT IN \(OpenFindings.kindsOfNotifications)
         """
@@ -92,7 +92,7 @@ struct FindingQuestions: Sendable {
         let reason = QuestionReason.heldBack
         try db.execute(
             sql: """
-                \(AgendaLines.insertion)
+                \(QuestionQueue.insertion)
                 SELECT s.bundle_id, s.environment, s.original_transaction_id, ?1, ?2, ?3, 0
                 FROM trueup_findings AS h
                 JOIN subscriptions AS s ON s.bundle_id = h.bundle_id
@@ -104,10 +104,10 @@ struct FindingQuestions: Sendable {
                         WHERE j.finding_id = h.finding_id AND j.job = ?6)
                     AND \(OpenFindings.isOfAnApp(narrowing: "?7"))
                     AND \(condition)
-                \(AgendaLines.wakingUp)
+                \(QuestionQueue.wakingUp)
                 """,
             arguments: [
-                reason.rank, AgendaLine.turn(reason, isEntitling: true),
+                reason.rank, QueuedQuestion.priority(reason, isEntitling: true),
                 run.started.unixMilliseconds, first, next ?? "~", run.job,
                 TextList.encode(run.narrowing),
             ])
@@ -120,14 +120,14 @@ struct FindingQuestions: Sendable {
 ///
 /// Their lines left it when nothing was to be corrected, and the row gives no other reason to ask.
 /// It is done before the run is recorded: what a killed process leaves, the next run does again.
-struct FindingsDecidedAnew: Sendable {
+struct FindingsUnderNewSettings: Sendable {
     let run: RunHeader
 
     private var narrowing: String { TextList.encode(run.narrowing) }
 
     /// Whether the run decides by other settings than the one of its kind before it.
     func isNeeded(_ db: Database) throws -> Bool {
-        guard run.worksOffAgenda else { return false }
+        guard run.worksOffQueue else { return false }
         let before = try String.fetchOne(
             db,
             sql: """
@@ -145,7 +145,7 @@ struct FindingsDecidedAnew: Sendable {
             from: first, where: "h.kind IN (\(Self.kinds))", db)
     }
 
-    private static let kinds = FindingKind.allCases.filter(\.isMendedByAnswer)
+    private static let kinds = FindingKind.allCases.filter(\.isFixedByAnswer)
         .map { "'\($0.rawValue)'" }.joined(separator: ", ")
 }
 
@@ -173,7 +173,7 @@ struct FindingsOfChecks: Sendable {
     /// A check over every row looks at all of them anyway.
     func isNeeded(_ db: Database) throws -> Bool {
         guard run.judgesRows, run.leavesOutNothingOfItsApps,
-            run.worksOffAgenda || !run.coversEveryRow
+            run.worksOffQueue || !run.coversEveryRow
         else { return false }
         return try Bool.fetchOne(
             db,

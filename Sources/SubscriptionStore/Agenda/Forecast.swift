@@ -27,7 +27,7 @@ extension SQLiteStore {
                     var questions = ForecastQuestions(
                         db: db, now: run.started, apps: Set(apps), place: place,
                         passID: try PassOpening(db: db, run: run).adoptable())
-                    try questions.addOwed()
+                    try questions.addPending()
                     switch scope {
                     case .owed: break
                     case .delta(let request):
@@ -77,7 +77,7 @@ private struct ForecastQuestions {
 
     // MARK: What is owed
 
-    mutating func addOwed() throws {
+    mutating func addPending() throws {
         let lines = try Row.fetchCursor(
             db,
             sql: """
@@ -168,7 +168,7 @@ private struct ForecastQuestions {
         repeat {
             let chunk = try scan.chunk(after: position, db)
             quiet += chunk.quiet.count
-            for line in chunk.lines { try askUnlessOwed(line.key, because: line.reason) }
+            for line in chunk.lines { try askUnlessPending(line.key, because: line.reason) }
             for key in chunk.quiet { draw.offer(key) }
             if draw.mayTakeEarly { drawn += try askAbout(sample: draw.take()) }
             position = chunk.next
@@ -179,11 +179,11 @@ private struct ForecastQuestions {
     }
 
     private mutating func askAbout(sample keys: [SubscriptionKey]) throws -> Int {
-        for key in keys { try askUnlessOwed(key, because: .sample) }
+        for key in keys { try askUnlessPending(key, because: .sample) }
         return keys.count
     }
 
-    private mutating func askUnlessOwed(
+    private mutating func askUnlessPending(
         _ key: SubscriptionKey, because reason: QuestionReason
     ) throws {
         let isOwed = try Bool.fetchOne(

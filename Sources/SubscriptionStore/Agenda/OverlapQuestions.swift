@@ -104,10 +104,11 @@ struct OverlapQuestions: Sendable {
     private func ask(_ key: SubscriptionKey, _ db: Database) throws {
         let reason = QuestionReason.heldBack
         try db.cachedStatement(
-            sql: "\(AgendaLines.insertion) VALUES (?, ?, ?, ?, ?, ?, 0) \(AgendaLines.wakingUp)"
+            sql: "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 0) \(QuestionQueue.wakingUp)"
         ).execute(
             arguments: key.arguments + [
-                reason.rank, AgendaLine.turn(reason, isEntitling: true), started.unixMilliseconds,
+                reason.rank, QueuedQuestion.priority(reason, isEntitling: true),
+                started.unixMilliseconds,
             ])
     }
 }

@@ -28,7 +28,7 @@ struct ScheduledPass {
         counts.due = try byReason(
             """
             SELECT turn / 2, count(*) FROM trueup_pass_questions
-            WHERE pass_id = ? AND turn >= \(AgendaLines.firstDueTurn) GROUP BY 1
+            WHERE pass_id = ? AND turn >= \(QuestionQueue.firstDuePriority) GROUP BY 1
             """)
         return counts
     }
@@ -108,7 +108,7 @@ struct ScheduledPass {
             SELECT turn / 2 AS reason, bundle_id, environment, original_transaction_id
             FROM trueup_pass_questions WHERE pass_id = ?1
             UNION SELECT reason, bundle_id, environment, original_transaction_id
-            FROM trueup_agenda WHERE \(AgendaLines.isForThisRun())) AS q
+            FROM trueup_agenda WHERE \(QuestionQueue.isForThisRun())) AS q
         WHERE NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p WHERE p.pass_id = ?1
             AND p.bundle_id = q.bundle_id AND p.environment = q.environment
             AND p.original_transaction_id = q.original_transaction_id

@@ -15,7 +15,7 @@ struct TableScan: Sendable {
 
     struct Chunk: Sendable {
         var rows = 0
-        var lines: [AgendaLine] = []
+        var lines: [QueuedQuestion] = []
         var quiet: [SubscriptionKey] = []
         /// Where the next chunk begins; `nil` at the end of the table.
         var next: StoredKey?
@@ -74,9 +74,9 @@ struct TableScan: Sendable {
                 continue
             }
             chunk.lines.append(
-                AgendaLine(
+                QueuedQuestion(
                     key: key, reason: reason,
-                    turn: AgendaLine.turn(reason, isEntitling: isEntitling)))
+                    priority: QueuedQuestion.priority(reason, isEntitling: isEntitling)))
         }
         return chunk
     }
@@ -215,7 +215,7 @@ struct ChangedPeriods {
     let db: Database
 
     private static let kinds: String = {
-        let kinds = FindingKind.allCases.filter { $0.neededLook == .periods }
+        let kinds = FindingKind.allCases.filter { $0.neededExamination == .periods }
         return "(" + kinds.map { "'\($0.rawValue)'" }.joined(separator: ", ") + ")"
     }()
 
@@ -256,7 +256,7 @@ struct ChangedPeriods {
             let key = SubscriptionKey(row, at: 0)
             let agreed = PeriodsDigest(
                 periods: row.number(at: 3) ?? 0, sha256: row.requiredText(at: 4))
-            if try PeriodsDigest(HeldRows(db: db).periods(of: key)) != agreed {
+            if try PeriodsDigest(StoredSubscriptions(db: db).periods(of: key)) != agreed {
                 changed.insert(key)
             }
         }
@@ -290,7 +290,7 @@ struct ChangedPeriods {
             // `price:` or `currency:`, and the transaction.
             let column = row.requiredText(at: 4).prefix { $0 != ":" }
             let value = try FieldValueText.value(row.requiredText(at: 5))
-            if try StandingRow.period(period, db)?[String(column)] != value {
+            if try CurrentRow.period(period, db)?[String(column)] != value {
                 changed.insert(key)
             }
         }

@@ -62,7 +62,7 @@ package struct BooksCopy: Sendable {
     }
 
     /// Whether books stand on the server.
-    package func standsThere() throws(StoreError) -> Bool { try server.state() != nil }
+    package func hasBooksOnServer() throws(StoreError) -> Bool { try server.state() != nil }
 
     /// Puts the file's books on the server, in place of those that stand there.
     ///
@@ -111,7 +111,7 @@ package struct BooksCopy: Sendable {
     /// - Throws: `.schema` for every file that is not known to be a copy of these books: nothing else
     ///   may be replaced.
     private func mark(ofBooks identity: String) throws(StoreError) -> BooksState? {
-        try refuseWhatIsNoFile()
+        try requireRegularFile()
         let file = DatabaseFile(path: path)
         guard file.exists, !file.isEmpty else { return nil }
         let (state, own): (BooksState?, String?)
@@ -132,13 +132,13 @@ package struct BooksCopy: Sendable {
             throw file.openingFailure(error, doing: "reading the copy of the books at \(path)")
         }
         guard let state, state.identity == identity else {
-            throw own == identity ? wentOn : foreign
+            throw own == identity ? changedInThisFile : foreign
         }
         return state
     }
 
     /// It would be removed: a device, a folder, or a link, which then leads nowhere any more.
-    private func refuseWhatIsNoFile() throws(StoreError) {
+    private func requireRegularFile() throws(StoreError) {
         var facts = stat()
         guard unsafe lstat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG else { return }
         throw .schema(
@@ -154,7 +154,7 @@ package struct BooksCopy: Sendable {
                 + "(postgres:NAME) and run `trueup init`.")
     }
 
-    private var wentOn: StoreError {
+    private var changedInThisFile: StoreError {
         .schema(
             "\(path) holds the books in \(server.place) as they went on in this file alone. It was left "
                 + "as it is. Where the file is right, delete the line of those books in the table "

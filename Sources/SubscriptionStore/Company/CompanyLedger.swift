@@ -35,7 +35,7 @@ extension SQLiteStore {
     /// - Parameter company: The table that the rows here are a copy of.
     /// - Returns: The first entry that the next run takes over; `nil` where the books have all.
     /// - Throws: `.schema` where it does not continue the books, so that no run would take it over.
-    package func entryToTakeOver(from company: CompanyLink) async throws(StoreError) -> Int64? {
+    package func entryToAdopt(from company: CompanyLink) async throws(StoreError) -> Int64? {
         let (after, head) = try await read("reading the ledger's end") { db in
             let head = try Ledger(db: db).head()
             return (try Self.newestMapped(db)?.number ?? head.number, head)
@@ -47,7 +47,7 @@ extension SQLiteStore {
         // What comes before it and is not there, a run takes from the reports.
         guard next.number == head.number &+ 1 else { return head.number &+ 1 }
         do {
-            try EntryTakeOver.refuse(next.ledgerEntry(), behind: head, of: company.mapping)
+            try EntryAdoption.refuse(next.ledgerEntry(), behind: head, of: company.mapping)
         } catch {
             throw StoreError(error, doing: "reading the ledger beside \(company.mapping.table)")
         }
@@ -62,7 +62,7 @@ extension SQLiteStore {
     ///     a declared restore lost, and the books were put back to before that, those come from the
     ///     reports: the next entry there proves them by their hash.
     /// - Throws: `.schema` where the company's database lacks an entry that the books have.
-    func takeOver(
+    func adoptEntries(
         from company: CompanyLink, filling shown: (Int64) -> String?
     ) async throws(StoreError) {
         if let gap = try await gap(inLedgerOf: company) { throw .schema(gap) }
@@ -73,7 +73,7 @@ extension SQLiteStore {
             let head = try ledgerHead().number
             if first.number > head &+ 1 {
                 let last = min(first.number &- 1, head &+ Int64(Self.entriesPerPage))
-                try await takeOver(
+                try await adoptEntries(
                     try Self.lines((head &+ 1)...last, shown, of: company), of: company)
                 continue
             }
@@ -83,17 +83,17 @@ extension SQLiteStore {
                 page.removeSubrange(index...)
                 break
             }
-            try await takeOver(page, of: company)
+            try await adoptEntries(page, of: company)
             after = page.last?.number ?? after
         }
     }
 
-    private func takeOver(
+    private func adoptEntries(
         _ entries: [CompanyLedgerEntry], of company: CompanyLink
     ) async throws(StoreError) {
         try await write("taking over corrections of a run that was killed") { [naming] db in
-            let takeOver = EntryTakeOver(db: db, mapping: company.mapping, naming: naming)
-            for entry in entries { try takeOver.take(entry.ledgerEntry()) }
+            let adoptEntries = EntryAdoption(db: db, mapping: company.mapping, naming: naming)
+            for entry in entries { try adoptEntries.take(entry.ledgerEntry()) }
         }
     }
 
@@ -291,7 +291,7 @@ extension SQLiteStore {
                     try vault.store(payload, of: (key.bundleID, key.environment))
                 }
                 for tombstone in recovered.tombstones {
-                    try vault.bury(
+                    try vault.insertTombstone(
                         tombstone.digest.hexadecimal, at: tombstone.erasedAt,
                         because: tombstone.reason)
                 }
@@ -327,13 +327,13 @@ extension SQLiteStore {
     ///   lacks because it was restored itself.
     /// - Returns: The entries; `nil` for none, and without such a table.
     /// - Throws: `.schema` where it is the company's database that lacks entries.
-    package func takeOverCompanyEntries(
+    package func adoptCompanyEntries(
         filling shown: (Int64) -> String?
     ) async throws(StoreError) -> ClosedRange<Int64>? {
         guard let company else { return nil }
         _ = try await beginRefresh(of: company)
         let before = try ledgerHead().number
-        try await takeOver(from: company, filling: shown)
+        try await adoptEntries(from: company, filling: shown)
         let now = try ledgerHead().number
         return now > before ? (before &+ 1)...now : nil
     }
@@ -343,7 +343,7 @@ extension SQLiteStore {
 /// killed between the two, or the connection was lost.
 ///
 /// What was written stands; the books get the same entry, so that it is reported and can be undone.
-struct EntryTakeOver {
+struct EntryAdoption {
     let db: Database
     let mapping: TableMapping
     let naming: EventNaming?
@@ -351,13 +351,13 @@ struct EntryTakeOver {
     func take(_ entry: LedgerEntry) throws {
         let head = try Ledger(db: db).head()
         try Self.refuse(entry, behind: head, of: mapping)
-        try Ledger(db: db).takeOver(entry)
+        try Ledger(db: db).adoptEntries(entry)
         // A declared break changes no row.
         guard entry.changes.table == .subscriptions else { return }
         try changeCopy(by: entry)
         try settlePlanned(entry)
         try OutboxWriter(db: db, naming: naming).append(entry)
-        if let undone = entry.undoOf { try TakenBackCorrection(db: db, entry: undone).note() }
+        if let undone = entry.undoOf { try RevertedCorrection(db: db, entry: undone).note() }
     }
 
     /// Refuses an entry that does not continue the books.

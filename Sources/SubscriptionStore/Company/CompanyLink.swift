@@ -104,7 +104,7 @@ final class CompanyRefusals: Sendable {
 /// The corrections of one transaction of the books, written to the company's table in one
 /// transaction of its database, which commits first.
 ///
-/// Killed between the two commits, the company's ledger has entries that ours lacks: `EntryTakeOver`
+/// Killed between the two commits, the company's ledger has entries that ours lacks: `EntryAdoption`
 /// takes them over before anything else is written.
 final class CompanyUnit {
     let db: Database

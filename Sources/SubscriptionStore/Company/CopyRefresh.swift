@@ -350,7 +350,7 @@ extension SQLiteStore {
             try company.database.check(mayWrite: mode == .apply)
         }
         let refresh = try await beginRefresh(of: company)
-        try await takeOver(from: company, filling: shown)
+        try await adoptEntries(from: company, filling: shown)
         let apps = apps?.sorted()
         company.unread.reading(apps)
         let expected = try await expectedRows(of: apps)

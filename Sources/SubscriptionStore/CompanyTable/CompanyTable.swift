@@ -11,13 +11,13 @@ extension SQLiteStore {
     /// The next rows in key order; fewer than `limit` only at the end of the table.
     package func rows(
         after key: SubscriptionKey?, limit: Int
-    ) async throws(StoreError) -> [HeldRow] {
+    ) async throws(StoreError) -> [StoredSubscription] {
         let position: StoredKey? =
-            if let key { await unspeakableKeys.stored(as: key) } else { nil }
+            if let key { await nonUTF8Keys.stored(as: key) } else { nil }
         let page = try await read("reading rows to judge") { db in
-            try HeldRows(db: db).page(after: position, limit: limit)
+            try StoredSubscriptions(db: db).page(after: position, limit: limit)
         }
-        if !page.unspeakable.isEmpty { await unspeakableKeys.add(page.unspeakable) }
+        if !page.unspeakable.isEmpty { await nonUTF8Keys.add(page.unspeakable) }
         return page.rows
     }
 
@@ -41,9 +41,9 @@ extension SQLiteStore {
     /// The rows held under these original transaction ids in any app and environment, by key.
     package func rows(
         holding originalTransactionIDs: [String]
-    ) async throws(StoreError) -> [HeldRow] {
+    ) async throws(StoreError) -> [StoredSubscription] {
         try await read("reading rows by original transaction id") { db in
-            let rows = HeldRows(db: db)
+            let rows = StoredSubscriptions(db: db)
             return try Set(originalTransactionIDs).flatMap(rows.holding)
                 .sorted { $0.row.key < $1.row.key }
         }
@@ -128,7 +128,7 @@ extension SQLiteStore {
 
 /// Reads the company's rows with their periods and duplicates, which are asked for only where the
 /// row says that there are any.
-struct HeldRows {
+struct StoredSubscriptions {
     let db: Database
 
     /// More other rows than these are not listed: they make nothing clearer.
@@ -161,7 +161,7 @@ struct HeldRows {
 
     func page(
         after position: StoredKey?, limit: Int
-    ) throws -> (rows: [HeldRow], unspeakable: [SubscriptionKey: StoredKey]) {
+    ) throws -> (rows: [StoredSubscription], unspeakable: [SubscriptionKey: StoredKey]) {
         let start = position ?? .first
         // Everything sorts at or after the empty key, which is a key like any other.
         let relation = position == nil ? ">=" : ">"
@@ -181,7 +181,7 @@ struct HeldRows {
         return (rows, unspeakable)
     }
 
-    func holding(_ originalTransactionID: String) throws -> [HeldRow] {
+    func holding(_ originalTransactionID: String) throws -> [StoredSubscription] {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT \(Self.columns) FROM subscriptions AS s
@@ -193,7 +193,7 @@ struct HeldRows {
     private func collect(
         _ statement: Statement, _ arguments: StatementArguments,
         _ look: (Row, SubscriptionKey) throws -> Void = { _, _ in }
-    ) throws -> [HeldRow] {
+    ) throws -> [StoredSubscription] {
         var found: [Found] = []
         let cursor = try Row.fetchCursor(statement, arguments: arguments)
         let first = LocalSubscription.columnCount
@@ -207,7 +207,7 @@ struct HeldRows {
         }
         return try found.map { item in
             let periods = item.hasPeriods ? try periods(of: item.row.key) : []
-            return HeldRow(
+            return StoredSubscription(
                 row: item.row, duplicates: item.hasDuplicates ? try duplicates(of: item.row) : [],
                 periods: periods, periodsDigest: PeriodsDigest(periods))
         }
@@ -392,7 +392,7 @@ struct StoredKey: Hashable, Sendable {
 /// The stored bytes of keys that text does not carry, by what they read as.
 ///
 /// There are hardly ever any; each is a row that somebody damaged.
-actor UnspeakableKeys {
+actor NonUTF8Keys {
     private var known: [SubscriptionKey: StoredKey] = [:]
 
     func add(_ keys: [SubscriptionKey: StoredKey]) {

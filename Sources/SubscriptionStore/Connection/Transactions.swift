@@ -16,13 +16,13 @@ extension SQLiteStore {
             throw .inconsistent(
                 "A command that only reads tried to write while \(doing); nothing was written.")
         }
-        try? await Task.sleep(for: courtesy.pause)
-        return try await retried(doing) { [connection, courtesy, mirror] in
+        try? await Task.sleep(for: writeBackoff.pause)
+        return try await retried(doing) { [connection, writeBackoff, mirror] in
             let (value, start) = try await connection.write { db in
                 let start = ContinuousClock.now
                 return (try mirror.committing(db, body), start)
             }
-            courtesy.wrote(from: start, to: .now)
+            writeBackoff.wrote(from: start, to: .now)
             mirror?.settle()
             return value
         }
@@ -91,15 +91,15 @@ extension SQLiteStore {
     func writeOrUndo<Value: Sendable>(
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Result<Value, PlanApplication.Undone> {
-        try? await Task.sleep(for: courtesy.pause)
-        return try await retried(doing) { [connection, courtesy, company, mirror] in
+        try? await Task.sleep(for: writeBackoff.pause)
+        return try await retried(doing) { [connection, writeBackoff, company, mirror] in
             company?.committed.range = nil
             do {
                 let (value, start) = try await connection.write { db in
                     let start = ContinuousClock.now
                     return (try mirror.committing(db, body), start)
                 }
-                courtesy.wrote(from: start, to: .now)
+                writeBackoff.wrote(from: start, to: .now)
                 mirror?.settle()
                 return .success(value)
             } catch let undone as PlanApplication.Undone {
@@ -145,14 +145,14 @@ extension SQLiteStore {
     func blockingWrite<Value>(
         _ doing: String, on connection: DatabaseQueue, _ body: (Database) throws -> Value
     ) throws -> Value {
-        usleep(UInt32(clamping: courtesy.pause.components.attoseconds / 1_000_000_000_000))
+        usleep(UInt32(clamping: writeBackoff.pause.components.attoseconds / 1_000_000_000_000))
         for attempt in 1... {
             do {
                 let (value, start) = try connection.write { db in
                     let start = ContinuousClock.now
                     return (try mirror.committing(db, body), start)
                 }
-                courtesy.wrote(from: start, to: .now)
+                writeBackoff.wrote(from: start, to: .now)
                 mirror?.settle()
                 return value
             } catch let error as DatabaseError {
@@ -222,7 +222,7 @@ extension Database {
 /// SQLite has no queue: who waits for the lock looks again and again, up to 100 ms apart, and a job
 /// that takes the lock at once after it freed it can be in the way at every look, however short its
 /// transactions. So after each longer one the lock stays free for as long as it was held.
-final class Courtesy: Sendable {
+final class WriteBackoff: Sendable {
     private let last = Mutex<(ended: ContinuousClock.Instant, took: Duration)?>(nil)
 
     func wrote(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant) {
@@ -232,9 +232,9 @@ final class Courtesy: Sendable {
     /// How long to leave the lock alone still.
     var pause: Duration {
         guard let last = last.withLock(\.self),
-            last.took >= .milliseconds(StoreLimits.courteousAfterMilliseconds)
+            last.took >= .milliseconds(StoreLimits.backoffAfterMilliseconds)
         else { return .zero }
-        let turn = min(last.took, .milliseconds(StoreLimits.courtesyMilliseconds))
+        let turn = min(last.took, .milliseconds(StoreLimits.longestBackoffMilliseconds))
         return max(.zero, turn - last.ended.duration(to: .now))
     }
 }
@@ -388,9 +388,9 @@ enum StoreLimits {
     /// The same where each row changes a table and its indexes at random places.
     static let scatteredRowsPerChunk = 500
     /// After a write as long as this or longer others get a turn before the next one.
-    static let courteousAfterMilliseconds = 2
+    static let backoffAfterMilliseconds = 2
     /// The longest turn that others get between two writes.
-    static let courtesyMilliseconds = 20
+    static let longestBackoffMilliseconds = 20
     /// How long a lock is tried for at least: a `status` looks at it for an instant.
     static let lockPatienceMilliseconds = 250
     /// How long to pause between two tries for the lock.

@@ -150,7 +150,7 @@ struct EvidenceErasure {
             let decoded = CompactPayload.Decoded(Data(payload.jws.utf8))
             for inner in decoded.map(CompactPayload.digests) ?? [] {
                 erased += try eraseAlone(inner, because: reason) ? 1 : 0
-                try vault.bury(inner, at: now, because: reason.rawValue)
+                try vault.insertTombstone(inner, at: now, because: reason.rawValue)
             }
         }
         return try eraseAlone(digest, because: reason) ? erased + 1 : erased

@@ -32,7 +32,8 @@ struct EvidenceVault {
         for inner in decoded.map(CompactPayload.digests) ?? [] {
             let tombstone = try tombstone(EvidenceDigest(hexadecimal: inner))
             if let tombstone, tombstone.reason == EvidenceErasure.Reason.customer.rawValue {
-                return try bury(digest, at: tombstone.erasedAt, because: tombstone.reason)
+                return try insertTombstone(
+                    digest, at: tombstone.erasedAt, because: tombstone.reason)
             }
         }
         let compact = decoded.flatMap { CompactPayload(text, $0) }
@@ -51,7 +52,7 @@ struct EvidenceVault {
     }
 
     /// Leaves the tombstone of a payload that is not kept.
-    func bury(_ digest: String, at time: Timestamp, because reason: String) throws {
+    func insertTombstone(_ digest: String, at time: Timestamp, because reason: String) throws {
         try db.cachedStatement(
             sql: """
                 INSERT INTO trueup_evidence (digest, rest, cuts, erased_at, erased_because)

@@ -49,7 +49,7 @@ struct Ledger {
     }
 
     /// Writes an entry that is sealed already.
-    func takeOver(_ entry: LedgerEntry) throws { try insert(entry) }
+    func adoptEntries(_ entry: LedgerEntry) throws { try insert(entry) }
 
     private func seal(_ entry: LedgerEntry) throws -> LedgerEntry {
         var entry = entry

@@ -78,7 +78,7 @@ struct PlanApplication {
         }
         let staging = CorrectionStaging(db: db, run: run)
         guard fate == .stale else { return try staging.note(fate, of: item) }
-        let isLeft = try MovedRow.settle(item, in: run, started: header.started, db)
+        let isLeft = try ChangedRow.settle(item, in: run, started: header.started, db)
         if isLeft {
             let isOutdated = try outdating(item.correction) != nil
             try staging.note(.stale, of: item, isOutdated: isOutdated)
@@ -96,7 +96,7 @@ struct PlanApplication {
         }
         guard try Self.isProven(correction, db) else { return .unproven }
         // What was planned before another row was known to stand for this one no longer holds.
-        guard try correction.undoOf != nil || !isStoodFor(correction) else { return .stale }
+        guard try correction.undoOf != nil || !hasAliasRow(correction) else { return .stale }
         guard try outdating(correction) == nil else { return .stale }
         var other: String?
         if !correction.continuedBy.isEmpty {
@@ -115,7 +115,7 @@ struct PlanApplication {
         try company?.append(entry)
         try OutboxWriter(db: db, naming: naming).append(entry)
         if let undone = correction.undoOf {
-            try TakenBackCorrection(db: db, entry: undone).note()
+            try RevertedCorrection(db: db, entry: undone).note()
         }
         return .applied
     }
@@ -124,8 +124,8 @@ struct PlanApplication {
         try NewestStatements(db: db).outdating(correction, now: now)
     }
 
-    private func isStoodFor(_ correction: PlannedCorrection) throws -> Bool {
-        try !StandIns(db: db).rows(of: correction.subscription).isEmpty
+    private func hasAliasRow(_ correction: PlannedCorrection) throws -> Bool {
+        try !AliasRows(db: db).rows(of: correction.subscription).isEmpty
     }
 
     /// Whether what Apple signed for a correction is still held.

@@ -162,7 +162,7 @@ struct PlanCount {
         let scheduled = try scheduledRows()
         if let scheduled {
             plan.tableCoverage = scheduled
-        } else if try asksOnlyWhatIsOwed() {
+        } else if try asksOnlyWhatIsPending() {
             plan.tableCoverage = plan.tableRows
         } else if let earlier = try rowsOfRoundBefore() {
             plan.tableCoverage = totals.inScope &+ earlier
@@ -210,7 +210,7 @@ struct PlanCount {
 
     /// Whether the pass asks about rows of the whole table, but not about every one: as a job does
     /// that only reads notifications.
-    private func asksOnlyWhatIsOwed() throws -> Bool {
+    private func asksOnlyWhatIsPending() throws -> Bool {
         try Bool.fetchOne(
             db,
             sql: """
@@ -357,7 +357,7 @@ struct PlanStaging {
         if try isWritten(correction) { try staging.note(.applied, ofCorrection: id) }
         // Taken up before, and found moved: what is left to be told of it was decided then.
         guard try fate(ofCorrection: id) != .stale else { return }
-        try copyFindings(mendedBy: number, in: origin, as: id, outcome: correction.subscription)
+        try copyFindings(fixedBy: number, in: origin, as: id, outcome: correction.subscription)
     }
 
     private func fate(ofCorrection id: Int64) throws -> CorrectionFate? {
@@ -392,7 +392,7 @@ struct PlanStaging {
     /// Copies the findings that the correction resolves into the pass that writes it, with the causes
     /// that the run found which made the plan: what it read of Apple's history is no longer there.
     private func copyFindings(
-        mendedBy number: Int64, in origin: RunReference, as id: Int64, outcome: SubscriptionKey
+        fixedBy number: Int64, in origin: RunReference, as id: Int64, outcome: SubscriptionKey
     ) throws {
         let columns = FindingStaging.columns.joined(separator: ", ")
         let values = FindingStaging.columns.map { $0 == "cause" ? Self.foundCause : "f.\($0)" }
@@ -565,8 +565,8 @@ extension SQLiteStore {
                 guard let fate = CorrectionFate(rawValue: columns.requiredText()) else { continue }
                 unwritten.add(fate, of: correction.subscription.originalTransactionID)
                 guard fate == .stale else { continue }
-                if try MovedRow(db: db, correction: correction).standsAsPlanned() {
-                    unwritten.standingAsPlanned += 1
+                if try ChangedRow(db: db, correction: correction).isAsPlanned() {
+                    unwritten.asPlanned += 1
                 } else if columns.text() == UndecidedReason.newerLocally.rawValue,
                     let outdated = try NewestStatements(db: db).outdating(correction, now: now)
                 {

@@ -212,10 +212,10 @@ struct RowChange {
     private func isAsInserted(
         _ key: TransactionKey, of subscription: SubscriptionKey
     ) throws -> Bool {
-        let inserted = StandingRow(
+        let inserted = CurrentRow(
             inserted: correction.changes.before, of: subscription,
             transactionID: key.transactionID)
-        return try StandingRow.period(key, db) == inserted
+        return try CurrentRow.period(key, db) == inserted
     }
 
     private func insert(
@@ -276,13 +276,13 @@ struct RowChange {
 /// Where the row stands as the plan would have left it, somebody was faster and nothing is left of the
 /// finding. Any other such row is asked about again: what the plan knew of it is out of date, and
 /// the last look at it may give the next night no reason of its own.
-struct MovedRow {
+struct ChangedRow {
     let db: Database
     let correction: PlannedCorrection
 
     /// Whether every column that the correction writes has the planned value, or rests on a newer
     /// statement with the same values.
-    func standsAsPlanned() throws -> Bool {
+    func isAsPlanned() throws -> Bool {
         guard correction.undoOf == nil, let standing = try standing() else { return false }
         return correction.changes.named.allSatisfy { column, change in
             let value = standing[column]
@@ -295,11 +295,11 @@ struct MovedRow {
         }
     }
 
-    private func standing() throws -> StandingRow? {
+    private func standing() throws -> CurrentRow? {
         switch correction.target {
-        case .update(let key, _), .insert(let key): return try StandingRow.subscription(key, db)
+        case .update(let key, _), .insert(let key): return try CurrentRow.subscription(key, db)
         case .insertPeriod(let key, let subscription), .updatePeriod(let key, let subscription):
-            let period = try StandingRow.period(key, db)
+            let period = try CurrentRow.period(key, db)
             let owner = TransactionField.originalTransactionID.rawValue
             return period?[owner] == .text(subscription.originalTransactionID) ? period : nil
         case .delete, .deletePeriod: return nil
@@ -326,8 +326,8 @@ struct MovedRow {
                         WHERE pass_id = ? AND plan IS NOT NULL AND undo_of IS NULL)
                     """), arguments: [run.passID])
         guard isOfPlan == true, item.correction.undoOf == nil else { return true }
-        let row = MovedRow(db: db, correction: item.correction)
-        if try row.standsAsPlanned() {
+        let row = ChangedRow(db: db, correction: item.correction)
+        if try row.isAsPlanned() {
             try row.dropFindings(of: item.id, in: run)
             return false
         }
@@ -362,17 +362,17 @@ struct MovedRow {
     private func askAgain(since started: Timestamp) throws {
         let reason = QuestionReason.heldBack
         try db.cachedStatement(
-            sql: "\(AgendaLines.insertion) VALUES (?, ?, ?, ?, ?, ?, 1) \(AgendaLines.wakingUp)"
+            sql: "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 1) \(QuestionQueue.wakingUp)"
         ).execute(
             arguments: correction.subscription.arguments + [
-                reason.rank, AgendaLine.turn(reason, isEntitling: false),
+                reason.rank, QueuedQuestion.priority(reason, isEntitling: false),
                 started.unixMilliseconds,
             ])
     }
 }
 
 /// The columns of one row as they stand, to be compared with what was written there.
-struct StandingRow: Equatable {
+struct CurrentRow: Equatable {
     /// Every column of the table's that is ours and not null, by name.
     var values: [String: FieldValue]
 
@@ -382,7 +382,7 @@ struct StandingRow: Equatable {
 
     subscript(column: String) -> FieldValue { values[column] ?? .null }
 
-    static func subscription(_ key: SubscriptionKey, _ db: Database) throws -> StandingRow? {
+    static func subscription(_ key: SubscriptionKey, _ db: Database) throws -> CurrentRow? {
         let columns = SubscriptionField.stored
         let read = try db.cachedStatement(
             sql: """
@@ -392,11 +392,11 @@ struct StandingRow: Equatable {
         // At the cursor, where bytes that are no text are still seen.
         let rows = try Row.fetchCursor(read, arguments: key.arguments)
         return try rows.next().map { row in
-            StandingRow(row, columns.map { ($0.rawValue, $0.form) })
+            CurrentRow(row, columns.map { ($0.rawValue, $0.form) })
         }
     }
 
-    static func period(_ key: TransactionKey, _ db: Database) throws -> StandingRow? {
+    static func period(_ key: TransactionKey, _ db: Database) throws -> CurrentRow? {
         let columns = TransactionField.allCases
         let read = try db.cachedStatement(
             sql: """
@@ -406,7 +406,7 @@ struct StandingRow: Equatable {
         let identity: StatementArguments = [key.bundleID, key.environment, key.transactionID]
         let rows = try Row.fetchCursor(read, arguments: identity)
         return try rows.next().map { row in
-            StandingRow(row, columns.map { ($0.rawValue, $0.form) })
+            CurrentRow(row, columns.map { ($0.rawValue, $0.form) })
         }
     }
 
@@ -432,14 +432,14 @@ struct StandingRow: Equatable {
     }
 
     /// The row after a change.
-    func changed(_ changes: ChangeSet) -> StandingRow {
-        StandingRow(values: values.merging(changes.after) { $1 })
+    func changed(_ changes: ChangeSet) -> CurrentRow {
+        CurrentRow(values: values.merging(changes.after) { $1 })
     }
 }
 
 /// What a correction that was taken back leaves to be done: its findings are true again, as far as
 /// anybody knows, and the next run asks about the row.
-struct TakenBackCorrection {
+struct RevertedCorrection {
     let db: Database
     /// The ledger entry that was taken back.
     let entry: Int64

@@ -54,7 +54,7 @@ struct UndoJudgement {
 
     /// The row as it will be after all later corrections of this run are reverted.
     private struct Situation {
-        var row: StandingRow?
+        var row: CurrentRow?
         var version: Int64?
     }
 
@@ -92,7 +92,7 @@ struct UndoJudgement {
             Situation(row: now.row?.changed(step.changes), version: now.version.map { $0 &+ 1 })
         case .insert:
             Situation(
-                row: StandingRow(
+                row: CurrentRow(
                     inserted: step.changes.after, of: step.subscription,
                     transactionID: step.transactionID), version: now.version.map { $0 &+ 1 })
         }
@@ -133,14 +133,14 @@ struct UndoJudgement {
     }
 
     /// Columns that differ from what an entry wrote: the written ones, of an inserted row all.
-    private func changedColumns(of entry: LedgerEntry, in row: StandingRow?) -> [String] {
+    private func changedColumns(of entry: LedgerEntry, in row: CurrentRow?) -> [String] {
         guard let row else { return [] }
         let written = entry.changes.after
         switch entry.rowAction {
         case .delete: return []
         case .update: return written.filter { row[$0.key] != $0.value }.keys.sorted()
         case .insert:
-            let inserted = StandingRow(
+            let inserted = CurrentRow(
                 inserted: written, of: entry.subscription, transactionID: entry.transactionID)
             return Set(inserted.values.keys).union(row.values.keys)
                 .filter { row[$0] != inserted[$0] }.sorted()
@@ -152,9 +152,9 @@ struct UndoJudgement {
         if let id = entry.transactionID {
             let period = TransactionKey(
                 bundleID: key.bundleID, environment: key.environment, transactionID: id)
-            return Situation(row: try StandingRow.period(period, db), version: nil)
+            return Situation(row: try CurrentRow.period(period, db), version: nil)
         }
-        let row = try StandingRow.subscription(key, db)
+        let row = try CurrentRow.subscription(key, db)
         // A row that is inserted again goes on from the version that it was deleted with.
         let statement = try db.cachedStatement(
             sql: """

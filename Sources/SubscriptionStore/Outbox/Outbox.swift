@@ -82,7 +82,7 @@ extension SQLiteStore {
 
     /// Records the result of an attempt; the message of a delivered event is deleted.
     package func record(
-        _ result: TellingResult, of event: OutboxEvent, at now: Timestamp
+        _ result: DeliveryOutcome, of event: OutboxEvent, at now: Timestamp
     ) async throws(StoreError) {
         try await write("noting that the event of entry \(event.ledgerEntry) was told") { db in
             switch result {

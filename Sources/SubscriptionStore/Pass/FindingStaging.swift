@@ -40,7 +40,7 @@ struct FindingStaging {
             sql: """
                 UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_owed
                 SET superseded_by = ? WHERE pass_id = ? AND finding_id = ?
-                    AND is_carried = \(OwedFindings.mark) AND superseded_by IS NULL
+                    AND is_carried = \(UnpublishedFindings.mark) AND superseded_by IS NULL
                 """
         ).execute(arguments: [run.sequence, run.passID, FindingIdentity.of(finding)])
         try db.cachedStatement(

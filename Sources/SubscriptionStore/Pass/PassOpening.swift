@@ -18,7 +18,7 @@ struct PassOpening {
     }
 
     func begin() throws -> Opened {
-        try ReportedEntries(db: db).takeUpUnpublished(except: run.runID)
+        try ReportedEntries(db: db).releaseUnpublished(except: run.runID)
         let adopted = try adoptable()
         let dropped = try Int64.fetchAll(
             db,
@@ -129,18 +129,18 @@ struct PassOpening {
         try db.execute(
             sql: """
                 UPDATE trueup_pass_findings AS f SET superseded_by = ?
-                WHERE f.pass_id = ? AND \(OwedFindings.isOfNotification)
+                WHERE f.pass_id = ? AND \(UnpublishedFindings.isOfNotification)
                     AND f.superseded_by IS NULL
-                    AND (f.action <> 'recovered' AND \(OwedFindings.isRecovered)
+                    AND (f.action <> 'recovered' AND \(UnpublishedFindings.isRecovered)
                         OR f.action = 'recovered'
-                            AND \(OwedFindings.wasToldMended(before: sequence)))
+                            AND \(UnpublishedFindings.wasReportedFixed(before: sequence)))
                 """, arguments: [sequence, passID])
         guard isTold else { return }
         try db.execute(
             sql: """
                 UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_owed
                 SET is_carried = 1, superseded_by = ifnull(superseded_by, ?)
-                WHERE pass_id = ? AND is_carried = \(OwedFindings.mark)
+                WHERE pass_id = ? AND is_carried = \(UnpublishedFindings.mark)
                 """, arguments: [sequence, passID])
     }
 
@@ -236,7 +236,7 @@ struct PassOpening {
         let questions = try db.cachedStatement(
             sql: """
                 INSERT OR IGNORE INTO trueup_pass_questions
-                SELECT pass_id, \(AgendaLine.turn(.heldBack, isEntitling: false)), bundle_id,
+                SELECT pass_id, \(QueuedQuestion.priority(.heldBack, isEntitling: false)), bundle_id,
                     environment, original_transaction_id, NULL FROM trueup_pass_rows
                 WHERE pass_id = ? AND is_doubtful = 1
                     AND (bundle_id, environment, original_transaction_id) = (?, ?, ?)

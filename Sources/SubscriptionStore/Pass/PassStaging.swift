@@ -45,13 +45,13 @@ struct PassStaging {
     }
 
     private func refuseWhereAnotherStands(_ outcome: RowOutcome) throws {
-        let standIns = StandIns(db: db)
+        let aliasRows = AliasRows(db: db)
         for original in Set(outcome.corrections.map(\.subscription)) {
-            try standIns.refusePlanned(for: original, by: run)
+            try aliasRows.refusePlanned(for: original, by: run)
         }
         for finding in outcome.findings {
-            guard let original = try standIns.note(finding) else { continue }
-            try standIns.refusePlanned(for: original, by: run)
+            guard let original = try aliasRows.note(finding) else { continue }
+            try aliasRows.refusePlanned(for: original, by: run)
         }
     }
 
@@ -86,7 +86,7 @@ struct PassStaging {
             arguments: [
                 run.passID, key.bundleID, key.environment, key.originalTransactionID,
                 VerdictCode(outcome.verdict).rawValue, VerdictCode.reason(of: outcome.verdict),
-                isAbsent, outcome.look.rawValue, outcome.isDoubtful,
+                isAbsent, outcome.examined.rawValue, outcome.isDoubtful,
             ] + Self.checkArguments(of: outcome) + outcome.figures.arguments)
         return db.changesCount > 0
     }

@@ -35,8 +35,8 @@ struct ChunkedConclusion: Sendable {
                     })
             }
         }
-        if header.worksOffAgenda {
-            let update = AgendaUpdate(
+        if header.worksOffQueue {
+            let update = QueueUpdate(
                 run: run, started: header.started, ended: conclusion.ended,
                 acceptsTable: conclusion.acceptedTableRows != nil)
             steps.append(
@@ -189,7 +189,7 @@ struct ChunkedConclusion: Sendable {
                     \(reason.sql)
                 FROM \(rows) \(isTable ? "" : join)
                 WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
-                    \(scope == "trueup_agenda" ? "AND \(AgendaLines.isForThisRun("q"))" : "")
+                    \(scope == "trueup_agenda" ? "AND \(QuestionQueue.isForThisRun("q"))" : "")
                     AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
                         WHERE \(OpenFindings.isOfAnApp(narrowing: "w.narrowing", of: "s")))
                 """
@@ -428,7 +428,7 @@ struct RunFindings: Sendable {
                             OR f.action IN ('corrected', 'inserted', 'recovered') THEN 'corrected'
                         -- Mended by a correction, or by the company.
                         WHEN h.corrected_by IS NOT NULL OR h.state = 'resolved' THEN 'recurring'
-                        WHEN h.finding_id IS NOT NULL AND NOT \(OwedFindings.wasOwed) THEN 'open'
+                        WHEN h.finding_id IS NOT NULL AND NOT \(UnpublishedFindings.wasUnpublished) THEN 'open'
                         ELSE 'new' END,
                     CASE WHEN c.fate IS NULL THEN f.action
                         WHEN c.fate = 'applied' AND c.target = 'update' THEN 'corrected'

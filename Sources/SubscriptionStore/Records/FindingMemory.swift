@@ -116,7 +116,7 @@ struct FindingMemory: Sendable {
                     SELECT f.finding_id, f.kind, f.severity, f.bundle_id, f.environment,
                         f.original_transaction_id, r.first_seen, u.started, f.pass_id,
                         CASE WHEN r.state = 'corrected' THEN r.run_seq END, r.state,
-                        f.is_carried = \(OwedFindings.mark), \(RememberedFinding.columns)
+                        f.is_carried = \(UnpublishedFindings.mark), \(RememberedFinding.columns)
                     FROM trueup_runs AS u
                     CROSS JOIN trueup_pass_findings AS f INDEXED BY trueup_pass_findings_by_finding
                         ON f.pass_id = u.pass_id
@@ -269,7 +269,7 @@ struct FindingExaminations {
         SELECT \(RememberedFinding.columns), \(rowID) IS NOT NULL, p.verdict, p.look,
             s.original_transaction_id IS NOT NULL,
             CASE h.kind WHEN '\(FindingKind.duplicateLocal.rawValue)' THEN
-                s.original_transaction_id IS NOT NULL AND \(HeldRows.hasDuplicates) END,
+                s.original_transaction_id IS NOT NULL AND \(StoredSubscriptions.hasDuplicates) END,
             CASE h.kind WHEN '\(FindingKind.price.rawValue)' THEN EXISTS (
                 SELECT 1 FROM trueup_pass_findings AS f
                 WHERE f.pass_id = h.last_pass_id AND f.finding_id = h.finding_id
@@ -305,7 +305,7 @@ extension FindingExamination {
         namesRow = columns.flag()
         let (verdict, depth) = (columns.integer(), columns.number())
         switch verdict.flatMap(VerdictCode.init(rawValue:)) {
-        case .match, .discrepancy: row = .checked(depth.flatMap(LookDepth.init) ?? .nothing)
+        case .match, .discrepancy: row = .checked(depth.flatMap(ExaminationDepth.init) ?? .nothing)
         case .inserted: row = .inserted
         default: break
         }

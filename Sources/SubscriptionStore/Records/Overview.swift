@@ -238,7 +238,9 @@ extension SQLiteStore {
             return try stream(doing) { db in
                 let customers = try EvidenceErasure.subscriptions(ofCustomer: id, db)
                 let ids = Set(customers.map(\.originalTransactionID)).union([id]).sorted()
-                let held = try ids.flatMap { try HeldRows(db: db).holding($0).map(\.row) }.filter {
+                let held = try ids.flatMap {
+                    try StoredSubscriptions(db: db).holding($0).map(\.row)
+                }.filter {
                     $0.key.originalTransactionID == id || customers.contains($0.key)
                 }
                 let rows = Dictionary(
@@ -310,7 +312,7 @@ private struct ExplanationReader {
         explanation.nights = try SubscriptionNights(db: db, about: explanation).last(limit)
     }
 
-    private func owed() throws -> AgendaEntry? {
+    private func owed() throws -> PendingQuestion? {
         let line = try Row.fetchOne(
             db,
             sql: """
@@ -320,7 +322,7 @@ private struct ExplanationReader {
         guard let line, let reason = QuestionReason(rank: line.integer(at: 0) ?? -1) else {
             return nil
         }
-        return AgendaEntry(
+        return PendingQuestion(
             reason: reason, since: line.time(at: 1) ?? Timestamp(unixMilliseconds: 0),
             restsOn: line.time(at: 2), attempts: line.number(at: 3) ?? 0)
     }

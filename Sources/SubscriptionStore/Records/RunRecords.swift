@@ -17,7 +17,7 @@ extension SQLiteStore {
         if try await read(doing, dated.isNeeded) {
             try await inChunks(doing, from: .first, dated.date)
         }
-        let decided = FindingsDecidedAnew(run: run)
+        let decided = FindingsUnderNewSettings(run: run)
         if try await read(doing, decided.isNeeded) {
             try await inChunks(doing, from: "", decided.ask)
         }
@@ -35,7 +35,7 @@ extension SQLiteStore {
         }
         try await askAgain(opened, doing)
         let owed = try await read(doing) { db in
-            try OwedFindings.all(for: opened, of: run, db)
+            try UnpublishedFindings.all(for: opened, of: run, db)
         }
         for source in owed {
             guard let first = try await read(doing, source.first) else { continue }
@@ -98,7 +98,7 @@ extension SQLiteStore {
         JOIN (SELECT bundle_id, environment, original_transaction_id
                 FROM trueup_pass_questions WHERE pass_id = ?
             UNION SELECT bundle_id, environment, original_transaction_id FROM trueup_agenda
-                WHERE \(AgendaLines.isForThisRun())) AS q
+                WHERE \(QuestionQueue.isForThisRun())) AS q
             ON q.bundle_id = s.bundle_id AND q.environment = s.environment
                 AND q.original_transaction_id = s.original_transaction_id
         """
@@ -125,7 +125,7 @@ extension SQLiteStore {
             try Self.unresolved(
                 pass.passID, db,
                 butFor: """
-                    AND (\(OwedFindings.wasOwed)
+                    AND (\(UnpublishedFindings.wasUnpublished)
                         OR NOT EXISTS (SELECT 1 FROM trueup_findings AS h
                             WHERE h.finding_id = f.finding_id
                                 AND h.state IN \(OpenFindings.states)))
@@ -256,7 +256,7 @@ extension SQLiteStore {
     /// - Returns: Subscriptions about which the next run must ask, and when Apple signed the oldest of
     ///   the statements by which rows were judged last.
     /// - Throws: `StoreError` when it cannot be read.
-    package func owedAndOldestCheck(
+    package func pendingAndOldestCheck(
         of apps: [AppIdentity]
     ) async throws(StoreError) -> (owed: Int, oldestCheck: Timestamp?) {
         try await read("counting what is owed to some apps") { db in

@@ -290,7 +290,7 @@ struct ReportedEntries {
     }
 
     /// Releases the entries of runs whose reports were never published.
-    func takeUpUnpublished(except runID: String) throws {
+    func releaseUnpublished(except runID: String) throws {
         try db.execute(
             sql: """
                 DELETE FROM trueup_reported_ranges WHERE run_id IN (

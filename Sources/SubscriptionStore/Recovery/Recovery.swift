@@ -70,9 +70,9 @@ extension SQLiteStore {
                     stated.signedDate, about: key, now: run.started)
             }
             try events.store()
-            let lines = AgendaLines(db: db, passID: pass.passID)
+            let lines = QuestionQueue(db: db, passID: pass.passID)
             for question in page.owed {
-                try lines.owe(question, isDurable: run.worksOffAgenda, since: run.started)
+                try lines.owe(question, isDurable: run.worksOffQueue, since: run.started)
             }
             let settled = try page.settled.filter { outcome in
                 try outcome.check?.signedDate.map { signed in

@@ -62,7 +62,7 @@ extension SQLiteStore {
             notes.history = mark
         }
         notes.hasOpenPeriods = row.number(at: 6) == 1
-        if row.number(at: 7) == 1 { notes.standIns = try StandIns(db: db).rows(of: key) }
+        if row.number(at: 7) == 1 { notes.aliasRows = try AliasRows(db: db).rows(of: key) }
         notes.check = CheckRecord(row, at: 8)
         notes.newestStatement = row.time(at: 9 + CheckRecord.columns.count)
         if row.number(at: 8 + CheckRecord.columns.count) == 1 {
@@ -113,7 +113,7 @@ struct AgreedPeriods {
 
     func update(of key: SubscriptionKey) throws {
         let written = try written(to: key)
-        let now = try HeldRows(db: db).periods(of: key)
+        let now = try StoredSubscriptions(db: db).periods(of: key)
         let before = PeriodsDigest(
             now.filter { !written.inserted.contains($0.key.transactionID) }
                 .map { $0.emptied(of: written.filled[$0.key.transactionID] ?? []) })
@@ -187,7 +187,7 @@ extension PeriodsDigest {
 ///
 /// Whether an id is a later transaction's never changes, so a result is kept; it applies as
 /// long as the row exists.
-struct StandIns {
+struct AliasRows {
     let db: Database
 
     /// Keeps what a judgement found about a row: `invalid_id` with the true original, which is
@@ -232,7 +232,7 @@ struct StandIns {
                         WHERE c.correction_id = trueup_pass_findings.correction_id
                             AND c.superseded_by IS NULL)
                 """
-        ).execute(arguments: [VetoCause.standIn, run.passID] + original.arguments)
+        ).execute(arguments: [VetoCause.aliasRow, run.passID] + original.arguments)
     }
 
     func rows(of original: SubscriptionKey) throws -> [SubscriptionKey] {
@@ -509,7 +509,7 @@ extension SQLiteStore {
     func forgetGoneRows(
         after conclusion: RunConclusion, of run: RunHeader
     ) async throws(StoreError) {
-        guard run.worksOffAgenda, run.countsTables, conclusion.acceptedTableRows != nil else {
+        guard run.worksOffQueue, run.countsTables, conclusion.acceptedTableRows != nil else {
             return
         }
         let doing = "forgetting rows that are gone"

@@ -4,7 +4,7 @@ package struct SubscriptionExplanation: Hashable, Sendable {
     /// The company's row; `nil` where there is none.
     package var row: LocalSubscription?
     package var check: CheckRecord?
-    package var owed: AgendaEntry?
+    package var owed: PendingQuestion?
     package var absence: AbsenceRecord?
     /// Oldest first, as everything below.
     package var findings: [RememberedFinding] = []
@@ -31,7 +31,7 @@ package struct SubscriptionExplanation: Hashable, Sendable {
 }
 
 /// A durable line of the agenda: it stands until what follows from an answer is done.
-package struct AgendaEntry: Hashable, Sendable {
+package struct PendingQuestion: Hashable, Sendable {
     package var reason: QuestionReason
     package var since: Timestamp
     /// When Apple signed the notification that it rests on.

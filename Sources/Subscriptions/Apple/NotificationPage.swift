@@ -134,7 +134,7 @@ package struct RecordedPage: Hashable, Sendable {
     /// Rows that a notification's own statement agrees with.
     package var settled: [RowOutcome] = []
     /// Subscriptions that Apple must be asked about.
-    package var owed: [OwedQuestion] = []
+    package var owed: [NewQuestion] = []
 
     package init(
         fresh: [RecordedNotification], findings: [Finding] = [],

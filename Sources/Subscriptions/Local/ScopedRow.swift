@@ -21,7 +21,7 @@ package struct ScopedRow: Hashable, Sendable {
     package var keptPeriods = false
     /// Rows stored under the ids of later transactions of this subscription, as far as an earlier
     /// run found any.
-    package var standIns: [SubscriptionKey] = []
+    package var aliasRows: [SubscriptionKey] = []
     /// The last check; `nil` where no run has judged the row.
     package var check: CheckRecord?
     /// When Apple signed the newest verified statement about the subscription that any run has seen,
@@ -45,7 +45,7 @@ package struct ScopedRow: Hashable, Sendable {
 }
 
 /// A row as the company's table holds it, with what stands beside it there.
-package struct HeldRow: Hashable, Sendable {
+package struct StoredSubscription: Hashable, Sendable {
     package var row: LocalSubscription
     /// Other rows that hold the same original transaction or the same web order line item.
     package var duplicates: [SubscriptionKey]
@@ -72,7 +72,7 @@ package struct RowNotes: Hashable, Sendable {
     /// Whether a finding about its periods is still open.
     package var hasOpenPeriods = false
     /// Rows of ours that stand under ids of later transactions of it.
-    package var standIns: [SubscriptionKey] = []
+    package var aliasRows: [SubscriptionKey] = []
     package var check: CheckRecord?
     /// When Apple signed the newest verified statement about it that any run has seen.
     package var newestStatement: Timestamp?
@@ -87,7 +87,7 @@ package struct RowNotes: Hashable, Sendable {
 
 extension ScopedRow {
     /// Only periods that are still those of the last reading may be read on from its revision.
-    package init(_ held: HeldRow, _ notes: RowNotes) {
+    package init(_ held: StoredSubscription, _ notes: RowNotes) {
         self.init(
             row: held.row, duplicates: held.duplicates, absence: notes.absence,
             periods: held.periods)
@@ -97,7 +97,7 @@ extension ScopedRow {
             notes.hasOpenPeriods || (agreed.map { $0 != held.periodsDigest } ?? false)
         keptPeriods = (agreed?.periods ?? 0) > 0
         if !needsWholeHistory, agreed != nil { historyRevision = notes.history?.revision }
-        standIns = notes.standIns
+        aliasRows = notes.aliasRows
         check = notes.check
         newestStatement = notes.newestStatement
         neighbours = notes.neighbours

@@ -261,7 +261,7 @@ package struct OutboxEvent: Hashable, Sendable {
 }
 
 /// The result of one delivery attempt, as it is stored.
-package enum TellingResult: Hashable, Sendable {
+package enum DeliveryOutcome: Hashable, Sendable {
     case told
     /// Not delivered, and why; tried again from `nextAttempt` on, or never when that is `nil`.
     case failed(String, nextAttempt: Timestamp?)

@@ -75,7 +75,7 @@ package enum FindingAction: String, Hashable, Sendable, CaseIterable {
 /// by the judgement and the store, which may learn of it later.
 package enum VetoCause {
     /// Another row stands for the subscription.
-    package static let standIn = "a row stands under a later transaction's id of it"
+    package static let aliasRow = "a row stands under a later transaction's id of it"
 
     /// The row gives access that Apple ended, and the subscription that gives access instead is not
     /// stored yet.
@@ -196,7 +196,7 @@ package enum FindingKind: String, Hashable, Sendable, CaseIterable {
 
 extension FindingKind {
     /// How much of a row must have been examined to show that a finding about it is resolved.
-    package var neededLook: LookDepth {
+    package var neededExamination: ExaminationDepth {
         switch self {
         case .transactionMissing, .transactionUnknown, .price: .periods
         case .notFound, .accountNotFound, .invalidID, .migrated, .wrongEnvironment, .wrongApp,
@@ -235,7 +235,7 @@ extension FindingKind {
 extension FindingKind {
     /// Whether a run that writes mends it by Apple's answer about its row, unless its settings say
     /// otherwise.
-    package var isMendedByAnswer: Bool {
+    package var isFixedByAnswer: Bool {
         switch self {
         case .refundReversalMissed, .graceMissed, .revocationMissed, .accessMissing, .accessUnpaid,
             .status, .expiry, .product, .renewalPreference, .revocationDate, .latestTransaction,

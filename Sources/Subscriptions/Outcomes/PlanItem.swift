@@ -318,7 +318,7 @@ package struct UnwrittenCorrections: Hashable, Sendable {
     /// The first original transaction ids of each fate, each once.
     package var named: [CorrectionFate: [String]] = [:]
     /// Those of the stale ones whose row stands as the plan would have left it.
-    package var standingAsPlanned = 0
+    package var asPlanned = 0
     /// Those of the stale ones whose statement is older than another one that a run has seen since.
     package var outdated = 0
     /// The first of these.

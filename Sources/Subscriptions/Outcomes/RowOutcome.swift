@@ -10,7 +10,7 @@ package struct RowOutcome: Hashable, Sendable {
     /// Whether Apple knows the id, as far as this run learned it.
     package var absence: AbsenceObservation
     /// How much of the row was examined: an earlier finding about anything beyond stays open.
-    package var look: LookDepth
+    package var examined: ExaminationDepth
     /// Whether stored periods keep empty columns that Apple's transactions could have filled.
     ///
     /// Then the history must be read from its beginning again.
@@ -37,12 +37,12 @@ package struct RowOutcome: Hashable, Sendable {
         self.corrections = []
         self.evidence = []
         self.absence = .nothing
-        self.look = .nothing
+        self.examined = .nothing
     }
 }
 
 /// How much of a row was examined; each depth includes those before it.
-package enum LookDepth: Int, Hashable, Comparable, Sendable {
+package enum ExaminationDepth: Int, Hashable, Comparable, Sendable {
     /// Nothing that shows whether an earlier finding is gone.
     case nothing
     /// The row's id, app and environment, and our own other rows.
@@ -52,7 +52,7 @@ package enum LookDepth: Int, Hashable, Comparable, Sendable {
     /// Apple's complete history, period by period.
     case periods
 
-    package static func < (left: LookDepth, right: LookDepth) -> Bool {
+    package static func < (left: ExaminationDepth, right: ExaminationDepth) -> Bool {
         left.rawValue < right.rawValue
     }
 }

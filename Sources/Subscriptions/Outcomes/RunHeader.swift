@@ -34,7 +34,7 @@ package struct RunHeader: Hashable, Sendable {
 
     /// Whether what the run settles leaves the agenda: a check takes nothing off, nor does a narrowed
     /// run, unless it is for some apps alone and does all that is to be done for them.
-    package var worksOffAgenda: Bool {
+    package var worksOffQueue: Bool {
         mode == .apply && judgesRows && leavesOutNothingOfItsApps
     }
 
@@ -62,7 +62,7 @@ package struct RunHeader: Hashable, Sendable {
     package static let appNarrowing = "app "
 
     /// Whether several of its runs may make one round over every row.
-    package var goesRound: Bool { worksOffAgenda && coversEveryRow && narrowing.isEmpty }
+    package var goesRound: Bool { worksOffQueue && coversEveryRow && narrowing.isEmpty }
 
     /// Whether what a stopped run did not reach counts as undecided in its report: in a narrowed run,
     /// and in one that works off a plan, it is out of scope; in one for some apps, so are other apps.

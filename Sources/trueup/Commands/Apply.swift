@@ -55,7 +55,7 @@ package struct Apply: Verb {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
         let path = file
-        let document = try await offTheCooperativeThreads {
+        let document = try await onBackgroundThread {
             try PlanDocument.read(path)
         }
         try requireApproval(of: document)

@@ -102,7 +102,7 @@ package struct Init: Verb {
         let source = try CompanySettings.source(
             isPostgreSQL ? path : SettingsPath.resolve(path, from: "."), file: "--from")
         let named = isPostgreSQL ? path : source.url
-        let (tables, proposal) = try await offTheCooperativeThreads {
+        let (tables, proposal) = try await onBackgroundThread {
             let schema = try CompanyConnection.schema(source)
             let tables = try schema.tables()
             var proposal = MappingProposal(tables, url: named)

@@ -108,7 +108,7 @@ package struct Report: Verb {
                 asJSON: common.json, in: invocation)
         }
         if let output {
-            try await offTheCooperativeThreads { try rendered.write(into: output) }
+            try await onBackgroundThread { try rendered.write(into: output) }
             if !common.quiet {
                 invocation.say(
                     "trueup wrote \(RenderedRun.fileNames.count) files into \(output). Only the run's report "

@@ -76,7 +76,7 @@ package struct Restored: Verb {
             return .ok
         }
         let reports = ShownEntries(directory: settings.reportDirectory)
-        if let range = try await store.takeOverCompanyEntries(
+        if let range = try await store.adoptCompanyEntries(
             filling: reports.line
         ) {
             // New books that follow lost ones get their report folder, too.
@@ -88,7 +88,7 @@ package struct Restored: Verb {
             try claim.bind(books)
             _ = consume claim
             _ = consume lock
-            try showTakeOver(of: range, in: invocation)
+            try showAdoptedEntries(of: range, in: invocation)
             return .ok
         }
         let restoration = Restoration(
@@ -160,7 +160,8 @@ package struct Restored: Verb {
     }
 
     /// The ledger beside the company's table had these entries, so that nothing is lost.
-    private func showTakeOver(of range: ClosedRange<Int64>, in invocation: Invocation) throws {
+    private func showAdoptedEntries(of range: ClosedRange<Int64>, in invocation: Invocation) throws
+    {
         guard !common.json else {
             let taken: [String: CanonicalJSON] = [
                 "from": .integer(range.lowerBound), "to": .integer(range.upperBound),

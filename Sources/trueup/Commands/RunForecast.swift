@@ -223,7 +223,7 @@ extension RunForecast {
             reportOnlyFields: job.reportOnlyFields)
         policy.keep(as: settings.company)
         policy.restoredAt = try store.newestRestore()
-        policy.strayBundles = strayBundles(among: table, apps: settings.identities)
+        policy.unconfiguredBundles = unconfiguredBundles(among: table, apps: settings.identities)
         self.init(
             try Self.questions(
                 of: job, policy, apps: only, run: Self.header(of: job, settings, at: now),

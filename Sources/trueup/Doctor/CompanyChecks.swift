@@ -18,7 +18,7 @@ struct CompanyChecks {
     func all(beside books: SQLiteStore?) async -> [Diagnosis] {
         guard let table = company.table else { return [] }
         do {
-            let lines = try await offTheCooperativeThreads { try self.lines(of: table) }
+            let lines = try await onBackgroundThread { try self.lines(of: table) }
             guard let books, let path = company.booksPath,
                 let link = try CompanyConnection.link(company, booksAt: path)
             else { return lines }
@@ -35,7 +35,7 @@ struct CompanyChecks {
         if let gap = try await books.gap(inLedgerOf: link) {
             return .failed("table", nil, gap, fix: nil, .config)
         }
-        guard let entry = try await books.entryToTakeOver(from: link) else {
+        guard let entry = try await books.entryToAdopt(from: link) else {
             return .ok("table", nil, "the ledger there has the newest entry of the books")
         }
         return .warning(

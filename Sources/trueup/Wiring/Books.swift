@@ -122,7 +122,7 @@ struct Books {
         guard let copy, let server else { return (try SQLiteStore.create(at: path), nil) }
         try server.claim()
         defer { server.release() }
-        guard try !copy.standsThere() else {
+        guard try !copy.hasBooksOnServer() else {
             try bringUpToDate(under: lock)
             return ([], false)
         }
@@ -159,7 +159,7 @@ struct Books {
             } catch {
                 return
             }
-            _ = try? await offTheCooperativeThreads { try server.claim() }
+            _ = try? await onBackgroundThread { try server.claim() }
         }
     }
 
@@ -262,7 +262,7 @@ struct BooksBehind {
     ) -> RecoveredEntry? {
         let entry = unreported.entry
         guard reports != nil || !unreported.lacking.isEmpty else { return nil }
-        let shower = reports?.shower(ofEntry: entry.number, hash: entry.hash)
+        let shower = reports?.report(showingEntry: entry.number, hash: entry.hash)
         // A report that retention has removed was most likely that of the run that wrote it.
         var recovered = RecoveredEntry(
             entry: entry, shownBy: reports == nil ? nil : shower?.runID ?? entry.runID)

@@ -93,7 +93,7 @@ struct Restoration {
             messages: lost.map(\.sentence) + ["Declared as a restore: " + reason],
             ledgerHead: entries.last?.hash ?? reported.head)
         let context = try context(declaring: entries, database)
-        let report = try await offTheCooperativeThreads {
+        let report = try await onBackgroundThread {
             try folder.finish(record, context: context).path
         }
         _ = consume claim

@@ -199,7 +199,7 @@ struct RunSession {
         var context = reportContext(database: database)
         try await store.keepReportContext(
             try context.text(ofReportsIn: folders), ofRun: runID)
-        let report = try await offTheCooperativeThreads { [folder, context, clock = run.clock] in
+        let report = try await onBackgroundThread { [folder, context, clock = run.clock] in
             let record = try WatchedRecord(try store.runRecord(ofRun: runID), terminal.show)
             return try folder.finish(record, context: context) {
                 try store.noteEnd(ofRun: runID, at: clock.now())
@@ -315,7 +315,7 @@ struct RunSession {
 }
 
 /// Runs work of seconds, on files or on the database, outside the few threads that tasks share.
-func offTheCooperativeThreads<Value: Sendable>(
+func onBackgroundThread<Value: Sendable>(
     _ work: @escaping @Sendable () throws -> Value
 ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
@@ -372,7 +372,7 @@ extension RunSession {
         guard let register else { return }
         let header = run.header
         do {
-            try await offTheCooperativeThreads { try register.begins(header) }
+            try await onBackgroundThread { try register.begins(header) }
         } catch {
             warn("other workers do not see that this run began: \(ErrorReport(error).message)")
         }
@@ -383,7 +383,7 @@ extension RunSession {
         guard let register else { return }
         let first = run.clock.now().adding(milliseconds: -run.settings.retentionMilliseconds)
         do {
-            try await offTheCooperativeThreads {
+            try await onBackgroundThread {
                 try register.ended(report, forgettingBefore: first)
             }
         } catch {
@@ -454,7 +454,7 @@ extension RunSession {
             // Other apps of these books have a night and a file of their own.
             let apps = summary.header.apps
             standing.watermarks = overview.watermarks.filter { apps.contains($0.key) }
-            (standing.owed, standing.oldestCheck) = try await store.owedAndOldestCheck(of: apps)
+            (standing.owed, standing.oldestCheck) = try await store.pendingAndOldestCheck(of: apps)
         }
         standing.waitedMilliseconds = waits.byReason
         let use = HourlyUse(of: run.askedApps, in: store, and: calls, now: invocation.now) { app in

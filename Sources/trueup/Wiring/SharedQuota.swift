@@ -108,7 +108,7 @@ struct HourlyUse: Sendable {
 
     private func sharedCalls(of account: QuotaAccount) async throws -> Int {
         guard let shared else { return 0 }
-        return try await offTheCooperativeThreads { try shared.booked(of: account) }
+        return try await onBackgroundThread { try shared.booked(of: account) }
     }
 }
 

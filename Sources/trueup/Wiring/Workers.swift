@@ -46,7 +46,7 @@ struct WorkerLeases: Sendable {
             } catch {
                 return
             }
-            _ = try? await offTheCooperativeThreads { try leases.renew(fences) }
+            _ = try? await onBackgroundThread { try leases.renew(fences) }
         }
     }
 
@@ -98,7 +98,7 @@ struct WorkerQuota: QuotaBook {
 
     /// A 429 holds for all workers at once, and in this worker's books for its next command.
     func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) async {
-        try? await offTheCooperativeThreads {
+        try? await onBackgroundThread {
             try shared.keep(refusal, of: own.account(endpoint), at: own.now())
         }
         await own.keep(refusal, of: endpoint)
@@ -109,7 +109,7 @@ struct WorkerQuota: QuotaBook {
     ) async throws(QuotaBookFailure) -> QuotaGrant {
         let limit = own.rates.perHour(of: endpoint)
         do {
-            return try await offTheCooperativeThreads {
+            return try await onBackgroundThread {
                 try shared.book(
                     wanted, of: own.account(endpoint), limit: limit, givingBack: unused,
                     at: own.now())
@@ -121,7 +121,7 @@ struct WorkerQuota: QuotaBook {
     }
 
     private func giveBackShared(_ unused: QuotaGrant, of endpoint: Endpoint) async {
-        try? await offTheCooperativeThreads {
+        try? await onBackgroundThread {
             try shared.giveBack(unused, of: own.account(endpoint))
         }
     }
@@ -258,7 +258,7 @@ struct OtherWorkers: Sendable {
     ) async -> OtherWorkers {
         let company = settings.company
         do {
-            let runs = try await offTheCooperativeThreads { () -> [WorkerRun] in
+            let runs = try await onBackgroundThread { () -> [WorkerRun] in
                 guard let session = try WorkerRuns.session(with: company) else { return [] }
                 return try body(SharedRuns(session))
             }

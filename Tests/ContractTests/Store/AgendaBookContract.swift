@@ -38,7 +38,7 @@ import Testing
         because reason: QuestionReason? = .never
     ) -> RowOutcome {
         var result = RowOutcome(key: row.key, verdict: .match)
-        result.look = .statement
+        result.examined = .statement
         result.askedBecause = reason
         result.check = RowCheck(
             signedDate: Timestamp(unixMilliseconds: signed), clock: clock, isLasting: true,
@@ -184,7 +184,7 @@ import Testing
     private func owe(_ id: String, signed: Int64, in night: Night) async throws {
         var page = RecordedPage(fresh: [], intoInbox: true)
         page.owed = [
-            OwedQuestion(
+            NewQuestion(
                 key: key(id), restsOn: Timestamp(unixMilliseconds: signed), isEntitling: true)
         ]
         try await night.store.record(page, of: app, in: night.pass, run: night.run)

@@ -28,7 +28,7 @@ import Testing
             kind: .accessUnpaid, severity: .high, row: LocalSubscription(key: key))
         finding.field = "status"
         outcome.findings = [finding]
-        outcome.look = .statement
+        outcome.examined = .statement
         return outcome
     }
 
@@ -65,7 +65,7 @@ import Testing
         let place = try await Self.place(store)
         let night = try await Night(place, Self.header("run-2", after: 24, for: [Self.other]))
         var mended = RowOutcome(key: Self.key("1", of: Self.other), verdict: .match)
-        mended.look = .statement
+        mended.examined = .statement
         try await night.stage(mended)
         try await night.store.carryOpenFindings(in: night.pass, run: night.run)
         try await night.conclude(acceptedRows: 2)

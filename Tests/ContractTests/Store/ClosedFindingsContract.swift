@@ -44,7 +44,7 @@ import Testing
         let first = try await Night(place, "run-1")
         var refused = drift("1", version: 1)
         refused.corrections = []
-        refused.look = .statement
+        refused.examined = .statement
         try await first.stage(refused, outcome("2", .match))
         #expect(try await report(first, place, acceptedRows: 2) == [.accessUnpaid])
         try place.remove(key("1"))
@@ -66,7 +66,7 @@ import Testing
         var finding = Finding(kind: .transactionUnknown, severity: .high, row: subscription("1"))
         finding.field = "period 1"
         wrong.findings = [finding]
-        wrong.look = .periods
+        wrong.examined = .periods
         try await first.stage(wrong)
         #expect(try await report(first, place, acceptedRows: 1) == [.transactionUnknown])
         try place.remove(key("1"))
@@ -77,7 +77,7 @@ import Testing
         #expect(kinds.map(Set.init) == [.missingLocally, .transactionUnknown])
         let third = try await Night(place, "run-3", after: 50)
         var mended = outcome("1", .match)
-        mended.look = .periods
+        mended.examined = .periods
         try await third.stage(mended)
         #expect(try await report(third, place, acceptedRows: 1) == [])
     }
@@ -100,7 +100,7 @@ import Testing
         let first = try await Night(place, "run-1")
         var twice = outcome("1", .discrepancy)
         twice.findings = [Finding(kind: .duplicateLocal, severity: .high, row: row)]
-        twice.look = .standing
+        twice.examined = .standing
         try await first.stage(twice)
         #expect(try await report(first, place, acceptedRows: 2) == [.duplicateLocal])
         let second = try await Night(place, "run-2", after: 25)
@@ -151,7 +151,7 @@ import Testing
             try place.remove(key("1"))
         } else {
             var answered = outcome("1", .match)
-            answered.look = .statement
+            answered.examined = .statement
             try await third.stage(answered)
         }
         #expect(try await report(third, place, acceptedRows: 1) == [])

@@ -18,7 +18,7 @@ import Testing
 
     private func judged(_ id: String) -> RowOutcome {
         var result = outcome(id, .match)
-        result.look = .statement
+        result.examined = .statement
         result.askedBecause = .never
         result.check = RowCheck(
             signedDate: Timestamp(unixMilliseconds: 2000), clock: nil, isLasting: true,

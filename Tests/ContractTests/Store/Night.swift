@@ -71,7 +71,7 @@ struct Night {
             store.settled(among: ids.map(key), in: pass).map(\.originalTransactionID))
     }
 
-    func row(_ id: String) async throws -> HeldRow? {
+    func row(_ id: String) async throws -> StoredSubscription? {
         try await store.rows(holding: [id]).first
     }
 }

@@ -13,7 +13,7 @@ import Testing
         for id in ["1", "2"] { try place.hold(subscription(id)) }
         var refused = drift("1", version: 1)
         refused.corrections = []
-        refused.look = .statement
+        refused.examined = .statement
         refused.askedBecause = .never
         for (number, job) in ["nightly", "audit", "nightly", "backfill"].enumerated() {
             let night = try await Night(
@@ -38,7 +38,7 @@ import Testing
         let first = try await Night(place, "run-1")
         var refused = drift("1", version: 1)
         refused.corrections = []
-        refused.look = .statement
+        refused.examined = .statement
         try await first.stage(refused, outcome("2", .match))
         try await first.conclude()
         for number in 2...4 {
@@ -52,7 +52,7 @@ import Testing
         }
         let last = try await Night(place, "run-5", after: 120)
         var mended = outcome("1", .match)
-        mended.look = .statement
+        mended.examined = .statement
         try await last.stage(mended)
         try await last.store.carryOpenFindings(in: last.pass, run: last.run)
         #expect(try await last.store.unresolvedFindings(of: last.pass) == [:])
@@ -69,7 +69,7 @@ import Testing
         var finding = Finding(kind: .wrongApp, severity: .high, row: subscription("1"))
         finding.action = .refused
         wrong.findings = [finding]
-        wrong.look = .standing
+        wrong.examined = .standing
         try await first.stage(wrong, outcome("2", .match))
         try await first.conclude(acceptedRows: 2)
         try place.remove(key("1"))
@@ -115,11 +115,11 @@ import Testing
         let first = try await Night(place, Night.header("run-1") { $0.coversEveryRow = false })
         var refused = drift("1", version: 1)
         refused.corrections = []
-        refused.look = .statement
+        refused.examined = .statement
         refused.askedBecause = .never
         var account = outcome("2", .discrepancy)
         account.findings = [Finding(kind: .identity, severity: .critical, row: subscription("2"))]
-        account.look = .statement
+        account.examined = .statement
         account.askedBecause = .never
         try await first.stage(refused, account)
         try await first.conclude()
@@ -190,7 +190,7 @@ import Testing
 
     private func judged(_ id: String) -> RowOutcome {
         var result = outcome(id, .match)
-        result.look = .statement
+        result.examined = .statement
         result.askedBecause = .never
         result.check = RowCheck(
             signedDate: Timestamp(unixMilliseconds: 1000), clock: nil, isLasting: true,
@@ -200,7 +200,7 @@ import Testing
 
     private func wrong(_ id: String) -> RowOutcome {
         var result = drift(id, version: 1)
-        result.look = .statement
+        result.examined = .statement
         result.askedBecause = .changed
         return result
     }

@@ -11,7 +11,7 @@ import Testing
         ends clock: Int64 = 9000
     ) -> RowOutcome {
         var result = RowOutcome(key: row.key, verdict: .match)
-        result.look = .statement
+        result.examined = .statement
         result.askedBecause = .never
         result.check = RowCheck(
             signedDate: Timestamp(unixMilliseconds: 2000),

@@ -86,12 +86,12 @@ import Testing
         let (_, night) = try await night(store)
         try await night.stage(missing("8"))
         #expect(try await night.store.planTotals(of: night.pass).changes == 1)
-        var standIn = outcome("3", .discrepancy)
+        var aliasRow = outcome("3", .discrepancy)
         var finding = Finding(
             kind: .invalidID, severity: .high, row: LocalSubscription(key: key("3")))
         finding.appleValue = .text("8")
-        standIn.findings = [finding]
-        try await night.stage(standIn)
+        aliasRow.findings = [finding]
+        try await night.stage(aliasRow)
         #expect(try await night.store.planTotals(of: night.pass).changes == 0)
     }
 

@@ -135,7 +135,7 @@ extension RecordedPage {
         self.init(fresh: fresh, intoInbox: intoInbox)
         owed = fresh.compactMap { notification in
             notification.originalTransactionID.map {
-                OwedQuestion(key: key($0), restsOn: notification.signedDate, isEntitling: true)
+                NewQuestion(key: key($0), restsOn: notification.signedDate, isEntitling: true)
             }
         }
     }

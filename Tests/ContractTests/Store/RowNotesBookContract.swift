@@ -89,10 +89,10 @@ import Testing
         found.findings = [finding]
         try await night.stage(found)
         let notes = try await place.store.notes(about: [key("1"), key("2")])
-        #expect(notes.mapValues(\.standIns) == [key("1"): [key("9")]])
+        #expect(notes.mapValues(\.aliasRows) == [key("1"): [key("9")]])
         try place.remove(key("9"))
         #expect(
-            try await place.store.notes(about: [key("1")])[key("1")]?.standIns ?? [] == [])
+            try await place.store.notes(about: [key("1")])[key("1")]?.aliasRows ?? [] == [])
     }
 
     @Test(arguments: BooksPlace.allCases)

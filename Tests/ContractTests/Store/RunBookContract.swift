@@ -14,7 +14,7 @@ import Testing
     /// A row that agrees with Apple's word.
     private func judged(_ id: String) -> RowOutcome {
         var result = outcome(id, .match)
-        result.look = .statement
+        result.examined = .statement
         result.askedBecause = .round
         result.check = RowCheck(
             signedDate: Timestamp(unixMilliseconds: 2000), clock: nil, isLasting: true,

@@ -18,7 +18,7 @@ import Testing
 
     private func judged(_ outcome: RowOutcome, status: Int) -> RowOutcome {
         var result = outcome
-        result.look = .statement
+        result.examined = .statement
         result.askedBecause = .never
         result.check = RowCheck(
             signedDate: Timestamp(unixMilliseconds: 5000), clock: nil, isLasting: true,

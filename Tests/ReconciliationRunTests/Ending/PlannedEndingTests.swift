@@ -7,10 +7,10 @@ import Testing
 @Suite struct `The end of a planned run` {
     private func decision(
         _ source: PlanSource, _ fates: [CorrectionFate: Int] = [:], undo: UndoCounts? = nil,
-        end: RunEnd = .completed, breaches: [GuardBreach] = [], standingAsPlanned: Int = 0
+        end: RunEnd = .completed, breaches: [GuardBreach] = [], asPlanned: Int = 0
     ) -> ExitDecision {
         var unwritten = UnwrittenCorrections()
-        unwritten.standingAsPlanned = standingAsPlanned
+        unwritten.asPlanned = asPlanned
         for (fate, count) in fates {
             for number in 1...count { unwritten.add(fate, of: "\(fate.rawValue)-\(number)") }
         }
@@ -71,11 +71,11 @@ import Testing
     }
 
     @Test func `a new plan is asked for only where something is left to be written`() {
-        let some = decision(.plan("p"), [.stale: 3], standingAsPlanned: 2)
+        let some = decision(.plan("p"), [.stale: 3], asPlanned: 2)
         #expect(some.statuses == [.stale])
         #expect(some.messages.joined().contains("2 of them already"))
         #expect(some.messages.joined().contains("Make a new plan"))
-        let all = decision(.plan("p"), [.stale: 3], standingAsPlanned: 3)
+        let all = decision(.plan("p"), [.stale: 3], asPlanned: 3)
         #expect(all.statuses == [.stale])
         #expect(all.messages.joined().contains("nothing is left to do"))
         #expect(!all.messages.joined().contains("Make a new plan"))

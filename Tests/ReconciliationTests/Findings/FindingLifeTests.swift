@@ -120,13 +120,13 @@ private func life(
     }
 
     @Test(arguments: [
-        (FindingKind.notFound, LookDepth.nothing, false), (.notFound, .standing, true),
+        (FindingKind.notFound, ExaminationDepth.nothing, false), (.notFound, .standing, true),
         (.status, .standing, false), (.status, .statement, true), (.status, .periods, true),
         (.price, .statement, false), (.price, .periods, true),
         (.transactionMissing, .statement, false), (.transactionMissing, .periods, true),
     ])
     func `is closed once its row was examined as deep as its kind takes`(
-        kind: FindingKind, depth: LookDepth, isClosed: Bool
+        kind: FindingKind, depth: ExaminationDepth, isClosed: Bool
     ) {
         #expect(closes(remembered(kind), examination(.checked(depth))) == isClosed)
     }
@@ -136,9 +136,9 @@ private func life(
         #expect(!closes(remembered(), nil))
     }
 
-    @Test(arguments: [LookDepth.standing, .statement])
+    @Test(arguments: [ExaminationDepth.standing, .statement])
     func `is closed by the statement where it is about the price of the latest period`(
-        depth: LookDepth
+        depth: ExaminationDepth
     ) {
         let examined = examination(.checked(depth)) { $0.isOfLatestPeriod = true }
         #expect(closes(remembered(.price), examined) == (depth == .statement))

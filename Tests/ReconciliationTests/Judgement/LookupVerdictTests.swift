@@ -50,7 +50,7 @@ import Testing
         #expect(appToAsk(about: Sample.row(app: Sample.sandbox), policy: policy) == Sample.sandbox)
         #expect(appToAsk(about: Sample.row(app: Sample.otherApp), policy: policy) == nil)
         #expect(appToAsk(about: Sample.row(app: Sample.sandbox), policy: Sample.policy()) == nil)
-        policy.strayBundles = [Sample.otherApp.bundleID]
+        policy.unconfiguredBundles = [Sample.otherApp.bundleID]
         #expect(appToAsk(about: Sample.row(app: Sample.otherApp), policy: policy) == Sample.app)
     }
 }

@@ -53,7 +53,7 @@ import Testing
 
 @Suite struct `Stray bundles` {
     private func strays(_ counts: [String: Int]) -> Set<String> {
-        strayBundles(
+        unconfiguredBundles(
             among: counts.map {
                 AppRows(bundleID: $0.key, environment: "Production", rows: $0.value)
             }, apps: [Sample.app])

@@ -33,7 +33,7 @@ import Testing
         let night = try await Night.begin(store, Night.header("run-1"))
         var result = outcome("1", .discrepancy)
         result.findings = [finding(kind)]
-        result.look = readsHistory ? .periods : .statement
+        result.examined = readsHistory ? .periods : .statement
         try await night.stage(
             result, outcome("2", .match), revisions: readsHistory ? ["1": "r1"] : [:])
         try await night.conclude()
@@ -43,7 +43,7 @@ import Testing
     /// Whom the next night asks about, where nothing of the rows themselves gives a reason.
     private func asked(
         _ store: SQLiteStore, _ id: String, readsHistories: Bool = true
-    ) async throws -> [AgendaLine] {
+    ) async throws -> [QueuedQuestion] {
         let night = try await Night.begin(store, Night.header(id, at: Night.start + 86_400_000))
         var request = ScheduleRequest(
             now: night.run.started, sweepMilliseconds: 30 * Milliseconds.perDay,
@@ -104,7 +104,7 @@ import Testing
         let night = try await Night.begin(
             store, Night.header("run-3", at: Night.start + 86_400_000))
         var mended = outcome("1", .match)
-        mended.look = .periods
+        mended.examined = .periods
         try await night.stage(mended, revisions: ["1": "r2"])
         try await night.conclude()
         #expect(try store.overview(runs: 1).openFindings.isEmpty)

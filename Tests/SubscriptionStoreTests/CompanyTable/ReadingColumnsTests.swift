@@ -15,7 +15,7 @@ import Testing
 
     private func row(
         _ column: String, _ value: String
-    ) async throws -> HeldRow {
+    ) async throws -> StoredSubscription {
         let database = try TemporaryDatabase()
         let store = try database.open()
         try store.load([subscription("1", status: 2)])

@@ -32,7 +32,7 @@ import Testing
 
     private func matching(_ id: String) -> RowOutcome {
         var outcome = outcome(id, .match)
-        outcome.look = .statement
+        outcome.examined = .statement
         return outcome
     }
 

@@ -45,7 +45,7 @@ import Testing
         let unwritten = try await store.unwritten(
             of: night.pass, now: Timestamp(unixMilliseconds: Night.start))
         #expect(unwritten.counts == [.stale: 2])
-        #expect(unwritten.standingAsPlanned == 2)
+        #expect(unwritten.asPlanned == 2)
         #expect(try await store.unresolvedFindings(of: night.pass) == [:])
         let record = try await night.conclude(status: .stale)
         #expect(try record.findings().isEmpty)
@@ -80,7 +80,7 @@ import Testing
         let night = try await apply(plan, store, as: "apply")
         #expect(
             try await store.unwritten(of: night.pass, now: Timestamp(unixMilliseconds: Night.start))
-                .standingAsPlanned == 1)
+                .asPlanned == 1)
         let record = try await night.conclude(status: .stale)
         #expect(try record.findings().map(\.finding.key) == [key("2")])
         #expect(try record.findings().map(\.finding.action) == [.refused])

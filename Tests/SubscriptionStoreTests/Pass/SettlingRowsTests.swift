@@ -155,7 +155,7 @@ import Testing
     }
 
     /// A row that stands under a later transaction's id of another subscription.
-    private func standIn(_ id: String, of original: String) -> RowOutcome {
+    private func aliasRow(_ id: String, of original: String) -> RowOutcome {
         var result = outcome(id, .discrepancy)
         var finding = Finding(
             kind: .invalidID, severity: .high, row: LocalSubscription(key: key(id)))
@@ -177,7 +177,7 @@ import Testing
             try record.findings().first { $0.finding.key == key(id) },
             sourceLocation: sourceLocation)
         #expect(found.finding.action == .refused, sourceLocation: sourceLocation)
-        #expect(found.finding.cause == VetoCause.standIn, sourceLocation: sourceLocation)
+        #expect(found.finding.cause == VetoCause.aliasRow, sourceLocation: sourceLocation)
     }
 
     @Test func `a stand-in takes back what was planned for the true original before it`()
@@ -185,11 +185,11 @@ import Testing
     {
         let later = try await night(["1", "9"])
         try await later.stage(drift("1"))
-        try await later.stage(standIn("9", of: "1"))
+        try await later.stage(aliasRow("9", of: "1"))
         try await expectRefused("1", in: later)
         let inserted = try await night(["2", "9"])
         try await inserted.stage(missing("1"))
-        try await inserted.stage(standIn("9", of: "1"))
+        try await inserted.stage(aliasRow("9", of: "1"))
         try await expectRefused("1", in: inserted)
     }
 
@@ -197,16 +197,16 @@ import Testing
     func `and in the same batch, whichever comes first`(standInFirst: Bool) async throws {
         let night = try await night(["1", "9"])
         if standInFirst {
-            try await night.stage(standIn("9", of: "1"), drift("1"))
+            try await night.stage(aliasRow("9", of: "1"), drift("1"))
         } else {
-            try await night.stage(drift("1"), standIn("9", of: "1"))
+            try await night.stage(drift("1"), aliasRow("9", of: "1"))
         }
         try await expectRefused("1", in: night)
     }
 
     @Test func `a stand-in that is gone takes back nothing`() async throws {
         let night = try await night(["1"])
-        try await night.stage(drift("1"), standIn("9", of: "1"))
+        try await night.stage(drift("1"), aliasRow("9", of: "1"))
         #expect(try await night.apply() == 1)
     }
 

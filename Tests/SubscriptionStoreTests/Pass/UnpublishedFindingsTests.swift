@@ -10,7 +10,7 @@ import Testing
     private func refused(_ id: String) -> RowOutcome {
         var result = drift(id)
         result.corrections = []
-        result.look = .statement
+        result.examined = .statement
         return result
     }
 
@@ -100,7 +100,7 @@ import Testing
         try await killedNight(store)
         let next = try await begin(store, "run-2", after: 1)
         var mended = outcome("1", .match)
-        mended.look = .statement
+        mended.examined = .statement
         try await next.stage(mended)
         #expect(try await states(end(next)) == ["2": .corrected])
         #expect(try store.overview(runs: 5).openFindings.isEmpty)

@@ -131,7 +131,7 @@ import Testing
         let clean = try await Night.begin(
             store, Night.header("run-9", mode: .check, at: Night.start + 9 * hour))
         var match = outcome("1", .match)
-        match.look = .statement
+        match.examined = .statement
         try await clean.stage(match)
         _ = try await clean.conclude()
         #expect(try database.value("SELECT state FROM trueup_findings") == "resolved")
@@ -149,7 +149,7 @@ import Testing
         let clean = try await Night.begin(
             store, Night.header("run-3", mode: .check, at: Night.start + 3 * hour))
         var match = outcome("1", .match)
-        match.look = .statement
+        match.examined = .statement
         try await clean.stage(match)
         _ = try await clean.conclude()
         let again = try await night(store, 4)

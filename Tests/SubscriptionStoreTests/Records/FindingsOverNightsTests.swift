@@ -58,10 +58,10 @@ import Testing
     }
 
     private func looked(
-        _ id: String, _ verdict: Verdict, _ look: LookDepth = .statement
+        _ id: String, _ verdict: Verdict, _ look: ExaminationDepth = .statement
     ) -> RowOutcome {
         var result = outcome(id, verdict)
-        result.look = look
+        result.examined = look
         return result
     }
 

@@ -10,7 +10,7 @@ import Testing
         let night = try await Night.begin(store, run)
         for (id, time) in signed {
             var result = outcome(id, .match)
-            result.look = .statement
+            result.examined = .statement
             result.askedBecause = .never
             result.check = RowCheck(
                 signedDate: Timestamp(unixMilliseconds: time), clock: nil, isLasting: true,
@@ -39,7 +39,7 @@ import Testing
         #expect(overview.judgedRows == 2)
         #expect(overview.oldestCheck == Timestamp(unixMilliseconds: 3000))
         #expect(
-            try await store.owedAndOldestCheck(of: [app]).oldestCheck
+            try await store.pendingAndOldestCheck(of: [app]).oldestCheck
                 == Timestamp(unixMilliseconds: 3000))
     }
 

@@ -13,7 +13,7 @@ import Testing
             let night = try await Night.begin(
                 store, Night.header("run-\(number)", at: Night.start + number * hour))
             var match = outcome("1", .match)
-            match.look = .statement
+            match.examined = .statement
             if number == 1 {
                 match.check = RowCheck(
                     signedDate: Timestamp(unixMilliseconds: 1000), clock: nil, isLasting: true,

@@ -79,9 +79,9 @@ import Testing
         let night = try await Night.begin(store, header("run-1"))
         try await night.stage(outcome("1", .undecided(.unavailable)))
         try await night.conclude()
-        let mine = try await store.owedAndOldestCheck(of: [app])
+        let mine = try await store.pendingAndOldestCheck(of: [app])
         #expect(mine.owed == 1)
-        let theirs = try await store.owedAndOldestCheck(of: [Self.other])
+        let theirs = try await store.pendingAndOldestCheck(of: [Self.other])
         #expect(theirs.owed == 0 && theirs.oldestCheck == nil)
     }
 }

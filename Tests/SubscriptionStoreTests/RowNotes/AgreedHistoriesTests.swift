@@ -122,18 +122,18 @@ import Testing
         var finding = Finding(kind: .transactionUnknown, severity: .high, row: subscription("1"))
         finding.field = "11"
         result.findings = [finding]
-        result.look = .periods
+        result.examined = .periods
         try await night.stage(result, revisions: ["1": "r2"])
         try await night.conclude()
         #expect(try await row(store).needsWholeHistory)
         #expect(try await row(store).historyRevision == nil)
 
         // Not having looked resolves nothing; having looked does.
-        for (number, look) in [LookDepth.standing, .statement, .periods].enumerated() {
+        for (number, look) in [ExaminationDepth.standing, .statement, .periods].enumerated() {
             #expect(try store.overview(runs: 9).openFindings.map(\.findings) == [1])
             let next = try await Night.begin(store, Night.header("run-3\(number)"))
             var seen = outcome("1", .match)
-            seen.look = look
+            seen.examined = look
             try await next.stage(seen)
             try await next.conclude()
         }

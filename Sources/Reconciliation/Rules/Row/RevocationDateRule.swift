@@ -14,11 +14,11 @@ struct RevocationDateRule: RowRule {
         guard comparison.statusAgrees, comparison.differs(in: .revocationDate),
             comparison.row.revocationDate != nil || comparison.stated.status == .revoked
         else { return [] }
-        let isTakenBack = comparison.stated.transaction.revocationDate == nil
+        let isReverted = comparison.stated.transaction.revocationDate == nil
         return [
             comparison.difference(
                 .revocationDate, .medium, in: .revocationDate,
-                cause: isTakenBack
+                cause: isReverted
                     ? "no longer revoked: the refund was taken back" : "other date of revocation")
         ]
     }

@@ -62,11 +62,11 @@ struct OtherAppVeto: WriteVeto {
 ///
 /// A status answer does not show such a row's id. An earlier run may have found it; otherwise
 /// Apple's complete history of the customer says it. While that cannot be read, the insert waits.
-struct StandInVeto: WriteVeto {
+struct AliasRowVeto: WriteVeto {
     func reason(notToInsert stated: StatedSubscription, in reading: CustomerReading) -> String? {
         let item = reading.context.item
-        if item.standIns[stated.originalTransactionID]?.isEmpty == false {
-            return VetoCause.standIn
+        if item.aliasRows[stated.originalTransactionID]?.isEmpty == false {
+            return VetoCause.aliasRow
         }
         switch item.history {
         case .complete, nil: return nil

@@ -2,7 +2,7 @@ import GRDB
 package import Subscriptions
 
 /// Reads and writes the lines of the agenda: what is owed, and the questions of one pass.
-struct AgendaLines {
+struct QuestionQueue {
     let db: Database
     let passID: Int64
 
@@ -24,13 +24,13 @@ struct AgendaLines {
     }
 
     /// The turns before this one are those of the durable reasons.
-    static let firstDueTurn = QuestionReason.changed.rank * 2
+    static let firstDuePriority = QuestionReason.changed.rank * 2
 
     func lines(
-        of part: AgendaPart, after position: AgendaPosition?, limit: Int
-    ) throws -> [AgendaLine] {
+        of part: QueuePart, after position: QueuePosition?, limit: Int
+    ) throws -> [QueuedQuestion] {
         let start = position.map { StoredKey($0.key) } ?? .first
-        let turn = position?.turn ?? -1
+        let turn = position?.priority ?? -1
         let place = "(turn, bundle_id, environment, original_transaction_id)"
         let marks = "(?, \(start.marks.dropFirst())"
         let bounds: StatementArguments = [turn] + start.arguments
@@ -49,27 +49,27 @@ struct AgendaLines {
                         SELECT * FROM (SELECT * FROM (SELECT \(columns) FROM trueup_agenda
                                 WHERE \(place) > \(marks) AND \(Self.isForThisRun()) \(order))
                             UNION
-                            SELECT * FROM (\(ofPass) AND turn < \(Self.firstDueTurn) \(order)))
+                            SELECT * FROM (\(ofPass) AND turn < \(Self.firstDuePriority) \(order)))
                         \(order)
                         """),
                 arguments: bounds + [limit, passID] + bounds + [limit, limit])
         case .due:
             rows = try Row.fetchAll(
-                db.cachedStatement(sql: "\(ofPass) AND turn >= \(Self.firstDueTurn) \(order)"),
+                db.cachedStatement(sql: "\(ofPass) AND turn >= \(Self.firstDuePriority) \(order)"),
                 arguments: [passID] + bounds + [limit])
         }
         return rows.compactMap { row in
             guard let turn = row.integer(at: 0), let reason = QuestionReason(rank: turn / 2)
             else { return nil }
-            return AgendaLine(key: SubscriptionKey(row, at: 1), reason: reason, turn: turn)
+            return QueuedQuestion(key: SubscriptionKey(row, at: 1), reason: reason, priority: turn)
         }
     }
 
     /// Puts what notifications owe on the agenda, or among the questions of this pass alone; an older
     /// statement does not take the place of a newer one.
-    func owe(_ question: OwedQuestion, isDurable: Bool, since: Timestamp) throws {
+    func owe(_ question: NewQuestion, isDurable: Bool, since: Timestamp) throws {
         let key = question.key.arguments
-        let turn = AgendaLine.turn(.notification, isEntitling: question.isEntitling)
+        let turn = QueuedQuestion.priority(.notification, isEntitling: question.isEntitling)
         let restsOn = question.restsOn.unixMilliseconds
         // What a notification of the same pass has settled stays settled by a younger one.
         let settled = try Int64.fetchOne(
@@ -113,14 +113,15 @@ struct AgendaLines {
                     SELECT EXISTS (SELECT 1 FROM trueup_agenda WHERE bundle_id = ?
                             AND environment = ? AND original_transaction_id = ? AND rests_on > ?)
                         OR EXISTS (SELECT 1 FROM trueup_pass_questions
-                            WHERE pass_id = ? AND turn IN (\(Self.owedTurns)) AND bundle_id = ?
+                            WHERE pass_id = ? AND turn IN (\(Self.pendingPriorities)) AND bundle_id = ?
                                 AND environment = ? AND original_transaction_id = ?
                                 AND rests_on > ?)
                     """), arguments: arguments + ofPass) ?? false
     }
 
     /// The turns of owed questions, each by its number, so that one of a key is found by its key.
-    private static let owedTurns = (0..<firstDueTurn).map { String($0) }.joined(separator: ", ")
+    private static let pendingPriorities = (0..<firstDuePriority).map { String($0) }
+        .joined(separator: ", ")
 
     private static let settledByNotification = """
         trueup_pass_rows WHERE pass_id = ? AND bundle_id = ? AND environment = ?
@@ -129,11 +130,11 @@ struct AgendaLines {
         """
 
     /// Adds questions of the pass.
-    func ask(_ lines: [AgendaLine]) throws {
+    func ask(_ lines: [QueuedQuestion]) throws {
         let statement = try db.cachedStatement(
             sql: "INSERT OR IGNORE INTO trueup_pass_questions VALUES (?, ?, ?, ?, ?, NULL)")
         for line in lines {
-            try statement.execute(arguments: [passID, line.turn] + line.key.arguments)
+            try statement.execute(arguments: [passID, line.priority] + line.key.arguments)
         }
     }
 }
@@ -143,7 +144,7 @@ struct AgendaLines {
 /// A line leaves when what follows from a verified statement about its own row is done: the row
 /// agrees, or its correction is written, or what cannot be corrected is in the report. Everything
 /// else stays, or comes back. docs/delta.md lists each way off the agenda.
-struct AgendaUpdate: Sendable {
+struct QueueUpdate: Sendable {
     let run: RunReference
     let started: Timestamp
     let ended: Timestamp
@@ -375,31 +376,32 @@ extension SQLiteStore {
 
     private static func sample(
         _ keys: [SubscriptionKey], _ counts: inout ScheduleCounts
-    ) -> [AgendaLine] {
+    ) -> [QueuedQuestion] {
         guard !keys.isEmpty else { return [] }
         counts.due[.sample, default: 0] += keys.count
         return keys.map {
-            AgendaLine(
-                key: $0, reason: .sample, turn: AgendaLine.turn(.sample, isEntitling: false))
+            QueuedQuestion(
+                key: $0, reason: .sample,
+                priority: QueuedQuestion.priority(.sample, isEntitling: false))
         }
     }
 
     private func ask(
-        _ lines: [AgendaLine], in passID: Int64, _ doing: String
+        _ lines: [QueuedQuestion], in passID: Int64, _ doing: String
     ) async throws(StoreError) {
         for start in stride(from: 0, to: lines.count, by: StoreLimits.rowsPerChunk) {
             let some = Array(lines[start..<min(lines.count, start + StoreLimits.rowsPerChunk)])
-            try await write(doing) { db in try AgendaLines(db: db, passID: passID).ask(some) }
+            try await write(doing) { db in try QuestionQueue(db: db, passID: passID).ask(some) }
         }
     }
 
     /// The next lines of a part of the agenda in their order, settled ones included; fewer than
     /// `limit` only at the end.
     package func lines(
-        of part: AgendaPart, after position: AgendaPosition?, limit: Int, in pass: OpenPass
-    ) async throws(StoreError) -> [AgendaLine] {
+        of part: QueuePart, after position: QueuePosition?, limit: Int, in pass: OpenPass
+    ) async throws(StoreError) -> [QueuedQuestion] {
         try await read("reading what must be asked") { db in
-            try AgendaLines(db: db, passID: pass.passID).lines(
+            try QuestionQueue(db: db, passID: pass.passID).lines(
                 of: part, after: position, limit: limit)
         }
     }

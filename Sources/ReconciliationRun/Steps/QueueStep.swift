@@ -4,9 +4,9 @@ import SubscriptionStore
 import Subscriptions
 
 /// Asks what stands on the agenda, the most urgent first, page by page.
-struct AgendaStep: QuestionSource {
+struct QueueStep: QuestionSource {
     let context: RunContext
-    let part: AgendaPart
+    let part: QueuePart
     /// Whether only rows that we hold are asked about, or only what we do not hold.
     ///
     /// A subscription that a notification named and nobody holds comes last: an answer about another
@@ -16,9 +16,9 @@ struct AgendaStep: QuestionSource {
     var total: Int?
     /// How many rows may still be taken; `nil` for any number.
     private var limit: Int?
-    private var position: AgendaPosition?
+    private var position: QueuePosition?
 
-    init(context: RunContext, part: AgendaPart, held: Bool, total: Int? = nil) {
+    init(context: RunContext, part: QueuePart, held: Bool, total: Int? = nil) {
         self.context = context
         self.part = part
         self.held = held
@@ -39,7 +39,7 @@ struct AgendaStep: QuestionSource {
         let lines = try await context.store.lines(
             of: part, after: start, limit: RunLimits.rowsPerPage, in: context.pass)
         guard let last = lines.last else { return nil }
-        position = AgendaPosition(turn: last.turn, key: last.key)
+        position = QueuePosition(priority: last.priority, key: last.key)
         var items = try await items(of: lines)
         if !items.isEmpty, context.clock.isPastDeadline { throw RunInterruption(end: .deadline) }
         if let left = limit {
@@ -52,7 +52,7 @@ struct AgendaStep: QuestionSource {
     }
 
     /// The lines that are still to be asked, with their rows.
-    private func items(of lines: [AgendaLine]) async throws -> [QuestionPage.Item] {
+    private func items(of lines: [QueuedQuestion]) async throws -> [QuestionPage.Item] {
         let wanted = lines.filter { context.job.narrowing.includes($0.key) }
         let settled = try await context.store.settled(
             among: wanted.map(\.key), in: context.pass)

@@ -7,12 +7,12 @@ import Subscriptions
 /// was dropped, or whose newest run was killed, what was found of notifications, which no later run
 /// finds again, and what was corrected: nobody may ever go on with that pass. They stay owed, from
 /// run to run, until a report that lists them is published.
-struct OwedFindings: Sendable {
+struct UnpublishedFindings: Sendable {
     /// The value of `is_carried` of a finding that is repeated because no report has shown it.
     static let mark = 2
 
     /// That a finding `f` of a pass was new to everybody when the pass began.
-    static let wasOwed = """
+    static let wasUnpublished = """
         EXISTS (SELECT 1 FROM trueup_pass_findings AS o INDEXED BY trueup_pass_findings_owed
             WHERE o.pass_id = f.pass_id AND o.finding_id = f.finding_id
                 AND o.is_carried = \(mark))
@@ -29,7 +29,7 @@ struct OwedFindings: Sendable {
     /// Whether the newest run of the source may have changed something and did not come to its end.
     private let wasKilled: Bool
     /// Whether only what was corrected is repeated: a run that judges no rows reports what it does.
-    private let isMendedAlone: Bool
+    private let isFixedOnly: Bool
 
     private var isOwnPass: Bool { source == opened.passID }
 
@@ -44,7 +44,7 @@ struct OwedFindings: Sendable {
     /// A plan or an undo takes over only from its like; the rest waits for a run that judges rows.
     static func all(
         for opened: PassOpening.Opened, of run: RunHeader, _ db: Database
-    ) throws -> [OwedFindings] {
+    ) throws -> [UnpublishedFindings] {
         let awaited = try Int64.fetchAll(
             db,
             sql: """
@@ -82,10 +82,10 @@ struct OwedFindings: Sendable {
                         ORDER BY r.run_seq DESC LIMIT 1)
                     FROM trueup_passes AS p WHERE pass_id = ?
                     """, arguments: [source])
-            return OwedFindings(
+            return UnpublishedFindings(
                 source: source, opened: opened, published: published, unpublished: unpublished,
                 isOver: pass?.integer(at: 0) != 0, wasKilled: pass?.integer(at: 1) == 1,
-                isMendedAlone: !run.judgesRows)
+                isFixedOnly: !run.judgesRows)
         }
     }
 
@@ -163,7 +163,7 @@ struct OwedFindings: Sendable {
     ///
     /// - Parameter sequence: A run of the finding's pass that began after that.
     /// - Returns: A condition on the finding `f`.
-    static func wasToldMended(before sequence: Int64 = .max) -> String {
+    static func wasReportedFixed(before sequence: Int64 = .max) -> String {
         """
         EXISTS (SELECT 1 FROM trueup_findings AS h
             JOIN trueup_runs AS u ON u.run_seq = h.corrected_by
@@ -174,7 +174,7 @@ struct OwedFindings: Sendable {
         """
     }
 
-    private static let isMended =
+    private static let isFixed =
         "(ifnull(c.fate, '') = 'applied' OR f.action IN ('corrected', 'inserted', 'recovered'))"
 
     private var isOwed: String {
@@ -196,19 +196,19 @@ struct OwedFindings: Sendable {
             conditions.append(
                 """
                 f.is_carried = 0 AND f.superseded_by IS NULL
-                    AND (\(Self.isOfNotification) OR \(Self.isMended))
+                    AND (\(Self.isOfNotification) OR \(Self.isFixed))
                 """)
         }
         return """
             (\(conditions.map { "(\($0))" }.joined(separator: " OR ")))
-                AND \(isMendedAlone ? Self.isMended : "1")
-                AND NOT (\(Self.isOfNotification) AND NOT \(Self.isMended)
+                AND \(isFixedOnly ? Self.isFixed : "1")
+                AND NOT (\(Self.isOfNotification) AND NOT \(Self.isFixed)
                     AND (\(Self.isRecovered) OR \(Self.wasListedSince)))
-                AND NOT (\(Self.isMended) AND \(Self.wasToldMended()))
+                AND NOT (\(Self.isFixed) AND \(Self.wasReportedFixed()))
                 AND NOT EXISTS (SELECT 1 FROM trueup_run_findings AS r
                     WHERE r.run_seq IN (\(Self.list(published)))
                         AND r.finding_seq = f.finding_seq
-                        AND (r.state = 'corrected' OR NOT \(Self.isMended)))
+                        AND (r.state = 'corrected' OR NOT \(Self.isFixed)))
             """
     }
 

@@ -1,18 +1,18 @@
 /// One question that is to be asked.
-package struct AgendaLine: Hashable, Sendable {
+package struct QueuedQuestion: Hashable, Sendable {
     package var key: SubscriptionKey
     package var reason: QuestionReason
     /// Its place among the others: by reason, and within one by how much a customer may be harmed.
-    package var turn: Int64
+    package var priority: Int64
 
-    package init(key: SubscriptionKey, reason: QuestionReason, turn: Int64) {
+    package init(key: SubscriptionKey, reason: QuestionReason, priority: Int64) {
         self.key = key
         self.reason = reason
-        self.turn = turn
+        self.priority = priority
     }
 
-    /// The turn of a question; rows that give no access come first, for their customers may lack it.
-    package static func turn(_ reason: QuestionReason, isEntitling: Bool) -> Int64 {
+    /// The priority of a question, lowest number first; rows that give no access come first, for their customers may lack it.
+    package static func priority(_ reason: QuestionReason, isEntitling: Bool) -> Int64 {
         switch reason {
         case .notification, .heldBack, .changed, .clock: reason.rank * 2 + (isEntitling ? 1 : 0)
         case .never, .sample, .sweep, .round: reason.rank * 2
@@ -21,18 +21,18 @@ package struct AgendaLine: Hashable, Sendable {
 }
 
 /// Where the next lines of the agenda begin.
-package struct AgendaPosition: Hashable, Sendable {
-    package var turn: Int64
+package struct QueuePosition: Hashable, Sendable {
+    package var priority: Int64
     package var key: SubscriptionKey
 
-    package init(turn: Int64, key: SubscriptionKey) {
-        self.turn = turn
+    package init(priority: Int64, key: SubscriptionKey) {
+        self.priority = priority
         self.key = key
     }
 }
 
 /// A subscription that a notification named, as the agenda takes it up.
-package struct OwedQuestion: Hashable, Sendable {
+package struct NewQuestion: Hashable, Sendable {
     package var key: SubscriptionKey
     /// When Apple signed what the question rests on.
     package var restsOn: Timestamp
@@ -47,7 +47,7 @@ package struct OwedQuestion: Hashable, Sendable {
 }
 
 /// Which lines of the agenda.
-package enum AgendaPart: Hashable, Sendable {
+package enum QueuePart: Hashable, Sendable {
     /// What is owed whoever asks, and what this pass's notifications owe.
     case owed
     /// What the pass found to be due among the rows.

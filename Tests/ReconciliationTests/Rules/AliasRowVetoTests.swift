@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct `The stand-in veto` {
     private let missing = Sample.stated("3000") { $0.transaction.subscriptionGroupID = "second" }
-    private let standIn = SubscriptionKey(app: Sample.app, originalTransactionID: "30005")
+    private let aliasRow = SubscriptionKey(app: Sample.app, originalTransactionID: "30005")
 
     private func item(_ change: (inout Case) -> Void = { _ in }) -> Case {
         Sample.item(Sample.row(), [Sample.stated(), missing], change)
@@ -25,7 +25,7 @@ import Testing
     @Test func `nothing is inserted beside a row under a later transaction's id`() throws {
         let known = item {
             $0.history = .complete([missing.transaction])
-            $0.standIns = ["3000": [standIn]]
+            $0.aliasRows = ["3000": [aliasRow]]
         }
         let outcome = try outcome(known, of: "3000")
         #expect(outcome.corrections.isEmpty)
@@ -33,7 +33,7 @@ import Testing
         #expect(finding.action == .refused)
         #expect(finding.cause == "a row stands under a later transaction's id of it")
         // What an earlier look found needs no second one.
-        let before = item { $0.standIns = ["3000": [standIn]] }
+        let before = item { $0.aliasRows = ["3000": [aliasRow]] }
         #expect(nextQuestion(for: before, policy: Sample.policy()) == nil)
     }
 
@@ -49,13 +49,13 @@ import Testing
         item.held = [ScopedRow(row: Sample.row())]
         #expect(nextQuestion(for: item, policy: Sample.policy()) == .history(after: nil))
         item.history = .complete([missing.transaction])
-        item.standIns = ["3000": [standIn]]
+        item.aliasRows = ["3000": [aliasRow]]
         #expect(try outcome(item).corrections.isEmpty)
     }
 
     @Test func `a held true original stays as it is while that row stands`() throws {
         let drifted = Sample.row { $0.status = 2 }
-        let item = Sample.item(drifted, [Sample.stated()]) { $0.asked?.standIns = [standIn] }
+        let item = Sample.item(drifted, [Sample.stated()]) { $0.asked?.aliasRows = [aliasRow] }
         let outcome = try outcome(item)
         #expect(outcome.verdict == .discrepancy)
         #expect(outcome.corrections.isEmpty)
