@@ -179,7 +179,7 @@ package struct Reconciler: Sendable {
     private func askAboutRows(
         in context: RunContext, limit: inout Int?
     ) async throws {
-        // Rows that somebody names are asked about, whatever else speaks for it.
+        // Rows that the command names are checked, whether or not they are due.
         guard case .delta(let settings) = job.coverage, job.narrowing.ids == nil else {
             log("walk.begin", [:])
             return try await WalkStep(context: context).run()
@@ -278,7 +278,7 @@ package struct Reconciler: Sendable {
         return conclusion
     }
 
-    /// What was asked and why, and what that says about the rows that were not.
+    /// The questions and their reasons, and what they say about the rows that were not checked.
     private func coverage(of context: RunContext) async throws(StoreError) -> RunCoverage {
         let kind: RunCoverage.Kind = if case .delta = job.coverage { .delta } else { .full }
         var coverage = try await store.coverage(

@@ -32,11 +32,11 @@ package struct ReconciliationJob: Hashable, Sendable {
     /// The command line that started it, for the commands that its messages name; `nil` where there
     /// was none.
     package var commands: RunCommands?
-    /// What it is expected to need; `nil` where nobody has counted.
+    /// The calls that it is expected to need; `nil` where they were not counted.
     package var forecast: CallForecast?
     /// What kept the company's table from being read whole; then the run ends with it, and is reported.
     package var obstacle: RunEnd?
-    /// What the person on call must know besides how it went.
+    /// Further remarks for the person on call.
     package var remarks: [String] = []
 
     package init(
@@ -65,7 +65,7 @@ package struct ReconciliationJob: Hashable, Sendable {
 
 /// Where the corrections of a run come from.
 package enum PlanSource: Hashable, Sendable {
-    /// What it asks of Apple and judges itself.
+    /// The questions that it asks Apple and checks itself.
     case judgement
     /// The plan of an earlier run, by its identity.
     case plan(String)

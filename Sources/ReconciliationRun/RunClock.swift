@@ -39,7 +39,7 @@ package final class StopRequest: Sendable {
         }
     }
 
-    /// Records a signal and tells whoever is waiting; the first signal counts.
+    /// Records a signal and wakes the waiting task; the first signal counts.
     package func request(signal: Int32) {
         let handler = state.withLock { state in
             state.signal = state.signal ?? signal

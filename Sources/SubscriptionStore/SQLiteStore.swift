@@ -10,7 +10,7 @@ package final class SQLiteStore: Sendable {
     let file: DatabaseFile
     let access: StoreAccess
     let connection: DatabaseQueue
-    /// Names the events that are written with corrections; `nil` when nobody is told of any.
+    /// Names the events that are written with corrections; `nil` when no receiver is configured.
     let naming: EventNaming?
     /// The company's own table, where the rows here are a copy of it.
     let company: CompanyLink?
@@ -39,8 +39,8 @@ package final class SQLiteStore: Sendable {
     /// The connection that writes closes last: only it puts the log into the file.
     deinit { try? idleReader.close() }
 
-    /// Makes the file and its tables; brings a database of ours up to this version and puts back
-    /// what somebody took out of its schema.
+    /// Makes the file and its tables; brings a trueup database up to this version and restores missing
+    /// parts of its schema.
     ///
     /// The caller holds the run lock.
     ///
@@ -69,7 +69,7 @@ package final class SQLiteStore: Sendable {
     }
 
     /// Brings a database of an earlier version up to this one, under the run lock: a run of the
-    /// earlier version must not find its tables changed under its hands.
+    /// earlier version must not find its tables changed while it works.
     ///
     /// A database that is missing, not ours or of this version is left as it is.
     ///
@@ -178,7 +178,7 @@ package final class SQLiteStore: Sendable {
     }
 }
 
-/// What a command may do to the database that it opens.
+/// The access of a command to the database that it opens.
 package enum StoreAccess: Hashable, Sendable {
     case readWrite
     /// Nothing of the file changes, not a byte, whatever state it was left in.

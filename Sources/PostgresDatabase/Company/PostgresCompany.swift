@@ -341,7 +341,7 @@ extension PostgresCompany {
 ///
 /// A failed statement ends a transaction of PostgreSQL. Where the failure is about one value, or about
 /// another transaction that stood in the way, it is begun again and its changes are made once more:
-/// they must become of them what they became before, because that was told already.
+/// they must have the same outcomes as before, which were already returned.
 struct UnitWork {
     let company: PostgresCompany
     let doing: String

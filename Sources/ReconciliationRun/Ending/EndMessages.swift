@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// What the person on call reads: why it ended, what was not changed, what to do next.
+/// The messages for the person on call: why the run ended, what was not changed, what to do next.
 extension ExitDecision {
     /// Sentences in the order of importance.
     package var messages: [String] {
@@ -152,7 +152,7 @@ extension ExitDecision {
     }
 }
 
-/// The commands that the messages of a run name: whole, as somebody pastes them into a shell.
+/// The commands that the messages of a run name, whole, to be pasted into a shell.
 ///
 /// They stand between grave accents, by which the summary knows what it may not break.
 package struct RunCommands: Hashable, Sendable {
@@ -160,7 +160,7 @@ package struct RunCommands: Hashable, Sendable {
     package var own: [String]
     /// The words that make a new plan of the same kind, writing nothing.
     package var check: [String]
-    /// Where the report of this run will stand; `nil` where nobody has said.
+    /// The folder of this run's report; `nil` where it is not known.
     package var report: String?
     /// What every other command on the same settings needs.
     package var settings: [String]
@@ -187,7 +187,7 @@ package struct RunCommands: Hashable, Sendable {
     ///   - seal: The plan.
     ///   - guards: What would stop it, and is lifted.
     ///   - reason: Why, as the ledger keeps it.
-    /// - Returns: One line; `nil` where nobody knows where the report will stand.
+    /// - Returns: One line; `nil` where the folder of the report is not known.
     func applying(
         _ seal: PlanSeal, lifting guards: [GuardName], because reason: String
     ) -> String? {

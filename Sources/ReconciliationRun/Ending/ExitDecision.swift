@@ -1,7 +1,7 @@
 import Reconciliation
 package import Subscriptions
 
-/// Why the asking ended.
+/// The reason why the asking ended.
 package enum RunEnd: Hashable, Sendable {
     /// Everything in scope was asked.
     case completed
@@ -11,7 +11,7 @@ package enum RunEnd: Hashable, Sendable {
     case stop(RunStop)
     /// Apple did not answer for as long as the run may wait for it.
     case unavailable(String)
-    /// Answers that nobody can read or believe (exit 76).
+    /// Answers that cannot be read or trusted (exit 76).
     case unreadable(String)
     case store(StoreError)
 
@@ -181,7 +181,7 @@ package struct ExitDecision: Hashable, Sendable {
 
     /// Whether a run that only reads notifications came to its end, and none of them led to a row.
     ///
-    /// What it found beside the rows (a subscription that nobody holds) decides before that, and a
+    /// A finding apart from the rows (a subscription without a row) decides before that, and a
     /// row that it inserts was in scope.
     var judgesNothing: Bool {
         !walks && planned == nil && end == .completed && totals.inScope == 0 && changes == 0

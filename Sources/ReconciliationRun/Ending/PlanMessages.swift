@@ -1,13 +1,13 @@
 import Reconciliation
 package import Subscriptions
 
-/// What the guards and the canary did, for the person on call.
+/// The results of the guards and the canary, for the person on call.
 extension ExitDecision {
     var planSentences: [String] {
         breachSentences + liftSentences + canarySentences + proposal
     }
 
-    /// What a check leaves to be done, by whoever has read it.
+    /// The commands that follow a check, for the person who read it.
     ///
     /// A plan keeps the limits of its guards, so what would stop this job would stop its plan, too.
     private var proposal: [String] {

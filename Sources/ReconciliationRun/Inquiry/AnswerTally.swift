@@ -13,7 +13,7 @@ final class AnswerTally: Sendable {
         var unfinishedHistories = 0
         var lastUnfinished = ""
         var undeterminedAskedAgain = 0
-        /// What answers that name an app state of it.
+        /// The statements about an app in answers that name it.
         var identities: [AppIdentity: StatedIdentities] = [:]
     }
 
@@ -35,7 +35,7 @@ final class AnswerTally: Sendable {
         state.withLock { $0.answered > 0 ? true : calls > 0 ? false : nil }
     }
 
-    /// What the last call that brought nothing failed on.
+    /// The failure of the last call without an answer.
     var lastFailure: String? { state.withLock { $0.lastFailure } }
 
     func note<Answer>(_ lookup: Lookup<Answer>) {
@@ -68,7 +68,7 @@ final class AnswerTally: Sendable {
         }
     }
 
-    /// The same for statements that each name their app.
+    /// Adds statements that each name their app.
     func note(identityAgrees agrees: Bool, rejected: [RejectedStatement], of app: AppIdentity) {
         state.withLock { state in
             var identities = state.identities[app] ?? StatedIdentities()
@@ -137,7 +137,7 @@ final class AnswerTally: Sendable {
         state.withLock { $0.verificationFailures += failures }
     }
 
-    /// Why the run must end now; `nil` while it may go on.
+    /// The reason to end the run now; `nil` while it may go on.
     var verdict: RunEnd? {
         state.withLock { state in
             if state.undecodableInARow >= RunLimits.undecodableInARow {
@@ -168,10 +168,10 @@ final class AppRefusals: Sendable {
         self.apps = Set(apps)
     }
 
-    /// What Apple's refusal likely means, by app; empty where no app is refused.
+    /// The likely reason of Apple's refusal, by app; empty where no app is refused.
     var reasons: [AppIdentity: AppRefusal] { refused.withLock { $0 } }
 
-    /// Why the run must end; `nil` while it may go on with other apps.
+    /// The reason to end the run; `nil` while it may go on with other apps.
     ///
     /// Where some keys are refused and other apps not known, the end is that of the keys; both
     /// statuses hold.
@@ -191,7 +191,7 @@ final class AppRefusals: Sendable {
     }
 }
 
-/// Why Apple answers nothing about an app.
+/// The reason why Apple answers nothing about an app.
 package struct AppRefusal: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// A 401: the key.
@@ -218,7 +218,7 @@ package struct AppRefusal: Hashable, Sendable {
         }
     }
 
-    /// What is said of a row that was not asked about because of it.
+    /// The reason given for a row that was not checked because of it.
     var answer: String {
         switch kind {
         case .denied: "Apple refuses the key of this app (401)"

@@ -55,7 +55,7 @@ struct RowReader: Sendable {
 struct AliasRowSearch: Sendable {
     let rows: RowReader
 
-    /// What earlier looks found, and rows under the ids before a migration.
+    /// The findings of earlier runs, and rows under the ids before a migration.
     func known(around item: Case) async throws(StoreError) -> [String: [SubscriptionKey]] {
         let missing = Self.missing(in: item)
         guard !missing.isEmpty else { return [:] }

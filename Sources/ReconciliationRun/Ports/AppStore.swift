@@ -30,10 +30,10 @@ package protocol AppStore: Sendable {
     /// Calls so far, by endpoint and result.
     func callCounts() -> [CallCount]
 
-    /// Why nobody can be asked any more: Get All Subscription Statuses was given up for this run.
+    /// The reason why no more rows can be checked: the run gave up Get All Subscription Statuses.
     func outage() -> String?
 
-    /// What a person should know of the answers so far, in sentences; it changes no verdict.
+    /// Remarks about the answers so far, in sentences; they change no verdict.
     func remarks() -> [String]
 }
 

@@ -150,7 +150,7 @@ struct ApplyStep {
 }
 
 extension RunContext {
-    /// Writes corrections batch by batch, until none is left or somebody asks to stop.
+    /// Writes corrections batch by batch, until none is left or the run is asked to stop.
     func apply(
         _ batch: (Int, Timestamp) async throws -> Int
     ) async throws {
@@ -215,7 +215,7 @@ package enum CanaryOutcome: Hashable, Sendable {
         }
     }
 
-    /// Why the run must end now, for reasons other than the canary.
+    /// The reason to end the run now, apart from the canary.
     var end: RunEnd? {
         if case .interrupted(let end, _) = self { end } else { nil }
     }

@@ -5,7 +5,7 @@ package import Subscriptions
 /// slices side by side.
 ///
 /// The first page tells whether there is more than one; if so it comes again in a slice. Slices
-/// overlap, so whoever takes the pages must not mind a notification that comes twice.
+/// overlap, so the caller must accept a notification that comes twice.
 struct NotificationReading {
     private let appStore: any AppStore
     private let context: RunContext
@@ -19,9 +19,9 @@ struct NotificationReading {
     private(set) var undetermined = 0
     /// How many of them did not verify.
     private(set) var unverifiable = 0
-    /// Why a part could not be read, if so.
+    /// The reason why a part could not be read, if so.
     private(set) var failure: (why: String, mayComeLater: Bool)?
-    /// What ends the whole run, if anything does.
+    /// The reason to end the whole run, if there is one.
     private(set) var end: RunEnd?
 
     init(appStore: any AppStore, context: RunContext, window: NotificationWindow) {
@@ -48,7 +48,7 @@ struct NotificationReading {
                         end = end ?? RunEnd(thrown: error)
                     }
                 }
-                // What nobody will take must not be waited for, be it a call or a pause of the quota.
+                // Do not wait for a call, or a pause of the quota, whose result is no longer needed.
                 if end != nil { group.cancelAll() }
             }
         }

@@ -4,7 +4,7 @@ import Subscriptions
 
 /// Where questions come from, page by page.
 protocol QuestionSource: Sendable {
-    /// How many rows there are to get through, for people who watch; `nil` where nobody counted them.
+    /// How many rows there are, for people who watch; `nil` where they are not counted.
     var total: Int? { get }
 
     /// The next questions; `nil` when there are no more.
@@ -13,7 +13,7 @@ protocol QuestionSource: Sendable {
 
 /// Asks what a source yields, so many questions at once, and stages the answers as they come.
 ///
-/// A question that is slow, or is tried again, holds up nobody but itself: others take its place in
+/// A question that is slow, or is tried again, delays only itself: others take its place in
 /// the window. Only questions about the same customer, or the same Apple Account, wait for each
 /// other, because the first answer usually settles the rest. What was judged is staged when a batch
 /// is full or a second old, so a killed run loses no more than that and what was in flight.
@@ -106,7 +106,7 @@ private struct Window<Source: QuestionSource> {
         var customer: Customer
     }
 
-    /// The next customer to ask about; `nil` when nobody may be asked now.
+    /// The next customer to ask about; `nil` when every one must wait.
     private mutating func next() async -> Customer? {
         while true {
             if let free = waiting.firstIndex(where: { busy.isDisjoint(with: $0.payers) }) {
@@ -218,7 +218,7 @@ struct QuestionPage: Sendable {
     /// Where the walk goes on once the whole page was asked about.
     var walkedThrough: SubscriptionKey?
 
-    /// A row, or a subscription that nobody holds, and why Apple is to be asked.
+    /// A row, or a subscription without a row, and why Apple is asked about it.
     struct Item {
         var key: SubscriptionKey
         var row: ScopedRow?
@@ -284,7 +284,7 @@ struct AskedPage: Sendable {
         var id: String
         var row: ScopedRow?
         var app: AppIdentity
-        /// Why it is asked about; `nil` for a question that settles nothing.
+        /// The reason to ask about it; `nil` for a question that settles nothing.
         var reason: QuestionReason?
     }
 

@@ -9,14 +9,14 @@ struct QueueStep: QuestionSource {
     let part: QueuePart
     /// Whether only rows that we hold are asked about, or only what we do not hold.
     ///
-    /// A subscription that a notification named and nobody holds comes last: an answer about another
+    /// A subscription that a notification named and no row holds comes last: an answer about another
     /// one may show that it is held under another id.
     let held: Bool
     /// How many questions there are, for people who watch.
     var total: Int?
     /// How many rows may still be taken; `nil` for any number.
     private var limit: Int?
-    private var position: QueuePosition?
+    private var position: QueuedQuestion?
 
     init(context: RunContext, part: QueuePart, held: Bool, total: Int? = nil) {
         self.context = context
@@ -39,7 +39,7 @@ struct QueueStep: QuestionSource {
         let lines = try await context.store.lines(
             of: part, after: start, limit: RunLimits.rowsPerPage, in: context.pass)
         guard let last = lines.last else { return nil }
-        position = QueuePosition(priority: last.priority, key: last.key)
+        position = last
         var items = try await items(of: lines)
         if !items.isEmpty, context.clock.isPastDeadline { throw RunInterruption(end: .deadline) }
         if let left = limit {

@@ -10,7 +10,7 @@ struct RecoverStep {
     let context: RunContext
     let app: AppIdentity
 
-    /// What reading the history came to.
+    /// The result of reading the history.
     struct Outcome {
         /// A sentence when a part of it could not be read.
         var shortfall: String?
@@ -224,7 +224,7 @@ package struct RecoveryWindow: Hashable {
         return min(readThrough, max(watermark ?? window.start, oldest))
     }
 
-    /// What is lost for good, in a sentence; `nil` when nothing is.
+    /// The notifications that are lost for good, in a sentence; `nil` when none are.
     package func shortfall(of app: AppIdentity) -> String? {
         guard lostMilliseconds > 0 else { return nil }
         return "The notification history of \(app.bundleID) (\(app.environment.rawValue)) was last "

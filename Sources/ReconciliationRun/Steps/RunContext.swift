@@ -3,7 +3,7 @@ import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
-/// What every step of one run works with.
+/// The values that every step of one run works with.
 struct RunContext: Sendable {
     var job: ReconciliationJob
     let header: RunHeader
@@ -31,10 +31,10 @@ struct RunContext: Sendable {
         if case .delta = job.coverage { true } else { !job.steps.contains(.walk) }
     }
 
-    /// Why asking must end before the next page; `nil` while it may go on.
+    /// The reason to stop asking before the next page; `nil` while it may go on.
     var reasonToEnd: RunEnd? { reasonToStop ?? (clock.isPastDeadline ? .deadline : nil) }
 
-    /// The same without the deadline, which only ends an asking of which something is left.
+    /// The reason to stop asking, apart from the deadline, which only counts where questions are left.
     var reasonToStop: RunEnd? {
         if let signal = stop.signal { return .signal(signal) }
         return tally.verdict ?? outage
@@ -48,7 +48,7 @@ struct RunContext: Sendable {
         return .unavailable(why)
     }
 
-    /// The same, knowing which bundles of the table no app is configured for.
+    /// This context, with the bundles of the table for which no app is configured.
     func withUnconfiguredApps() async throws -> RunContext {
         let table = try await store.rowsByApp()
         var context = self

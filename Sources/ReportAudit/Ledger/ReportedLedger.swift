@@ -105,7 +105,7 @@ extension ReportedLedger {
         case erased(Timestamp)
     }
 
-    /// The run whose report shows an entry with this hash.
+    /// The report that shows an entry with this hash.
     ///
     /// - Parameters:
     ///   - number: The entry's.

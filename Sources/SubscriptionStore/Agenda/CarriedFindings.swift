@@ -5,8 +5,8 @@ import Subscriptions
 /// Open findings of the job's earlier runs that a checkpoint did not examine: every report of the job
 /// lists them until a run shows that they are gone.
 ///
-/// What the checkpoint states itself, perhaps of a later period, is not repeated beside it. Another
-/// job may have seen a finding since: what it said last is what is carried.
+/// A finding that the checkpoint states itself, perhaps of a later period, is not repeated. Another job
+/// may have seen a finding since: its newest report is the one that is carried.
 struct CarriedFindings {
     let db: Database
     let passID: Int64
@@ -81,13 +81,92 @@ struct CarriedFindings {
         """
 }
 
-/// Puts the rows of a job's open findings on the agenda, a chunk of findings at a time.
+/// Adds the rows of a job's open findings to the queue, a chunk of findings at a time.
+///
+/// It is done before the run is recorded: what a killed process leaves, the next run does again.
 struct FindingQuestions: Sendable {
-    let run: RunHeader
+    enum Cause: CaseIterable {
+        /// The settings that decide what is corrected are no longer those of the job's run before.
+        ///
+        /// The lines of such findings left the queue when nothing was to be corrected, and the row
+        /// gives no other reason to ask.
+        case otherSettings
+        /// A check, or a run that left out rows, was the last to examine them.
+        ///
+        /// Such a run leaves no note of how it checked the row. Where the company fixes the row
+        /// itself, the row is again as it was checked before, and nothing else asks about it; nor does
+        /// anything where Apple's side changed.
+        case unnotedChecks
+    }
 
-    /// Asks about the rows of a chunk of findings `h`, stored as `s`, of which a condition in SQL holds;
-    /// returns the id with which the next one begins.
-    func ask(from first: String, where condition: String, _ db: Database) throws -> String? {
+    let run: RunHeader
+    let cause: Cause
+
+    private var filter: String { TextList.encode(run.narrowing) }
+
+    /// A condition: the run `r` leaves no notes about the rows that it checks.
+    private static let notesNothing = """
+        (r.mode = '\(RunMode.check.rawValue)' OR r.narrowing <> ''
+            AND instr(replace(char(10) || r.narrowing,
+                char(10) || '\(RunHeader.appNarrowing)', ''), char(10)) > 0)
+        """
+
+    private static let kindsFixedByAnswer = FindingKind.allCases.filter(\.isFixedByAnswer)
+        .map { "'\($0.rawValue)'" }.joined(separator: ", ")
+
+    /// Whether there may be such findings.
+    func isNeeded(_ db: Database) throws -> Bool {
+        switch cause {
+        case .otherSettings:
+            guard run.worksOffQueue else { return false }
+            let before = try String.fetchOne(
+                db,
+                sql: """
+                    SELECT settings_digest FROM trueup_runs
+                    WHERE job = ? AND mode = ? AND narrowing = ?
+                        AND pass_id NOT IN (SELECT pass_id FROM trueup_applications)
+                    ORDER BY run_seq DESC LIMIT 1
+                    """, arguments: [run.job, run.mode.rawValue, filter])
+            return before.map { $0 != run.settingsDigest } ?? false
+        case .unnotedChecks:
+            // A check over every row examines all of them anyway.
+            guard run.judgesRows, run.leavesOutNothingOfItsApps,
+                run.worksOffQueue || !run.coversEveryRow
+            else { return false }
+            return try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM trueup_runs AS r
+                        WHERE \(Self.notesNothing)
+                            AND r.pass_id NOT IN (SELECT pass_id FROM trueup_applications)
+                            AND r.run_seq >= ifnull((SELECT max(run_seq) FROM trueup_runs
+                                WHERE job = ? AND mode = ? AND narrowing = ? AND pass_id NOT IN
+                                    (SELECT pass_id FROM trueup_applications)), 0))
+                    """, arguments: [run.job, run.mode.rawValue, filter]) ?? false
+        }
+    }
+
+    /// A condition on the finding `h`.
+    private var condition: String {
+        switch cause {
+        case .otherSettings: "h.kind IN (\(Self.kindsFixedByAnswer))"
+        case .unnotedChecks:
+            // Rows that were never checked are asked about anyway.
+            """
+            EXISTS (SELECT 1 FROM trueup_checks AS c
+                WHERE c.bundle_id = h.bundle_id AND c.environment = h.environment
+                    AND c.original_transaction_id = h.original_transaction_id)
+            AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                JOIN trueup_runs AS r ON r.pass_id = f.pass_id
+                WHERE f.pass_id = h.last_pass_id AND f.finding_id = h.finding_id
+                    AND f.superseded_by IS NULL AND f.is_carried = 0
+                    AND \(Self.notesNothing))
+            """
+        }
+    }
+
+    /// Adds the rows of a chunk of findings; returns the id with which the next one begins.
+    func ask(from first: String, _ db: Database) throws -> String? {
         let next = try OpenFindings.next(after: StoreLimits.scatteredRowsPerChunk, from: first, db)
         let reason = QuestionReason.heldBack
         try db.execute(
@@ -108,99 +187,8 @@ struct FindingQuestions: Sendable {
                 """,
             arguments: [
                 reason.rank, QueuedQuestion.priority(reason, isEntitling: true),
-                run.started.unixMilliseconds, first, next ?? "~", run.job,
-                TextList.encode(run.narrowing),
+                run.started.unixMilliseconds, first, next ?? "~", run.job, filter,
             ])
         return next
-    }
-}
-
-/// Puts the rows of a job's open findings on the agenda where the settings that decide what is
-/// corrected are no longer those of its run before.
-///
-/// Their lines left it when nothing was to be corrected, and the row gives no other reason to ask.
-/// It is done before the run is recorded: what a killed process leaves, the next run does again.
-struct FindingsUnderNewSettings: Sendable {
-    let run: RunHeader
-
-    private var narrowing: String { TextList.encode(run.narrowing) }
-
-    /// Whether the run decides by other settings than the one of its kind before it.
-    func isNeeded(_ db: Database) throws -> Bool {
-        guard run.worksOffQueue else { return false }
-        let before = try String.fetchOne(
-            db,
-            sql: """
-                SELECT settings_digest FROM trueup_runs
-                WHERE job = ? AND mode = ? AND narrowing = ?
-                    AND pass_id NOT IN (SELECT pass_id FROM trueup_applications)
-                ORDER BY run_seq DESC LIMIT 1
-                """, arguments: [run.job, run.mode.rawValue, narrowing])
-        return before.map { $0 != run.settingsDigest } ?? false
-    }
-
-    /// Asks about the rows of a chunk of findings; returns the id with which the next one begins.
-    func ask(from first: String, _ db: Database) throws -> String? {
-        try FindingQuestions(run: run).ask(
-            from: first, where: "h.kind IN (\(Self.kinds))", db)
-    }
-
-    private static let kinds = FindingKind.allCases.filter(\.isFixedByAnswer)
-        .map { "'\($0.rawValue)'" }.joined(separator: ", ")
-}
-
-/// Puts the rows of a job's open findings on the agenda where a check, or a run that left out rows,
-/// was the last to look at them.
-///
-/// Such a run leaves no note of how it judged the row. Where the company mends the row by itself, it
-/// is again what was judged before, and nothing else asks about it; nor does anything where it was
-/// Apple that changed it. It is done before the run is recorded: what a killed process leaves, the
-/// next run does again.
-struct FindingsOfChecks: Sendable {
-    let run: RunHeader
-
-    private var narrowing: String { TextList.encode(run.narrowing) }
-
-    /// That the run `r` leaves no notes about the rows that it judges.
-    private static let notesNothing = """
-        (r.mode = '\(RunMode.check.rawValue)' OR r.narrowing <> ''
-            AND instr(replace(char(10) || r.narrowing,
-                char(10) || '\(RunHeader.appNarrowing)', ''), char(10)) > 0)
-        """
-
-    /// Whether there was such a run since the last one that is as this one.
-    ///
-    /// A check over every row looks at all of them anyway.
-    func isNeeded(_ db: Database) throws -> Bool {
-        guard run.judgesRows, run.leavesOutNothingOfItsApps,
-            run.worksOffQueue || !run.coversEveryRow
-        else { return false }
-        return try Bool.fetchOne(
-            db,
-            sql: """
-                SELECT EXISTS (SELECT 1 FROM trueup_runs AS r
-                    WHERE \(Self.notesNothing)
-                        AND r.pass_id NOT IN (SELECT pass_id FROM trueup_applications)
-                        AND r.run_seq >= ifnull((SELECT max(run_seq) FROM trueup_runs
-                            WHERE job = ? AND mode = ? AND narrowing = ? AND pass_id NOT IN
-                                (SELECT pass_id FROM trueup_applications)), 0))
-                """, arguments: [run.job, run.mode.rawValue, narrowing]) ?? false
-    }
-
-    /// Asks about the rows of a chunk of findings; returns the id with which the next one begins.
-    func ask(from first: String, _ db: Database) throws -> String? {
-        try FindingQuestions(run: run).ask(
-            from: first,
-            // What was never judged is asked about anyway.
-            where: """
-                EXISTS (SELECT 1 FROM trueup_checks AS c
-                    WHERE c.bundle_id = h.bundle_id AND c.environment = h.environment
-                        AND c.original_transaction_id = h.original_transaction_id)
-                AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
-                    JOIN trueup_runs AS r ON r.pass_id = f.pass_id
-                    WHERE f.pass_id = h.last_pass_id AND f.finding_id = h.finding_id
-                        AND f.superseded_by IS NULL AND f.is_carried = 0
-                        AND \(Self.notesNothing))
-                """, db)
     }
 }

@@ -55,7 +55,7 @@ private struct ForecastQuestions {
     let db: Database
     let apps: Set<AppIdentity>
     let place: (LocalSubscription) -> QuestionPlace
-    /// That a line of the agenda does not rest when the run begins.
+    /// A condition: a line of the queue is due when the run begins.
     private let isAsked: String
     /// The pass of a stopped run that the run would go on with.
     let passID: Int64?
@@ -255,7 +255,7 @@ private struct ForecastQuestions {
         return forecast
     }
 
-    /// A job's first run comes without its coverage: it reads far back and meets rows that nobody has
+    /// A job's first run comes without its coverage: it reads far back and meets rows that no run has
     /// judged, so what notifications named and settled for it says nothing of the next.
     private func pastRun(_ row: Row) throws -> PastRun {
         let calls = try Row.fetchAll(
@@ -270,6 +270,6 @@ private struct ForecastQuestions {
             calls: Dictionary(
                 calls.map { ($0.requiredText(at: 0), $0.number(at: 1) ?? 0) },
                 uniquingKeysWith: { $0 + $1 }),
-            coverage: try CoverageText.decode(row.text(at: 3)))
+            coverage: try StoredJSON.decode(row.text(at: 3)))
     }
 }

@@ -1,7 +1,7 @@
 import GRDB
 package import Subscriptions
 
-/// Reads and writes the lines of the agenda: what is owed, and the questions of one pass.
+/// Reads and writes the queue: pending questions, and the questions of one checkpoint.
 struct QuestionQueue {
     let db: Database
     let passID: Int64
@@ -12,10 +12,10 @@ struct QuestionQueue {
             bundle_id, environment, original_transaction_id, reason, turn, since, attempts)
         """
 
-    /// The end of such a statement: a line that rests is asked by the next run.
+    /// The end of such a statement: a deferred question becomes due for the next run.
     static let wakingUp = "ON CONFLICT DO UPDATE SET not_before = NULL"
 
-    /// That a line of the agenda is for the run that is going on.
+    /// A condition: a line of the queue is for the current run.
     ///
     /// - Parameter line: The name of the line's table.
     /// - Returns: A condition in SQL.
@@ -23,11 +23,11 @@ struct QuestionQueue {
         "\(line).not_before IS NULL"
     }
 
-    /// The turns before this one are those of the durable reasons.
+    /// Priorities below this one belong to the durable reasons.
     static let firstDuePriority = QuestionReason.changed.rank * 2
 
     func lines(
-        of part: QueuePart, after position: QueuePosition?, limit: Int
+        of part: QueuePart, after position: QueuedQuestion?, limit: Int
     ) throws -> [QueuedQuestion] {
         let start = position.map { StoredKey($0.key) } ?? .first
         let turn = position?.priority ?? -1
@@ -65,13 +65,13 @@ struct QuestionQueue {
         }
     }
 
-    /// Puts what notifications owe on the agenda, or among the questions of this pass alone; an older
-    /// statement does not take the place of a newer one.
+    /// Adds a question that a notification asks for to the queue, or to this checkpoint's questions alone;
+    /// an older statement does not replace a newer one.
     func owe(_ question: NewQuestion, isDurable: Bool, since: Timestamp) throws {
         let key = question.key.arguments
         let turn = QueuedQuestion.priority(.notification, isEntitling: question.isEntitling)
         let restsOn = question.restsOn.unixMilliseconds
-        // What a notification of the same pass has settled stays settled by a younger one.
+        // A question that a notification of this checkpoint settled stays settled unless this one is newer.
         let settled = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT signed_date FROM \(Self.settledByNotification)"),
             arguments: [passID] + key)
@@ -103,7 +103,7 @@ struct QuestionQueue {
             ])
     }
 
-    /// Whether something younger than a statement stands on the agenda about its subscription.
+    /// Whether the queue has something newer than a statement about its subscription.
     func owesMore(about key: SubscriptionKey, than signed: Timestamp) throws -> Bool {
         let arguments = key.arguments + [signed.unixMilliseconds]
         let ofPass: StatementArguments = [passID] + arguments
@@ -119,7 +119,7 @@ struct QuestionQueue {
                     """), arguments: arguments + ofPass) ?? false
     }
 
-    /// The turns of owed questions, each by its number, so that one of a key is found by its key.
+    /// The priorities of pending questions, each by its number, so that SQLite finds a row by its key.
     private static let pendingPriorities = (0..<firstDuePriority).map { String($0) }
         .joined(separator: ", ")
 
@@ -139,7 +139,7 @@ struct QuestionQueue {
     }
 }
 
-/// What a run's end does with the agenda, for a chunk of the rows that its pass has looked at.
+/// Updates the queue at the end of a run, for a chunk of the rows that its checkpoint examined.
 ///
 /// A line leaves when what follows from a verified statement about its own row is done: the row
 /// agrees, or its correction is written, or what cannot be corrected is in the report. Everything
@@ -322,8 +322,8 @@ struct UnconcludedQuestions: Sendable {
     }
 }
 
-/// What must be asked, and why: durable lines for what is owed whoever asks, and the questions that one
-/// pass found among the rows (docs/delta.md).
+/// The questions and their reasons: durable lines that any run may settle, and the questions that one
+/// checkpoint found among the rows (docs/delta.md).
 ///
 /// Lines are put there by `record(_:of:in:run:)` and by `schedule`, and leave with the conclusion of a
 /// run that works off the agenda.
@@ -398,7 +398,7 @@ extension SQLiteStore {
     /// The next lines of a part of the agenda in their order, settled ones included; fewer than
     /// `limit` only at the end.
     package func lines(
-        of part: QueuePart, after position: QueuePosition?, limit: Int, in pass: OpenPass
+        of part: QueuePart, after position: QueuedQuestion?, limit: Int, in pass: OpenPass
     ) async throws(StoreError) -> [QueuedQuestion] {
         try await read("reading what must be asked") { db in
             try QuestionQueue(db: db, passID: pass.passID).lines(
@@ -406,7 +406,7 @@ extension SQLiteStore {
         }
     }
 
-    /// What the run has asked and what it leaves, by reason; `bound` is left to the caller.
+    /// The questions that the run asked and left, by reason; `bound` is left to the caller.
     package func coverage(
         kind: RunCoverage.Kind, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> RunCoverage {
@@ -415,10 +415,10 @@ extension SQLiteStore {
         }
     }
 
-    /// Adds to the pass's findings those that earlier reports of the job left open and that this
-    /// pass did not look at, so that they are not forgotten.
+    /// Adds to the checkpoint's findings those that earlier reports of the job left open and that this
+    /// checkpoint did not examine, so that they are not forgotten.
     ///
-    /// What the pass has found itself gets no second line.
+    /// A finding that the checkpoint states itself gets no second line.
     package func carryOpenFindings(
         in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {

@@ -1,7 +1,7 @@
 import GRDB
 import Subscriptions
 
-/// What a pass found when it was scheduled, and how much of it is done.
+/// The questions that a checkpoint found when it was scheduled, and how many are done.
 struct ScheduledPass {
     let db: Database
     let passID: Int64
@@ -116,7 +116,7 @@ struct ScheduledPass {
         GROUP BY 1
         """
 
-    /// A drawn row that was not judged is counted apart: nobody knows whether it differs.
+    /// A drawn row that was not checked is counted apart: whether it differs is not known.
     private func sample(seed: UInt64) throws -> RunCoverage.Sample {
         let isJudged = """
             p.verdict IN (

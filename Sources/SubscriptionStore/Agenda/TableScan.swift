@@ -81,7 +81,7 @@ struct TableScan: Sendable {
         return chunk
     }
 
-    /// The same digest as that of the row read column by column.
+    /// The digest of a row, equal to that of the row read column by column.
     private static func values(_ row: Row, _ columns: ColumnsInPlace) -> ValuesDigest {
         var digest = ValuesDigest()
         let firstLater = ValuesDigest.fields.count
@@ -343,19 +343,5 @@ struct ChecksOfAnotherClock: Sendable {
                 """,
             arguments: [began &- 1] + start.arguments + (next?.arguments ?? []) + [began])
         return next
-    }
-}
-
-/// What a run covered, as it is stored with the run.
-enum CoverageText {
-    static func encode(_ coverage: RunCoverage?) throws -> String? {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return try coverage.map { String(decoding: try encoder.encode($0), as: UTF8.self) }
-    }
-
-    /// `nil` for runs of versions that did not count it.
-    static func decode(_ text: String?) throws -> RunCoverage? {
-        try text.map { try JSONDecoder().decode(RunCoverage.self, from: Data($0.utf8)) }
     }
 }

@@ -4,7 +4,7 @@ package import Subscriptions
 
 /// The file in which a machine works on books that stand on a server.
 ///
-/// It may be deleted at any time between two runs: whoever opens it next makes it anew.
+/// It may be deleted at any time between two runs: the next command makes it again.
 package struct BooksCopy: Sendable {
     let path: String
     let server: any BooksServer
@@ -55,13 +55,13 @@ package struct BooksCopy: Sendable {
 
     /// Whether the file is as the books on the server are.
     ///
-    /// - Throws: `.unavailable` where no books stand there, or nobody answers.
+    /// - Throws: `.unavailable` where the server holds no books, or does not answer.
     package func isCurrent() throws(StoreError) -> Bool {
         guard let state = try server.state() else { throw missing }
         return try mark(ofBooks: state.identity) == state
     }
 
-    /// Whether books stand on the server.
+    /// Whether the server holds books.
     package func hasBooksOnServer() throws(StoreError) -> Bool { try server.state() != nil }
 
     /// Puts the file's books on the server, in place of those that stand there.
@@ -137,7 +137,7 @@ package struct BooksCopy: Sendable {
         return state
     }
 
-    /// It would be removed: a device, a folder, or a link, which then leads nowhere any more.
+    /// Refuses a device, a folder or a link, which making the copy would remove.
     private func requireRegularFile() throws(StoreError) {
         var facts = stat()
         guard unsafe lstat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG else { return }

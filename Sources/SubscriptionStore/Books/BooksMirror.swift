@@ -140,7 +140,7 @@ package protocol BooksServer: Sendable {
     /// - Throws: `.busy`, naming who has them.
     func claim() throws(StoreError)
 
-    /// Lets others write; nothing happens where somebody else has taken the books over.
+    /// Lets other machines write; does nothing where another one has taken the books over.
     func release()
 
     /// Begins books beside those that stand there; they count once `conclude` is called.
@@ -152,7 +152,7 @@ package protocol BooksServer: Sendable {
     /// Makes the changes of one transaction, all or none, if the books are in this state.
     ///
     /// - Returns: The state that they are in then.
-    /// - Throws: `.busy` where they are in another state, because somebody else changed them.
+    /// - Throws: `.busy` where they are in another state, because another process changed them.
     func commit(_ changes: [BooksChange], to state: BooksState) throws(StoreError) -> BooksState
 
     /// Reads the books as they are at one moment, whatever is written meanwhile.

@@ -169,7 +169,7 @@ struct ExplanationPage {
     let db: Database
     let passID: Int64
 
-    /// Of one subscription; nobody has so many in the time that Apple keeps them.
+    /// Of one subscription; none has so many in the time that Apple keeps them.
     private static let notificationsPerSubscription = 500
 
     func findings(after sequence: Int64?, limit: Int) throws -> [FindingToExplain] {

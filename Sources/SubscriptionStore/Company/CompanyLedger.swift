@@ -133,7 +133,7 @@ extension SQLiteStore {
     /// Declares that these books take the place of lost ones, whose ledger stands beside the table.
     ///
     /// - Parameters:
-    ///   - reason: Why, for whoever asks later.
+    ///   - reason: The reason, as the ledger keeps it.
     ///   - actor: Who declares it.
     ///   - now: When.
     /// - Returns: Where the lost books were; `nil` where the ledger is not that of others.
@@ -151,7 +151,7 @@ extension SQLiteStore {
     /// rows are judged as they stand, each one again.
     ///
     /// - Parameters:
-    ///   - reason: Why, for whoever asks later.
+    ///   - reason: The reason, as the ledger keeps it.
     ///   - actor: Who declares it.
     ///   - now: When.
     /// - Returns: The entries that its ledger lacks; `nil` where it lacks none.
@@ -225,7 +225,7 @@ package struct UnreportedEntry: Hashable, Sendable {
     package var lacking: [EvidenceDigest]
 }
 
-/// What is known of such an entry from elsewhere.
+/// An unreported entry with what the reports show of it.
 package struct RecoveredEntry: Hashable, Sendable {
     package var entry: LedgerEntry
     /// The run whose published report shows it; `nil` where the next report is to show it.
@@ -246,7 +246,7 @@ package struct RecoveredEntry: Hashable, Sendable {
 
 /// Entries that were taken over into books that had been put back to an earlier state.
 extension SQLiteStore {
-    /// Why a payload is a tombstone that nobody erased.
+    /// The reason on the tombstone of a payload that was lost, not erased.
     package static let lostEvidence = EvidenceErasure.Reason.lost.rawValue
 
     /// Corrections that no report is known to show, in the order of the ledger.
@@ -342,7 +342,7 @@ extension SQLiteStore {
 /// Takes an entry over that was committed in the company's database and not in the books: a run was
 /// killed between the two, or the connection was lost.
 ///
-/// What was written stands; the books get the same entry, so that it is reported and can be undone.
+/// The row keeps its change; the books get the same entry, so that it is reported and can be undone.
 struct EntryAdoption {
     let db: Database
     let mapping: TableMapping

@@ -24,7 +24,7 @@ final class UnreadApps: Sendable {
     private struct Known {
         /// Whose rows the copy was made of; `nil` for all.
         var read: [AppIdentity]?
-        /// What their columns hold; `nil` until somebody asks.
+        /// The values in their columns; `nil` until they are first needed.
         var others: [[String?]]?
     }
 
@@ -70,7 +70,7 @@ final class CommittedEntries: Sendable {
     }
 }
 
-/// Why changes were refused, each reason once.
+/// The reasons of refused changes, each once.
 final class CompanyRefusals: Sendable {
     private static let reasonsListed = 5
 
@@ -199,7 +199,7 @@ final class CompanyUnit {
 
     /// Commits there; the books commit when this returns.
     ///
-    /// - Throws: where nothing was written there, or nobody can tell; then the books give up, too.
+    /// - Throws: where nothing was written there, or that is not known; then the books roll back, too.
     private func commit() throws {
         guard let first = appended.first, let last = appended.last else { return rollBack() }
         isOpen = false
@@ -233,7 +233,7 @@ final class CompanyUnit {
     }
 }
 
-/// What is known of a row of the company's besides its copy.
+/// The version of a company's row, stored apart from the imported row.
 struct CompanyRowMark {
     let db: Database
     let key: SubscriptionKey
@@ -325,7 +325,8 @@ package protocol CompanyDatabase: CompanySchema {
     /// The number is its primary key, so that no two transactions can both commit one.
     func append(_ entry: CompanyLedgerEntry) throws(StoreError)
 
-    /// Commits; after `.refused` nothing of the transaction is written. `.unknown` only where nobody can tell until it is looked up by `entries`.
+    /// Commits; after `.refused` nothing of the transaction is written. After `.unknown` only
+    /// `entries` can show whether it is.
     func commit() throws(StoreError) -> CommitOutcome
 
     /// Gives the transaction up; nothing happens where there is none.
@@ -344,7 +345,7 @@ extension CompanyDatabase {
     package func obstacleToLedger() throws(StoreError) -> String? { nil }
 }
 
-/// What a company's database has of tables, for `doctor` and `init --from`.
+/// The tables of a company's database, for `doctor` and `init --from`.
 package protocol CompanySchema: Sendable {
     /// Its tables and views, but not those of the database's own or of ours.
     func tables() throws(StoreError) -> [CompanyTableDescription]

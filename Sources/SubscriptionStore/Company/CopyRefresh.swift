@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import Subscriptions
 
-/// What a reading of the company's table changed in the copy.
+/// The changes that reading the company's table made to the imported rows.
 package struct CopyRefresh: Hashable, Sendable {
     package var rows: Int64 = 0
     package var inserted: Int64 = 0
@@ -39,7 +39,7 @@ package struct CopyRefresh: Hashable, Sendable {
         firstOverlong = firstOverlong ?? other.firstOverlong
     }
 
-    /// What a person should know of it, in sentences.
+    /// Remarks for the person on call, in sentences.
     package var remarks: [String] {
         var remarks: [String] = []
         if unreadable > 0, let firstUnreadable {
@@ -316,7 +316,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Why a refusal was not written, in sentences.
+    /// The reasons of refused changes, in sentences.
     package var companyRemarks: [String] { company?.remarks ?? [] }
 
     /// How much of a second the company's columns keep; known once the copy was refreshed.

@@ -4,9 +4,9 @@ import Subscriptions
 
 /// Reads the columns of one row of the company's, each by its form.
 ///
-/// Somebody else writes these tables, and SQLite keeps any value in any column. Empty text is
-/// nothing. What is not of a column's form is not guessed at: it reads as absent and is kept apart,
-/// so that nobody takes it for a value that is not known yet.
+/// The company's services write these tables, and SQLite keeps any value in any column. Empty
+/// text counts as no value. A value that does not have its column's form reads as absent, and is
+/// kept apart from a value that is not known yet.
 struct ColumnReader<Field: RowColumn> {
     let row: Row
     /// Made once: each use of `allCases` would make a list anew.
@@ -50,7 +50,7 @@ struct ColumnReader<Field: RowColumn> {
     }
 }
 
-/// What stands in a column.
+/// The content of a column.
 enum ColumnReading: Hashable {
     /// Null, empty text (in whatever column), or a value of the column's form.
     case value(FieldValue)

@@ -391,7 +391,7 @@ struct StoredKey: Hashable, Sendable {
 
 /// The stored bytes of keys that text does not carry, by what they read as.
 ///
-/// There are hardly ever any; each is a row that somebody damaged.
+/// There are hardly ever any; each belongs to a damaged row.
 actor NonUTF8Keys {
     private var known: [SubscriptionKey: StoredKey] = [:]
 

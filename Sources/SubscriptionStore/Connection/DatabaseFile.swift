@@ -48,7 +48,7 @@ struct DatabaseFile: Sendable {
         return connection
     }
 
-    /// A connection that fills a file which nobody else knows yet, and which is thrown away where that
+    /// A connection that fills a file which no other process knows yet, and which is deleted where that
     /// fails: without a journal, and without a sync before `complete`.
     func connectToFill() throws -> DatabaseQueue {
         let connection = try DatabaseQueue(

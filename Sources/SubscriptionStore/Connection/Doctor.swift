@@ -1,7 +1,7 @@
 import GRDB
 package import Subscriptions
 
-/// What `trueup doctor` asks of a database that opened.
+/// The checks of `trueup doctor` on a database that opened.
 extension SQLiteStore {
     /// Whether what this connection commits has reached the disk when the commit returns.
     package func syncsEveryCommit() async throws(StoreError) -> Bool {
@@ -10,7 +10,7 @@ extension SQLiteStore {
         }
     }
 
-    /// What `run` would refuse the database for, though it can be read.
+    /// The reasons for which `run` would refuse the database, though it can be read.
     package func refuseDamaged() throws(StoreError) {
         do {
             try SchemaCheck(path: file.path).refuseDamaged(file)

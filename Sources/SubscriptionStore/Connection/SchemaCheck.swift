@@ -82,7 +82,7 @@ struct SchemaCheck {
         }
     }
 
-    /// Puts triggers and indexes of ours back that somebody removed or changed.
+    /// Restores trueup's triggers and indexes that were removed or changed.
     ///
     /// - Returns: what was put back, in words.
     func restore(_ connection: DatabaseQueue) throws -> [String] {
@@ -134,7 +134,7 @@ struct SchemaCheck {
     }
 }
 
-/// What a database of ours has lost of its schema, and how it is put back.
+/// The missing parts of a trueup database's schema, and how they are restored.
 struct SchemaDamage {
     let path: String
     let version: Int
@@ -280,7 +280,7 @@ struct SchemaParts {
 
     private let byName: [String: Part]
 
-    /// What the first `version` migrations make.
+    /// The parts that the first `version` migrations make.
     static func made(byVersion version: Int) throws -> SchemaParts {
         try model(ofVersion: version).read(SchemaParts.init)
     }
@@ -294,7 +294,7 @@ struct SchemaParts {
         return model
     }
 
-    /// What a database has.
+    /// The parts that a database has.
     init(_ db: Database) throws {
         let rows = try Row.fetchAll(
             db,

@@ -3,8 +3,8 @@ import GRDB
 package import Subscriptions
 import Synchronization
 
-/// How transactions are run: off Swift's cooperative threads, tried again while somebody else holds
-/// the lock, and immune to the cancellation of the task that asks.
+/// Runs transactions off Swift's cooperative threads, retries them while another process holds the
+/// lock, and finishes them although the calling task is cancelled.
 ///
 /// A cancelled run must still be able to write its conclusion, so the work is done in a task of its
 /// own: GRDB gives up on behalf of a cancelled one.
@@ -40,7 +40,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The same in chunks of as many rows as keep the lock for a short time on this machine.
+    /// Works in chunks of as many rows as keep the lock for a short time on this machine.
     ///
     /// - Parameters:
     ///   - doing: What is done, for errors.
@@ -87,7 +87,7 @@ extension SQLiteStore {
         }
     }
 
-    /// A write transaction that something of the company's may roll back under our hands.
+    /// A write transaction that a trigger of the company's may roll back.
     func writeOrUndo<Value: Sendable>(
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Result<Value, PlanApplication.Undone> {
@@ -141,7 +141,7 @@ extension SQLiteStore {
         return failure
     }
 
-    /// The same for callers that block, with errors of `body` passed through unchanged.
+    /// A transaction for callers that block, with errors of `body` passed through unchanged.
     func blockingWrite<Value>(
         _ doing: String, on connection: DatabaseQueue, _ body: (Database) throws -> Value
     ) throws -> Value {
@@ -364,7 +364,7 @@ extension StoreError {
 
 /// Every limit of the store, with its unit.
 enum StoreLimits {
-    /// How long SQLite waits for somebody else's lock before it gives up once.
+    /// How long SQLite waits for another process's lock before it gives up once.
     static let busyTimeoutSeconds = 10.0
     /// How long an erasure waits for those who read the old pages.
     static let checkpointPatienceMilliseconds = 2000
@@ -379,13 +379,13 @@ enum StoreLimits {
     /// Page caches of a connection that loads a file: its index is written in random order.
     static let loadingCacheKibibytes = 16 * 1024
     /// Rows per transaction where a million may have to be written besides the company's services:
-    /// nobody may be kept waiting for 100 ms.
+    /// no service may wait for 100 ms.
     static let rowsPerChunk = 1000
-    /// The same where each row takes several statements.
+    /// Rows per transaction where each row takes several statements.
     static let correctionsPerChunk = 200
     /// Corrections of one transaction, each with its ledger entry and event.
     static let correctionsPerBatch = 100
-    /// The same where each row changes a table and its indexes at random places.
+    /// Rows per transaction where each row changes a table and its indexes at random places.
     static let scatteredRowsPerChunk = 500
     /// After a write as long as this or longer others get a turn before the next one.
     static let backoffAfterMilliseconds = 2
@@ -400,7 +400,7 @@ enum StoreLimits {
 /// Keeps one reading connection from one reading to the next.
 ///
 /// A new connection reads and parses the whole schema first, which for a small report costs more
-/// than all its rows. Readings may be nested: whoever finds none idle makes another.
+/// than all its rows. Readings may be nested: one that finds no idle connection makes another.
 final class IdleReader: Sendable {
     private let idle = Mutex<DatabaseQueue?>(nil)
 

@@ -32,7 +32,7 @@ struct ControlCount {
         let stored = try String.fetchOne(
             db, sql: "SELECT counted FROM trueup_runs WHERE run_seq = ?",
             arguments: [run.sequence])
-        guard let counted: CountedTables = try MeasureText.decode(stored) else { return nil }
+        guard let counted: CountedTables = try StoredJSON.decode(stored) else { return nil }
         let head = try Ledger(db: db).head().number
         var standing = try TableSums(db: db, groups: ControlGroups(header.apps)).count()
         let sums = standing.sums
@@ -69,7 +69,7 @@ struct ControlCount {
             })
     }
 
-    /// What was counted before a run.
+    /// The counts before a run.
     private struct Earlier {
         /// By app, from the last run of whatever job that counted it, with the ledger's end there.
         var byApp: [[String]: (totals: AppControlTotals.Previous, entry: Int64)] = [:]
@@ -77,7 +77,7 @@ struct ControlCount {
         var stood: Set<[String]> = []
     }
 
-    /// What was counted by the last runs, each app's at its end.
+    /// The counts of the last runs, each app's at its end.
     private func previous(
         _ groups: ControlGroups, before run: RunReference
     ) throws -> Earlier {
@@ -90,7 +90,7 @@ struct ControlCount {
                 WHERE run_seq < ? AND control IS NOT NULL ORDER BY run_seq DESC
                 """, arguments: [run.sequence])
         while let row = try rows.next() {
-            let totals: ControlTotals? = try MeasureText.decode(row.text(at: 1))
+            let totals: ControlTotals? = try StoredJSON.decode(row.text(at: 1))
             guard let totals else { continue }
             let ended = groups.joined(
                 Dictionary(
@@ -110,19 +110,6 @@ struct ControlCount {
 
     private static func precedes(_ left: [String], _ right: [String]) -> Bool {
         left.lexicographicallyPrecedes(right)
-    }
-}
-
-/// What was counted and measured, as it is stored with the run.
-enum MeasureText {
-    static func encode(_ value: (some Encodable)?) throws -> String? {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return try value.map { String(decoding: try encoder.encode($0), as: UTF8.self) }
-    }
-
-    static func decode<Value: Decodable>(_ text: String?) throws -> Value? {
-        try text.map { try JSONDecoder().decode(Value.self, from: Data($0.utf8)) }
     }
 }
 
@@ -282,7 +269,7 @@ struct GroupedSums {
         tallies = joined
     }
 
-    /// What was counted, by group.
+    /// The counts, by group.
     var sums: [[String]: ControlSums] {
         mutating get {
             keep()
@@ -379,7 +366,7 @@ struct TableSums {
     let db: Database
     let groups: ControlGroups
 
-    /// What stands in both tables now.
+    /// The counts of both tables now.
     func count() throws -> GroupedSums {
         var sums = GroupedSums(groups)
         try read("SELECT x.bundle_id, x.environment, x.status FROM subscriptions AS x") { row in

@@ -8,7 +8,7 @@ struct EvidenceErasure {
     let db: Database
     let now: Timestamp
 
-    /// Why a payload is gone.
+    /// The reason why a payload is gone.
     enum Reason: String {
         case customer, retention
         /// With the books: an earlier state of them was put back.
@@ -200,7 +200,7 @@ struct EvidenceErasure {
     }
 }
 
-/// What is kept of one customer's signed payloads.
+/// The kept signed payloads of one customer.
 package struct CustomerEvidence: Hashable, Sendable {
     package var subscriptions: [SubscriptionKey]
     /// Payloads that can still be read.
@@ -214,7 +214,7 @@ package struct CustomerEvidence: Hashable, Sendable {
 }
 
 extension SQLiteStore {
-    /// What is kept of a customer's payloads; reads only.
+    /// The kept payloads of a customer; reads only.
     package func evidence(
         ofCustomer customerID: String
     ) async throws(StoreError) -> CustomerEvidence {
@@ -257,7 +257,7 @@ extension SQLiteStore {
     /// emptied. Messages that wait to be told hold the customer's row: they go as well, told or not.
     ///
     /// - Returns: How many payloads were erased.
-    /// - Throws: `.busy` when everything was erased, but somebody reads what stood there before, so
+    /// - Throws: `.busy` when everything was erased, but another process reads the database as it was before, so
     ///   that the old pages stay on the disk until they have ended; to be called again then.
     package func eraseEvidence(
         ofCustomer customerID: String, at now: Timestamp

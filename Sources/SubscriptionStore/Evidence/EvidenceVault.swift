@@ -51,7 +51,7 @@ struct EvidenceVault {
         ])
     }
 
-    /// Leaves the tombstone of a payload that is not kept.
+    /// Inserts the tombstone of a payload that is not kept.
     func insertTombstone(_ digest: String, at time: Timestamp, because reason: String) throws {
         try db.cachedStatement(
             sql: """
@@ -61,7 +61,7 @@ struct EvidenceVault {
         ).execute(arguments: [digest, time.unixMilliseconds, reason])
     }
 
-    /// What an erased payload left; `nil` where nothing was erased.
+    /// The tombstone of an erased payload; `nil` where nothing was erased.
     func tombstone(_ digest: EvidenceDigest) throws -> EvidenceTombstone? {
         let statement = try db.cachedStatement(
             sql: """
@@ -290,7 +290,7 @@ enum Base64URL {
     }
 }
 
-/// What a run added to the evidence, in bytes.
+/// The bytes that a run added to the evidence.
 struct EvidenceAccount {
     let db: Database
 

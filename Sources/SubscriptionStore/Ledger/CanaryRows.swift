@@ -35,7 +35,7 @@ extension SQLiteStore {
     ) async throws(StoreError) -> Int {
         let doing = "choosing the canary"
         let passID = try await read(doing) { db in try RunReference(run, in: pass, db) }.passID
-        // Chosen without the lock: nobody else changes the plan while a run goes on.
+        // Chosen without the lock: no other process changes the plan during a run.
         let chosen = try await read(doing) { db in
             try Row.fetchAll(db, sql: Self.canaryChoice, arguments: [passID, count])
                 .map(StoredKey.init)
@@ -104,7 +104,7 @@ extension SQLiteStore {
         } while db.changesCount > 0
     }
 
-    /// What `applyPlanned` does, for the chosen subscriptions alone.
+    /// Applies the corrections of the chosen subscriptions alone, as `applyPlanned` does.
     package func applyCanary(
         limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int {

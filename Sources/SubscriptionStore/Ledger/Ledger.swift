@@ -184,7 +184,7 @@ extension SQLiteStore {
         try forEachRow("SELECT * FROM trueup_ledger ORDER BY entry", "reading the ledger", body)
     }
 
-    /// The same of the decisions about findings.
+    /// Every row of the decisions about findings as stored, in their order.
     package func forEachDecisionRow(_ body: ([String: StoredCell]) throws -> Void) throws {
         try forEachRow(
             "SELECT * FROM trueup_decisions ORDER BY decision", "reading the decisions", body)

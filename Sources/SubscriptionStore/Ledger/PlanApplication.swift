@@ -25,10 +25,10 @@ struct PlanApplication {
     }
 
     /// The whole transaction was rolled back, and nothing of it was written: a trigger did so at one
-    /// correction, or a deferred constraint at the end, and then nobody knows at which.
+    /// correction, or a deferred constraint at the end, which does not say at which.
     struct Undone: Error {
         let items: [StoredCorrection]
-        /// Why, where nobody has noted it yet.
+        /// The reason, where it is not noted yet.
         var reason: String?
     }
 
@@ -95,7 +95,7 @@ struct PlanApplication {
             correction = kept
         }
         guard try Self.isProven(correction, db) else { return .unproven }
-        // What was planned before another row was known to stand for this one no longer holds.
+        // A plan from before the row's alias row was known no longer holds.
         guard try correction.undoOf != nil || !hasAliasRow(correction) else { return .stale }
         guard try outdating(correction) == nil else { return .stale }
         var other: String?
@@ -305,7 +305,7 @@ extension SQLiteStore {
         }
     }
 
-    /// What the run that made a plan looked at, for the guards; `changes` is 0.
+    /// The counts of the run that made a plan, for the guards; `changes` is 0.
     package func planTotals(ofPlan sha256: String) async throws(StoreError) -> PlanTotals {
         try await read("counting the rows behind a plan") { db in
             try PlanStaging.totals(behind: sha256, db)
@@ -346,7 +346,7 @@ extension SQLiteStore {
         }
     }
 
-    /// What was lifted for this pass by runs that were killed after their plan was let through.
+    /// The guards lifted for this checkpoint by runs that were killed after the guards passed their plan.
     package func liftsOfKilledRuns(in pass: OpenPass) async throws(StoreError) -> [GuardLift] {
         try await read("reading what was lifted") { db in
             try GuardLift.fetchAll(

@@ -459,7 +459,7 @@ struct PlanStaging {
                 WHERE r.run_seq = ? AND f.kind = 'verification_failed' AND f.is_carried = 0
                 """))
         // A narrowed run leaves out also rows that are due.
-        let coverage = try CoverageText.decode(
+        let coverage: RunCoverage? = try StoredJSON.decode(
             try String.fetchOne(
                 db, sql: "SELECT coverage FROM trueup_runs WHERE run_seq = ? AND narrowing = ''",
                 arguments: [origin.sequence]))

@@ -11,7 +11,7 @@ struct RowChange {
     /// The database refused to change this row; other rows are not affected.
     struct Refused: Error {}
 
-    /// - Returns: `.applied`, or `.stale` when the row moved since it was read.
+    /// - Returns: `.applied`, or `.stale` when the row changed since it was read.
     /// - Throws: `Refused` when a trigger or constraint of the company's says no.
     func make() throws -> CorrectionFate {
         switch correction.target {
@@ -176,8 +176,8 @@ struct RowChange {
         return try Int.fetchOne(read, arguments: condition.arguments) == nil ? nil : condition
     }
 
-    /// The condition that nobody changed the row since it was read: its version, and every value
-    /// to be replaced, because the version only rises while our triggers exist.
+    /// The condition that the row is as it was read: its version, and every value that is replaced,
+    /// because the version only rises while trueup's triggers exist.
     ///
     /// A column that was read as empty may hold NULL or an empty text.
     private func asItWasRead(
@@ -271,11 +271,11 @@ struct RowChange {
     }
 }
 
-/// A correction of a plan that was taken up, whose row moved since the plan was made.
+/// A correction of an adopted plan, whose row changed since the plan was made.
 ///
-/// Where the row stands as the plan would have left it, somebody was faster and nothing is left of the
-/// finding. Any other such row is asked about again: what the plan knew of it is out of date, and
-/// the last look at it may give the next night no reason of its own.
+/// Where the row is as the plan would have left it, nothing is left of the finding. Apple is asked about
+/// any other such row again: the plan is out of date, and the row's last check may give the next run no
+/// other reason to ask.
 struct ChangedRow {
     let db: Database
     let correction: PlannedCorrection
@@ -371,9 +371,9 @@ struct ChangedRow {
     }
 }
 
-/// The columns of one row as they stand, to be compared with what was written there.
+/// The columns of one stored row, to be compared with what was written there.
 struct CurrentRow: Equatable {
-    /// Every column of the table's that is ours and not null, by name.
+    /// Every column that trueup knows and that is not null, by name.
     var values: [String: FieldValue]
 
     private init(values: [String: FieldValue]) {

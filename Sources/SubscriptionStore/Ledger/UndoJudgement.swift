@@ -3,7 +3,7 @@ import Subscriptions
 
 /// Decides for each ledger entry of a run whether it can be reverted, and by which correction.
 ///
-/// The row must be as our last entry about it left it: the same version, so that nobody wrote to it
+/// The row must be as the last ledger entry about it left it: the same version, so no one wrote to it
 /// since, and the same values. Where the run corrected a row twice, the later correction is taken
 /// back first, and the earlier one is judged as if that were done.
 struct UndoJudgement {
@@ -199,7 +199,7 @@ struct UndoJudgement {
 }
 
 extension LedgerEntry {
-    /// What takes the entry back, resting on the same evidence.
+    /// The correction that reverts the entry, with the same evidence.
     func inverse(_ target: PlannedCorrection.Target, _ runID: String) -> PlannedCorrection {
         PlannedCorrection(
             target: target, changes: changes.inverse, kinds: kinds,
@@ -254,7 +254,7 @@ struct UndoStaging {
         return try String.fetchAll(statement, arguments: key.arguments)
     }
 
-    /// What would have taken the entry back, had the row stayed as it was.
+    /// The correction that would have reverted the entry, had the row stayed as it was.
     private func refusedTarget(of entry: LedgerEntry) -> PlannedCorrection.Target {
         let key = entry.subscription
         let version = entry.rowVersion ?? 0

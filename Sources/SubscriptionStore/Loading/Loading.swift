@@ -3,7 +3,7 @@ package import Subscriptions
 
 /// Loading files of rows: nothing of a file with a line that is refused.
 ///
-/// A good file is merged some hundred lines at a time, so that nobody waits for a million; a load
+/// A good file is merged some hundred lines at a time, so that no service waits for long; a load
 /// that is killed has merged a part, and loading the file again merges the rest.
 extension SQLiteStore {
     /// Loads subscription rows.
@@ -23,7 +23,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The same for lines that do not all give the same columns.
+    /// Loads lines that do not all give the same columns.
     ///
     /// With each line comes which columns it gives, the lowest bit for the first of
     /// `SubscriptionField`; `nil` for those of the file.
@@ -48,7 +48,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The same for lines that do not all give the same columns; see `loadSubscriptions`.
+    /// Loads lines that do not all give the same columns; see `loadSubscriptions`.
     package func loadTransactions(
         columns: Set<TransactionField>, dryRun: Bool = false,
         partly produce: (_ add: (LocalTransaction, UInt64?) throws -> LineOutcome) throws -> Void
@@ -153,7 +153,7 @@ extension SQLiteStore {
             try db.execute(sql: table.create(StagedTable.lines))
             try db.execute(sql: table.create(StagedTable.staging))
             var stage = try LineStage(of: table, db)
-            // Deferred: only the temporary database is written, so nobody is locked out.
+            // Deferred: it writes only the temporary database, so it locks no service out.
             try db.inTransaction(.deferred) {
                 try produce { line, given in try keep(line, given, &stage) }
                 return .commit
@@ -193,7 +193,7 @@ extension SQLiteStore {
 
     /// Inserts lines that meet no row, without looking for one of each.
     ///
-    /// - Returns: How many; `nil` where somebody else has stored a row between them meanwhile.
+    /// - Returns: How many; `nil` where another process stored a row between them meanwhile.
     private func insert(
         _ part: StagedTable.Part, of table: StagedTable, _ db: Database
     ) throws -> Int? {
@@ -243,7 +243,7 @@ extension SQLiteStore {
         return counts
     }
 
-    /// What a merge would count.
+    /// The counts that a merge would have.
     private func compare(
         _ table: StagedTable, counted before: LoadCounts, _ db: Database
     ) throws -> LoadCounts {
@@ -257,7 +257,7 @@ extension SQLiteStore {
     }
 }
 
-/// What became of one line of a file that is being loaded.
+/// The outcome of one line of a file that is being loaded.
 package enum LineOutcome: Hashable, Sendable {
     case accepted
     /// The file holds this key already; the first line counts.
@@ -351,7 +351,7 @@ extension SQLiteStore {
         return counts
     }
 
-    /// What a merge would count.
+    /// The counts that a merge would have.
     private func compareNotifications(lines: Int, _ db: Database) throws -> LoadCounts {
         var counts = LoadCounts()
         counts.updated =

@@ -7,7 +7,7 @@ import Subscriptions
 /// hundred lines each.
 ///
 /// The temporary table is on disk and belongs to this connection, so producing the lines locks
-/// nobody out and takes no memory; only the merges take the write lock, one after the other with
+/// no service out and takes no memory; only the merges take the write lock, one after the other with
 /// turns for others between them.
 struct StagedTable: Sendable {
     let name: String
@@ -17,7 +17,7 @@ struct StagedTable: Sendable {
     let keyColumns: [String]
     /// The columns that the file has, besides the key.
     let givenColumns: [String]
-    /// Columns of texts, where somebody may have stored bytes.
+    /// Columns of texts, which may hold bytes.
     let textColumns: Set<String>
     /// Those of them that are the company's own affair, so that any form is a value.
     var freeColumns: Set<String> = []

@@ -1,9 +1,9 @@
 import Foundation
 package import Subscriptions
 
-/// What a job that is running tells of itself, for `status` in another terminal.
+/// The progress of a running job, for `status` in another terminal.
 ///
-/// It stands in a file beside the database and never in the database: whoever watches a job must not
+/// It is in a file next to the database and never in the database: a person who watches a job must not
 /// take part in its transactions. A job that was killed leaves the file behind; so it counts only
 /// together with the kernel's lock, whose note names the same holder and moment.
 package struct LiveRun: Hashable, Sendable {
@@ -67,7 +67,7 @@ package struct LiveRun: Hashable, Sendable {
     package var secondsLeft: Int?
     package var wait: Wait?
     package var quota: [QuotaUse] = []
-    /// What the job was ordered to do, and does.
+    /// The orders that the job follows.
     package var pause: RunOrders.Pause?
     package var throttle: RunOrders.Throttle?
 
@@ -170,12 +170,12 @@ package struct LiveRunFile: Sendable {
         file = RunFile(besideDatabaseAt: database, suffix: "-progress")
     }
 
-    /// Replaces what was told; where that fails nobody is told, and the job goes on.
+    /// Replaces the progress; where that fails, `status` shows none, and the job goes on.
     package func tell(_ run: LiveRun) { _ = file.replace(with: run.json.rendered + "\n") }
 
     package func remove() { file.remove() }
 
-    /// What the job that holds the lock tells of itself.
+    /// The progress of the job that holds the lock.
     ///
     /// - Parameter lock: Who holds it, as the lock says; words of any other run are left by a kill.
     /// - Returns: `nil` where the holder has told nothing.
@@ -226,7 +226,7 @@ struct RunFile: Sendable {
         return reason
     }
 
-    /// What the file holds; `nil` where there is none, or somebody else could have written it.
+    /// The content of the file; `nil` where there is none, or another user could have written it.
     var text: String? {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -264,7 +264,7 @@ struct RunFile: Sendable {
     private static func reason() -> String { unsafe String(cString: strerror(errno)) }
 }
 
-/// What people have asked of a job while it runs: to stop asking for a while, or to ask less.
+/// The orders that people give a running job: to pause its calls, or to make fewer.
 ///
 /// Orders are for one process of one run alone. What a killed run was ordered is nothing to the next
 /// one, which must not stand still for it.

@@ -8,7 +8,7 @@ package import Subscriptions
 /// would let two processes lock two different files of that name. It is not the database file: that
 /// one carries SQLite's own locks, which the closing of any descriptor of the process would drop.
 package struct RunLock: ~Copyable {
-    /// What for; each purpose has a lock of its own.
+    /// The purpose; each has a lock of its own.
     package enum Purpose: Sendable {
         /// Judging and writing rows.
         case job
@@ -73,7 +73,7 @@ package struct RunLock: ~Copyable {
     }
 }
 
-/// Why a job could not have the database for itself.
+/// The reason why a job could not have the database for itself.
 package enum RunLockError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Another job has it (exit 75).
     case held(by: String, since: Timestamp?)
@@ -94,7 +94,7 @@ package enum RunLockError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SQLiteStore {
-    /// Who runs a job on the database right now; `nil` when nobody does.
+    /// The holder of the run lock; `nil` when no job runs on the database.
     ///
     /// It only looks: neither the database nor the lock file is made or changed.
     package static func lockHolder(
@@ -192,7 +192,7 @@ struct LockFile: ~Copyable {
 package struct ForeignLock: Hashable, Sendable {
     /// `nil` where the kernel does not tell, as across the border of a container.
     package var process: Int32?
-    /// What the program is called; `nil` where that cannot be learned.
+    /// The name of the program; `nil` where that cannot be learned.
     package var program: String?
     /// Whether the database cannot even be read meanwhile.
     package var excludesReaders: Bool
@@ -225,7 +225,7 @@ package struct ForeignLock: Hashable, Sendable {
         var version: UInt8 = 0
         let isRead = unsafe pread(file, &version, 1, off_t(writeVersionByte)) == 1
         guard isRead, version == 2 else {
-            // A run turns WAL mode on first, for which nobody else may even read.
+            // A run turns WAL mode on first, and no other process may read meanwhile.
             return holder(of: fileLocks, against: F_WRLCK, in: file)
                 .map {
                     ForeignLock(
@@ -269,11 +269,11 @@ package struct ForeignLock: Hashable, Sendable {
 extension SQLiteStore {
     /// A lock that another program does not give back in all the time that a run waits for it.
     ///
-    /// Services write for milliseconds; whoever has a transaction open for minutes keeps a run from
+    /// Services write for milliseconds; a process with a transaction open for minutes keeps a run from
     /// its first write (exit 75). The database must not be open in this process.
     ///
     /// - Parameter path: The database.
-    /// - Returns: The lock as it was seen last; `nil` once nobody has one.
+    /// - Returns: The lock as it was seen last; `nil` once no process has one.
     package static func foreignLock(onDatabaseAt path: String) async -> ForeignLock? {
         let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         let begun = ContinuousClock.now

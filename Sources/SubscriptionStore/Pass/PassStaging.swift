@@ -260,7 +260,7 @@ extension RowFigures? {
     }
 }
 
-/// What a pass has judged so far; it outlives a killed process.
+/// The results of a checkpoint so far; they outlive a killed process.
 ///
 /// Within a pass each row is settled once: what is staged for a settled row is ignored, unless it
 /// `replaces`. Every method is one short transaction.

@@ -1,30 +1,30 @@
 import GRDB
 import Subscriptions
 
-/// Findings of an earlier pass that no published report has shown, to be repeated by the next run.
+/// Findings of an earlier checkpoint that no published report has shown, and that the next run repeats.
 ///
-/// Of a run that ended these are the new, recurring and corrected ones that it listed; of a pass that
-/// was dropped, or whose newest run was killed, what was found of notifications, which no later run
-/// finds again, and what was corrected: nobody may ever go on with that pass. They stay owed, from
-/// run to run, until a report that lists them is published.
+/// Of a run that ended these are the new, recurring and corrected ones that it listed. Of a checkpoint
+/// that was dropped, or whose newest run was killed, these are the findings about notifications, which
+/// no later run finds again, and the corrected ones, because no run may ever resume that checkpoint.
+/// Each run repeats them until a report that lists them is published.
 struct UnpublishedFindings: Sendable {
     /// The value of `is_carried` of a finding that is repeated because no report has shown it.
     static let mark = 2
 
-    /// That a finding `f` of a pass was new to everybody when the pass began.
+    /// A condition: no published report had shown the finding `f` when its checkpoint began.
     static let wasUnpublished = """
         EXISTS (SELECT 1 FROM trueup_pass_findings AS o INDEXED BY trueup_pass_findings_owed
             WHERE o.pass_id = f.pass_id AND o.finding_id = f.finding_id
                 AND o.is_carried = \(mark))
         """
 
-    /// The pass whose findings are owed, and the one that repeats them.
+    /// The checkpoint whose findings no report has shown, and the one that repeats them.
     private let source: Int64
     private let opened: PassOpening.Opened
     /// The ended runs of the source with and without a published report.
     private let published: [Int64]
     private let unpublished: [Int64]
-    /// Whether nobody goes on with the source.
+    /// Whether no run resumes the source.
     private let isOver: Bool
     /// Whether the newest run of the source may have changed something and did not come to its end.
     private let wasKilled: Bool
@@ -39,9 +39,9 @@ struct UnpublishedFindings: Sendable {
             rowsPerChunk: StoreLimits.scatteredRowsPerChunk)
     }
 
-    /// What the passes of unpublished runs and those that have just been dropped owe.
+    /// The sources: checkpoints of unpublished runs, and those that have just been dropped.
     ///
-    /// A plan or an undo takes over only from its like; the rest waits for a run that judges rows.
+    /// A plan or an undo repeats only those of its like; the rest waits for a run that checks rows.
     static func all(
         for opened: PassOpening.Opened, of run: RunHeader, _ db: Database
     ) throws -> [UnpublishedFindings] {
@@ -73,7 +73,7 @@ struct UnpublishedFindings: Sendable {
                     published.append(sequence)
                 }
             }
-            // What a check found of notifications, everybody finds again.
+            // Every run finds again what a check found of notifications.
             let pass = try Row.fetchOne(
                 db,
                 sql: """
@@ -106,7 +106,7 @@ struct UnpublishedFindings: Sendable {
                 LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
                 WHERE \(isOfChunk) AND \(isOwed)
                 """,
-            // In its own pass a finding still stands, and needs only to be known as untold.
+            // Its own checkpoint still has the finding; it is only marked as unpublished.
             arguments: [opened.passID, isOwnPass ? opened.sequence : nil] + range)
         guard !isOwnPass else { return next }
         try db.execute(
@@ -120,7 +120,7 @@ struct UnpublishedFindings: Sendable {
                     WHERE \(isOfChunk) AND \(Self.isOfNotification) AND \(isOwed))
                 """, arguments: [opened.passID, opened.sequence, source] + range)
         if !isOver {
-            // This run tells them now, not the one that goes on with that pass.
+            // This run reports them now, not the run that resumes that checkpoint.
             try db.execute(
                 sql: """
                     UPDATE trueup_pass_findings AS f
@@ -137,15 +137,16 @@ struct UnpublishedFindings: Sendable {
 
     static let isOfNotification = "f.kind IN ('notification_missed', 'notification_lost')"
 
-    /// That a run of another pass recovered the notification of the finding `f`: each is told once,
-    /// and that run's report, or the one that takes over from it, tells it.
+    /// A condition: a run of another checkpoint recovered the notification of the finding `f`.
+    ///
+    /// Each is reported once, by that run's report or by the one that repeats its findings.
     static let isRecovered = """
         EXISTS (SELECT 1 FROM trueup_findings AS h
             JOIN trueup_runs AS u ON u.run_seq = h.corrected_by
             WHERE h.finding_id = f.finding_id AND u.pass_id <> f.pass_id)
         """
 
-    /// That a later run of another pass listed it in a published report.
+    /// A condition: a later run of another checkpoint listed it in a published report.
     private static let wasListedSince = """
         (f.is_carried = 0 AND EXISTS (SELECT 1 FROM trueup_findings AS h
             JOIN trueup_runs AS u ON u.pass_id = h.last_pass_id AND u.pass_id <> f.pass_id
@@ -159,7 +160,7 @@ struct UnpublishedFindings: Sendable {
                     WHERE o.pass_id = f.pass_id)))
         """
 
-    /// That a later run of another pass told, in a published report, that it is mended.
+    /// A condition: a later run of another checkpoint reported it as fixed, in a published report.
     ///
     /// - Parameter sequence: A run of the finding's pass that began after that.
     /// - Returns: A condition on the finding `f`.
@@ -186,7 +187,7 @@ struct UnpublishedFindings: Sendable {
                         AND r.state IN ('new', 'recurring', 'corrected'))
             """
         guard !isOwnPass else { return "f.is_carried = 0 AND \(isListed)" }
-        // What a run that did not end has put in its place, nobody has been told either.
+        // No report has shown what a run that did not end put in its place either.
         let lastEnded = (published + unpublished).max() ?? 0
         var conditions = [
             isListed,
@@ -212,7 +213,7 @@ struct UnpublishedFindings: Sendable {
             """
     }
 
-    /// The columns as they stand in the pass that repeats them: nothing of it is planned there.
+    /// The columns for the checkpoint that repeats them, which plans none of their corrections.
     private var values: String {
         FindingStaging.columns.map { column in
             switch column {

@@ -10,8 +10,8 @@ extension SQLiteStore {
     ///   - wanted: How many calls are wanted, at least one.
     ///   - account: Whose.
     ///   - limit: The calls that any hour may have.
-    ///   - unused: What is left of an earlier grant.
-    ///   - now: Asked inside the transaction: whoever waited for the lock books in the present.
+    ///   - unused: The rest of an earlier grant.
+    ///   - now: Read inside the transaction, because the wait for the lock may have been long.
     /// - Returns: What was booked: as many calls as fit, up to `wanted`; none while a 429 holds.
     /// - Throws: When the database cannot be written; then nothing is booked.
     package func bookCalls(
@@ -77,7 +77,7 @@ extension SQLiteStore {
         }
     }
 
-    /// What was booked or noted and counts at this moment; reads only.
+    /// The calls and refusals that count at this moment; reads only.
     ///
     /// - Parameters:
     ///   - account: Whose.
@@ -223,7 +223,7 @@ extension SQLiteStore {
 /// The calls of commands that leave the database as it is, in a file beside it.
 ///
 /// `doctor` opens the database to read, and still makes calls that count. It enters each of them here
-/// before it makes it; whoever books calls in the database adds what this file has of the last hour.
+/// before it makes it. A run that books calls in the database adds this file's calls of the last hour.
 /// The kernel's lock on the file keeps the two from overlooking each other.
 package struct CallNotes: Sendable {
     /// How long to wait for the lock, which is held for milliseconds; a stopped process must not keep
@@ -240,7 +240,7 @@ package struct CallNotes: Sendable {
 
     /// Makes the file, for its owner alone, where there is none.
     ///
-    /// Where that is impossible nothing is noted; so nobody depends on it.
+    /// Where that is impossible, nothing is noted, and nothing may depend on it.
     package func prepare() {
         let descriptor = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         if descriptor >= 0 { close(descriptor) }
@@ -318,7 +318,7 @@ final class HeldCallNotes: Sendable {
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap(Self.line)
     }
 
-    /// `nil` for a line that was cut off, or that somebody else wrote.
+    /// `nil` for a line that was cut off, or that another program wrote.
     private static func line(
         _ text: Substring
     ) -> (account: QuotaAccount, bucket: QuotaWindow.Bucket)? {

@@ -5,7 +5,7 @@ package import Subscriptions
 struct Acknowledgements {
     let db: Database
 
-    /// A finding of a pass that is as it was when somebody acknowledged it.
+    /// A finding of a checkpoint that is as it was when a person acknowledged it.
     struct Standing {
         let findingSequence: Int64
         let decision: Int64
@@ -20,8 +20,8 @@ struct Acknowledgements {
 
     /// Findings of a pass that are acknowledged at a moment, and have not changed since.
     ///
-    /// What was mended since, or came back otherwise, is another matter: whoever acknowledged it knew of
-    /// the finding that then stood.
+    /// A finding that was fixed since, or came back with other values, is not acknowledged: the decision
+    /// was about the finding as it was.
     func standing(inPass passID: Int64, at now: Timestamp) throws -> [Standing] {
         let decisions = try Row.fetchAll(
             db,
@@ -45,7 +45,7 @@ struct Acknowledgements {
         }
     }
 
-    /// What a finding says in a pass, as a digest: how grave it is, our value and Apple's.
+    /// A digest of what a finding states in a checkpoint: severity, stored value and Apple's value.
     ///
     /// Its cause and the run's own times are no part: they change without the finding changing.
     func contents(
@@ -169,7 +169,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Records that somebody knows of a finding as it was last seen.
+    /// Records that a person acknowledges a finding as it was last seen.
     package func acknowledge(
         _ findingID: String, reason: String, until: Timestamp?, by actor: String, at now: Timestamp
     ) async throws(StoreError) -> Decision {
@@ -199,7 +199,7 @@ extension SQLiteStore {
                     number: 0, previousHash: "", action: action, findingID: findingID,
                     content: content.digest, reason: reason, actor: actor, decidedAt: now,
                     until: until))
-            // The next run says what it is to be called then; until then this is what it is.
+            // The next run sets the state anew; until then this one holds.
             try db.execute(
                 sql: """
                     UPDATE trueup_findings SET state = ?

@@ -315,8 +315,8 @@ struct RunConclusionWriter {
                 TextList.encode(conclusion.statuses.map(\.rawValue)),
                 TextList.encode(conclusion.messages), TextList.encode(conclusion.limits),
                 conclusion.closesPass, try Ledger(db: db).head().hash,
-                CoverageText.encode(coverage),
-                try FiguresText.encode(tally.figures), tally.control, tally.measures,
+                StoredJSON.encode(coverage),
+                try StoredJSON.encode(tally.figures), tally.control, tally.measures,
                 run.sequence,
             ])
         guard db.changesCount == 1 else {
@@ -383,9 +383,9 @@ struct ConclusionTally: Sendable {
                 inScope: counts.reduce(0) { $0 &+ $1.rows })
         evidence = try EvidenceAccount(db: db).sumSinceLastRun()
         figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
-        control = try MeasureText.encode(ControlCount(db: db, header: header).end(of: run))
+        control = try StoredJSON.encode(ControlCount(db: db, header: header).end(of: run))
         let delivery = try DeliveryCount(db: db, run: run, started: header.started).delays()
-        measures = try MeasureText.encode(
+        measures = try StoredJSON.encode(
             RunMeasures(delivery: delivery, effort: conclusion.effort))
         leavesPlanOpen =
             try Bool.fetchOne(

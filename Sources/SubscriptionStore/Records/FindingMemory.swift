@@ -105,7 +105,7 @@ struct FindingMemory: Sendable {
             arguments: [passID, first])
     }
 
-    /// What the run lists of each finding of a chunk, and what is remembered of it, by id.
+    /// The run's lines of each finding of a chunk, with what is remembered of it, by id.
     private func listed(
         from first: String, to end: String, _ db: Database
     ) throws -> [(RememberedFinding?, [FindingLife.Listed])] {
@@ -140,7 +140,7 @@ struct FindingMemory: Sendable {
         return listed
     }
 
-    /// What the checkpoint examined of the open findings of a chunk that it may close, by id.
+    /// The examinations of the open findings of a chunk that the run may close, by id.
     ///
     /// It closes what it does not state; of a notification also what it has stated.
     private func examinations(
@@ -236,10 +236,7 @@ extension RememberedFinding {
 
 /// Reads what a checkpoint examined of remembered findings.
 struct FindingExaminations {
-    struct Item {
-        let finding: RememberedFinding
-        let examination: FindingExamination
-    }
+    typealias Item = (finding: RememberedFinding, examination: FindingExamination)
 
     let db: Database
     let passID: Int64
@@ -259,7 +256,7 @@ struct FindingExaminations {
         while let row = try rows.next() {
             var columns = RowColumns(row)
             guard let finding = RememberedFinding(&columns) else { continue }
-            items.append(Item(finding: finding, examination: FindingExamination(&columns)))
+            items.append((finding, FindingExamination(&columns)))
         }
         return items
     }
@@ -339,13 +336,13 @@ enum OpenFindings {
             arguments: [first, count])
     }
 
-    /// That the checkpoint `?1` states the finding, whichever period its line names.
+    /// A condition: the checkpoint `?1` states the finding, whichever period its line names.
     static let isStated = """
         EXISTS (SELECT 1 FROM trueup_pass_findings AS f
             WHERE f.pass_id = ?1 AND f.finding_id = h.finding_id AND f.superseded_by IS NULL)
         """
 
-    /// That the finding, or the row, is of an app that the run is for.
+    /// A condition: the finding, or the row, is of an app that the run is for.
     ///
     /// A run for some apps alone neither repeats nor closes what was found of another, nor misses its
     /// rows.

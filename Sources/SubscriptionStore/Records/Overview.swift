@@ -3,7 +3,7 @@ import GRDB
 package import Subscriptions
 
 extension SQLiteStore {
-    /// What `trueup status` shows.
+    /// The content of `trueup status`.
     ///
     /// - Parameters:
     ///   - limit: How many runs to list, newest first.
@@ -395,7 +395,7 @@ private struct ExplanationReader {
     }
 }
 
-/// What the last runs did about one subscription.
+/// The last runs, with what each did about one subscription.
 ///
 /// A pass's rows are deleted once a run closes it. What stays are the last check, undecided rows,
 /// rows in flight, and the findings that each run reported: a night in between that found a match leaves no trace.

@@ -17,18 +17,15 @@ extension SQLiteStore {
         if try await read(doing, dated.isNeeded) {
             try await inChunks(doing, from: .first, dated.date)
         }
-        let decided = FindingsUnderNewSettings(run: run)
-        if try await read(doing, decided.isNeeded) {
-            try await inChunks(doing, from: "", decided.ask)
-        }
-        let checked = FindingsOfChecks(run: run)
-        if try await read(doing, checked.isNeeded) {
-            try await inChunks(doing, from: "", checked.ask)
+        for cause in FindingQuestions.Cause.allCases {
+            let questions = FindingQuestions(run: run, cause: cause)
+            guard try await read(doing, questions.isNeeded) else { continue }
+            try await inChunks(doing, from: "", questions.ask)
         }
         let resting = RestingQuestions(run: run)
         while try await write(doing, resting.wakeUp) {}
         let counted = try await read(doing) { db in
-            try MeasureText.encode(ControlCount(db: db, header: run).begin())
+            try StoredJSON.encode(ControlCount(db: db, header: run).begin())
         }
         let opened = try await write(doing) { db in
             try PassOpening(db: db, run: run, counted: counted).begin()
@@ -133,7 +130,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Counts what nothing has mended, by severity; `condition` leaves findings `f` out.
+    /// Counts unresolved findings by severity; `condition` leaves findings `f` out.
     private static func unresolved(
         _ passID: Int64, _ db: Database, butFor condition: String = ""
     ) throws -> [Severity: Int] {
@@ -157,7 +154,7 @@ extension SQLiteStore {
         return counts
     }
 
-    /// The severities of unresolved findings that somebody has acknowledged as they are.
+    /// The severities of unresolved findings that are acknowledged as they are.
     private static func acknowledgedSeverities(
         _ passID: Int64, _ db: Database
     ) throws -> [Severity] {
@@ -250,7 +247,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// What is owed to some apps, and how old the oldest word about one of their rows is.
+    /// The pending questions of some apps, and the age of the oldest statement about one of their rows.
     ///
     /// - Parameter apps: Those that a run was for alone.
     /// - Returns: Subscriptions about which the next run must ask, and when Apple signed the oldest of

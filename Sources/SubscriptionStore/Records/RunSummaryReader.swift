@@ -27,7 +27,7 @@ struct RunSummaryReader {
             messages: columns.list(), limits: columns.list(), calls: try calls(),
             closesPass: columns.flag())
         conclusion.causes = try RunCauses(db: db).read(of: sequence)
-        conclusion.coverage = try CoverageText.decode(columns.text())
+        conclusion.coverage = try StoredJSON.decode(columns.text())
         let (resumedFrom, ledgerHead) = (columns.text(), columns.text())
         let passID = columns.integer() ?? 0
         var summary = RunSummary(
@@ -43,8 +43,8 @@ struct RunSummaryReader {
         summary.undoOf = try String.fetchOne(
             db, sql: "SELECT undo_of FROM trueup_applications WHERE pass_id = ?",
             arguments: [passID])
-        summary.control = try MeasureText.decode(columns.text())
-        summary.measures = try MeasureText.decode(columns.text())
+        summary.control = try StoredJSON.decode(columns.text())
+        summary.measures = try StoredJSON.decode(columns.text())
         summary.acknowledged = try Acknowledgements(db: db).reported(byRun: sequence)
         summary.liftedGuards = try GuardLift.fetchAll(
             db, where: "run_seq = ?", arguments: [sequence])

@@ -196,7 +196,7 @@ extension EvidenceVault {
 }
 
 extension SQLiteStore {
-    /// What a concluded run reported.
+    /// The record of a concluded run.
     ///
     /// - Throws: `.unavailable` when there is no such run, or it was never concluded.
     package func runRecord(ofRun runID: String) throws(StoreError) -> SQLiteRunRecord {
@@ -323,7 +323,7 @@ struct ReportedEntries {
     /// The end of a run that left no report: none that ended comes to this by itself.
     static let endWithoutReport = ExitStatus.output
 
-    /// Notes that an ended run left no report, so that nobody is told that all was well.
+    /// Notes that an ended run left no report, so that no command calls it successful.
     ///
     /// - Parameters:
     ///   - runID: The run; one that did not end, or is noted already, stays as it is.
@@ -342,19 +342,6 @@ struct ReportedEntries {
                 WHERE run_id = ?3 AND ended IS NOT NULL AND exit_status <> ?1
                 """,
             arguments: [end.rawValue, TextList.encode([message]), runID])
-    }
-}
-
-/// What a run found, as it is stored with the run.
-enum FiguresText {
-    static func encode(_ figures: RunFigures) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return String(decoding: try encoder.encode(figures), as: UTF8.self)
-    }
-
-    static func decode(_ text: String?) throws -> RunFigures? {
-        try text.map { try JSONDecoder().decode(RunFigures.self, from: Data($0.utf8)) }
     }
 }
 
@@ -401,12 +388,12 @@ extension SQLiteRunRecord {
                         isNarrowed: Self.isNarrowed(row),
                         totals: try RunSummaryReader.totals(of: row.integer(at: 6) ?? 0, db),
                         calls: calls.reduce(0) { $0 + $1.calls },
-                        coverage: try CoverageText.decode(row.text(at: 4)),
-                        figures: try FiguresText.decode(row.text(at: 5)))
+                        coverage: try StoredJSON.decode(row.text(at: 4)),
+                        figures: try StoredJSON.decode(row.text(at: 5)))
                 for count in calls {
                     run.callsByEndpoint[count.endpoint, default: 0] += count.calls
                 }
-                run.measures = try MeasureText.decode(row.text(at: 7))
+                run.measures = try StoredJSON.decode(row.text(at: 7))
                 try body(run)
             }
         }
@@ -423,7 +410,7 @@ extension SQLiteRunRecord {
         return !earlier.isEmpty && !isAlike
     }
 
-    /// What the report stated beside the stored run; `nil` for runs of versions that did not keep it.
+    /// The context of the report; `nil` for runs of versions that did not keep it.
     package func context() throws -> String? {
         try store.stream("reading the report's context of \(runID)") { db in
             try String.fetchOne(

@@ -17,7 +17,7 @@ extension SQLiteStore {
         }
     }
 
-    /// What is known of these notifications.
+    /// The records of these notifications.
     package func inbox(
         of app: AppIdentity, notificationUUIDs: [String]
     ) async throws(StoreError) -> [String: InboxRecord] {

@@ -2,9 +2,9 @@ import Crypto
 import GRDB
 package import Subscriptions
 
-/// What earlier runs noted about single subscriptions.
+/// The notes of earlier runs about single subscriptions.
 extension SQLiteStore {
-    /// What is noted about these subscriptions, held or not; those without a note are left out.
+    /// The notes about these subscriptions, stored or not; those without a note are left out.
     package func notes(
         about keys: [SubscriptionKey]
     ) async throws(StoreError) -> [SubscriptionKey: RowNotes] {
@@ -269,7 +269,7 @@ struct PaidNeighbours {
         """
     }
 
-    /// That a customer, as a digest in the query, is one: under a name for nobody far more is paid.
+    /// A condition: a customer id names one customer; a placeholder has far more subscriptions.
     static func isOne(_ customer: String) -> String {
         """
         (SELECT count(*) FROM (SELECT 1
@@ -418,15 +418,15 @@ struct NewestStatements {
     }
 }
 
-/// What is noted about rows that the company has deleted since.
+/// Notes about rows that the company has deleted since.
 ///
-/// It would count for ever: as Apple's oldest word, among the judged rows, in the sweep, and beside
-/// the customer's other rows. Should a row come back, it is asked about as one never judged.
+/// Without their deletion they would always count: as Apple's oldest statement, among the checked rows,
+/// in the sweep, and with the customer's other rows. A row that comes back counts as never checked.
 struct GoneRows: Sendable {
     /// Notes with one row for each subscription.
     struct Notes: Sendable {
         let table: String
-        /// What keeps a note `n` although no row has its key.
+        /// The condition that keeps a note `n` although no row has its key.
         var unless = "0"
     }
 
@@ -439,10 +439,10 @@ struct GoneRows: Sendable {
 
     let header: RunHeader
 
-    /// Notes read in one piece: reading keeps nobody from writing.
+    /// Notes read in one piece; reading blocks no writer.
     static let rowsPerPiece = 10_000
 
-    /// A subscription that nobody holds is not found on several days, too, before that is confirmed.
+    /// A subscription without a row, too, counts as not found only after several days.
     static let notes = [
         Notes(table: "trueup_checks"), Notes(table: "trueup_history_revisions"),
         Notes(table: "trueup_statements", unless: isOwed),

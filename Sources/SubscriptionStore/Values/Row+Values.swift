@@ -3,7 +3,7 @@ import GRDB
 import GRDBSQLite
 import Subscriptions
 
-/// Reading that never traps, whatever somebody wrote into a column.
+/// Reading that never traps, whatever a column holds.
 extension Row {
     /// Text as stored; numbers are spelled out, bytes that are no text are shown by `ShownBytes`.
     ///
@@ -28,7 +28,7 @@ extension Row {
         }
     }
 
-    /// The same, and a text that holds a NUL in hexadecimal, too: SQLite's own reading ends there.
+    /// Text as `text(at:)` reads it; one that holds a NUL in hexadecimal, because SQLite's reading ends there.
     func wholeText(at index: Int) -> String? {
         let value = stored(at: index)
         let text = text(of: value, at: index)

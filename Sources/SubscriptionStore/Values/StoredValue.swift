@@ -40,7 +40,7 @@ struct StoredValue: DatabaseValueConvertible, StatementColumnConvertible {
 }
 
 extension Row {
-    /// What stands in a column, null included.
+    /// The value of a column, null included.
     func stored(at index: Int) -> StoredValue {
         let value: StoredValue? = self[index]
         return value ?? StoredValue(copied: .null)
@@ -181,7 +181,7 @@ extension FieldValue {
     var boundValue: (any DatabaseValueConvertible)? { databaseValue }
 }
 
-/// How bytes that somebody stored where a text belongs are shown.
+/// Shows bytes that are stored where a text belongs.
 ///
 /// A binary UUID as customer id is no text, and repairing it would give two customers one name. So
 /// such bytes are shown in lowercase hexadecimal digits, and stay as they are in the table.
@@ -305,5 +305,18 @@ enum SendAttemptText {
             return SendAttempt(
                 attemptDate: Timestamp(unixMilliseconds: milliseconds), result: String(parts[1]))
         }
+    }
+}
+
+/// Figures of a run, stored with it as JSON.
+enum StoredJSON {
+    static func encode(_ value: (some Encodable)?) throws -> String? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return try value.map { String(decoding: try encoder.encode($0), as: UTF8.self) }
+    }
+
+    static func decode<Value: Decodable>(_ text: String?) throws -> Value? {
+        try text.map { try JSONDecoder().decode(Value.self, from: Data($0.utf8)) }
     }
 }

@@ -20,18 +20,7 @@ package struct QueuedQuestion: Hashable, Sendable {
     }
 }
 
-/// Where the next lines of the agenda begin.
-package struct QueuePosition: Hashable, Sendable {
-    package var priority: Int64
-    package var key: SubscriptionKey
-
-    package init(priority: Int64, key: SubscriptionKey) {
-        self.priority = priority
-        self.key = key
-    }
-}
-
-/// A subscription that a notification named, as the agenda takes it up.
+/// A question about a subscription that a notification named, to be added to the queue.
 package struct NewQuestion: Hashable, Sendable {
     package var key: SubscriptionKey
     /// When Apple signed what the question rests on.
@@ -46,11 +35,11 @@ package struct NewQuestion: Hashable, Sendable {
     }
 }
 
-/// Which lines of the agenda.
+/// A part of the queue.
 package enum QueuePart: Hashable, Sendable {
-    /// What is owed whoever asks, and what this pass's notifications owe.
+    /// Pending questions, and those that this checkpoint's notifications ask for.
     case owed
-    /// What the pass found to be due among the rows.
+    /// Questions that the checkpoint found to be due among the rows.
     case due
 }
 
